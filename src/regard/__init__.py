@@ -1,0 +1,1 @@
+"""regard: sequence models built on attention, and a way to see where they looked."""

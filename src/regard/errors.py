@@ -1,0 +1,21 @@
+"""What a user is told when something they gave cannot be used.
+
+A `RegardError` is one line: what was got, what was expected, what to do. The command line prints it
+and leaves with exit code 2; in Python it is an ordinary `ValueError`.
+
+    raise RegardError("train.tsv:12: 3 fields", expected="2 (source, target)", do="remove the extra tab")
+"""
+
+__all__ = ["RegardError"]
+
+
+class RegardError(ValueError):
+    """One clear line. `got` says what was found (and where); the rest is optional."""
+
+    def __init__(self, got: str, *, expected: str = "", do: str = "") -> None:
+        parts = [got]
+        if expected:
+            parts.append(f"expected {expected}")
+        if do:
+            parts.append(do)
+        super().__init__("; ".join(" ".join(part.split()) for part in parts))

@@ -1,0 +1,178 @@
+"""Parts by name: "additive" or "my.package.Thing" → class; a wrong name suggests the nearest.
+
+A folder of choices (`attend.score`, `encode`, `tasks`, …) holds one part a file; the file, the class
+and the name in a configuration are one word: `scaled_dot` ↔ `scaled_dot.py` ↔ `ScaledDot`. Files
+that begin with `_` are not parts.
+
+The constructor's signature is the schema of its options: parameters **without** a default are given
+by the code that builds the part (sizes, sub-parts), parameters **with** one are the user's to set.
+A parameter that is itself a part says from where: `score: Annotated[Spec, In("attend.score")] = "dot"`,
+or `attention: Annotated[Spec, Of("attend.attention.make")]` for the options of one fixed callable.
+
+    build("attend.score", {"name": "additive", "hidden": 64}, query=512, key=512)
+"""
+
+import importlib
+import inspect
+import types as pytypes
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pkgutil import iter_modules
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from regard.errors import RegardError
+
+__all__ = ["In", "Of", "Spec", "build", "call", "check", "find", "full", "names", "nearest"]
+
+type_names = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}
+
+Spec = str | Mapping[str, Any]
+"""A part asked for: its name alone, or a table of options with its `name` (which may be left out
+where the signature has a default)."""
+
+
+@dataclass(frozen=True)
+class In:
+    """Marks a parameter as a part chosen from a folder."""
+
+    folder: str
+
+
+@dataclass(frozen=True)
+class Of:
+    """Marks a parameter as the options of one callable, named by its dotted place inside regard."""
+
+    place: str
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """"did you mean …?" where something is near, else the whole list."""
+    known = sorted(known)
+    close = get_close_matches(word, known, n=1, cutoff=0.6)
+    return f"did you mean {close[0]!r}?" if close else "known: " + (", ".join(known) or "none")
+
+
+def names(folder: str) -> list[str]:
+    """Every part of a folder, by name."""
+    package = importlib.import_module(f"regard.{folder}")
+    return sorted(m.name for m in iter_modules(package.__path__) if not m.name.startswith("_"))
+
+
+def find(folder: str, name: str) -> type[Any]:
+    """The class behind a name: a file of the folder, or a dotted path to a class of the user's own."""
+    if "." in name:
+        module, _, attribute = name.rpartition(".")
+        try:
+            return getattr(importlib.import_module(module), attribute)  # type: ignore[no-any-return]
+        except (ImportError, AttributeError, ValueError) as error:
+            raise RegardError(f"cannot import {name!r} ({error})", expected="a class as package.module.Class") from None
+    known = names(folder)
+    if name not in known:
+        raise RegardError(f"no {folder} is named {name!r}", do=nearest(name, known))
+    module_found = importlib.import_module(f"regard.{folder}.{name}")
+    return getattr(module_found, "".join(word.capitalize() for word in name.split("_")))  # type: ignore[no-any-return]
+
+
+def settable(thing: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """The options of a callable: its parameters that have a default."""
+    return {
+        name: p for name, p in inspect.signature(thing).parameters.items() if p.default is not inspect.Parameter.empty
+    }
+
+
+def _mark(parameter: inspect.Parameter) -> In | Of | None:
+    if get_origin(parameter.annotation) is Annotated:
+        return next((m for m in get_args(parameter.annotation)[1:] if isinstance(m, In | Of)), None)
+    return None
+
+
+def _named(spec: Any, default: Any, path: str) -> dict[str, Any]:
+    """A spec as a table with its name, taken from the default where it gives none."""
+    base = {"name": default} if isinstance(default, str) else dict(default or {})
+    if isinstance(spec, str):
+        spec = {"name": spec}
+    if not isinstance(spec, Mapping):
+        raise RegardError(f"{path}: got {spec!r}", expected="the name of a part or a table of its options")
+    return {**(base if spec.get("name", base.get("name")) == base.get("name") else {}), **spec}
+
+
+def _target(mark: In | Of, spec: dict[str, Any], path: str) -> Callable[..., Any]:
+    if isinstance(mark, In):
+        if "name" not in spec:
+            raise RegardError(f"{path}: no name", do=f"choose one of {', '.join(names(mark.folder))}")
+        return find(mark.folder, str(spec["name"]))
+    module, _, attribute = mark.place.rpartition(".")
+    return getattr(importlib.import_module(f"regard.{module}"), attribute)  # type: ignore[no-any-return]
+
+
+def full(thing: Callable[..., Any], options: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    """The options with every default filled in and every key and value checked; parts are filled in too."""
+    known = settable(thing)
+    for key in options:
+        if key not in known and key != "name":
+            raise RegardError(f"unknown option {path + key!r}", do=nearest(key, known))
+    result: dict[str, Any] = {"name": options["name"]} if "name" in options else {}
+    for key, parameter in known.items():
+        mark = _mark(parameter)
+        given = options.get(key, parameter.default)
+        if mark is None:
+            result[key] = _checked(given, parameter.annotation, path + key) if key in options else given
+        elif given is None:
+            result[key] = None
+        else:
+            spec = _named(given, parameter.default, path + key)
+            result[key] = full(_target(mark, spec, path + key), spec, f"{path}{key}.")
+    return result
+
+
+def check(thing: Callable[..., Any], options: Mapping[str, Any], path: str = "") -> None:
+    """Raise where an option is unknown or of the wrong kind; `path` is put before its name."""
+    full(thing, options, path)
+
+
+def _checked(value: Any, kind: Any, path: str) -> Any:
+    """The value if it is of the annotated kind (a whole number may stand for a float)."""
+    if kind is inspect.Parameter.empty or kind is Any:
+        return value
+    if get_origin(kind) is Annotated:
+        return _checked(value, get_args(kind)[0], path)
+    if get_origin(kind) in (Union, pytypes.UnionType):
+        if value is None or value == "none":
+            if type(None) in get_args(kind):
+                return None
+        for one in get_args(kind):
+            if one is not type(None):
+                try:
+                    return _checked(value, one, path)
+                except RegardError:
+                    continue
+        words = " or ".join(type_names.get(k, str(k)) for k in get_args(kind) if k is not type(None))
+        raise RegardError(f"{path}: got {value!r}", expected=words)
+    if get_origin(kind) is Literal:
+        if value in get_args(kind):
+            return value
+        raise RegardError(f"{path}: got {value!r}", expected="one of " + ", ".join(map(str, get_args(kind))))
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if kind in type_names:
+        if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
+            return value
+        raise RegardError(f"{path}: got {value!r}", expected=type_names[kind])
+    if get_origin(kind) in (tuple, list) and isinstance(value, list | tuple):
+        return tuple(value)
+    return value
+
+
+def call(thing: Callable[..., Any], options: Mapping[str, Any], **given: Any) -> Any:
+    """Call with the user's options, offering what the code gives: the callable takes what it names."""
+    check(thing, options)
+    takes = inspect.signature(thing).parameters
+    offered = {key: value for key, value in given.items() if key in takes}
+    return thing(**{**{key: value for key, value in options.items() if key != "name"}, **offered})
+
+
+def build(folder: str, spec: Spec, **given: Any) -> Any:
+    """The part that `spec` asks for, made with its options and with what the code gives."""
+    table = _named(spec, None, folder)
+    return call(_target(In(folder), table, folder), table, **given)

@@ -1,0 +1,198 @@
+"""The few things that travel: Sequences → Memory → Look → Prediction, and the names of their axes.
+
+Axes, in the order they stand: `batch`, `beam` (hypotheses of one sentence), `head`, `query`, `key`,
+`feature`; `time` is the length of any sequence, `vocab` the tokens to choose from. A mask is True
+where one may look.
+
+Each type is a small frozen dataclass. Those whose first axis is the batch are `Rows`: `select` keeps
+some sentences. State of a decoder is a `Beams`: its own tensors carry `[batch, beam, …]` and `follow`
+lets every hypothesis continue one of its sentence's earlier ones, while the `Memory` inside, the same
+for all hypotheses of a sentence, is left alone. So a memory is never copied once a beam.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, Self
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+__all__ = ["Batch", "Beams", "Example", "Link", "Look", "Memory", "Prediction", "Rows", "Sequences", "Token"]
+
+
+@dataclass(frozen=True)
+class Token:
+    """One token as people see it, and where it stands in their text (characters `start` to `end`, end excluded)."""
+
+    text: str
+    start: int = -1
+    end: int = -1
+
+
+@dataclass(frozen=True)
+class Link:
+    """Characters of the target that are known to come from characters of the source (ends excluded)."""
+
+    target_start: int
+    target_end: int
+    source_start: int
+    source_end: int
+
+
+@dataclass(frozen=True)
+class Example:
+    """One thing to learn from: its inputs (one text or more), what is to be said of them, and where it was read."""
+
+    inputs: tuple[str, ...]
+    target: str
+    where: str = ""  # "train.tsv:12", for messages
+    links: tuple[Link, ...] = ()  # the true alignment, where it is known
+
+    @property
+    def source(self) -> str:
+        return self.inputs[0]
+
+
+def _through(value: Any, change: Callable[[Tensor], Tensor], skip: tuple[type, ...] = ()) -> Any:
+    """Apply `change` to every tensor inside a field: a tensor, a tuple of fields, or another of these types."""
+    if isinstance(value, skip):
+        return value
+    if isinstance(value, Tensor):
+        return change(value)
+    if isinstance(value, tuple):
+        return tuple(_through(item, change, skip) for item in value)
+    if isinstance(value, Rows):
+        return replace(value, **{f.name: _through(getattr(value, f.name), change, skip) for f in fields(value)})
+    return value
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Tensors whose first axis is the batch."""
+
+    def select(self, rows: Int[Tensor, " some"]) -> Self:
+        """The same for these sentences only, in this order."""
+        return _through(self, lambda tensor: tensor.index_select(0, rows))  # type: ignore[no-any-return]
+
+    def to(self, device: torch.device | str) -> Self:
+        return _through(self, lambda tensor: tensor.to(device, non_blocking=True))  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Sequences(Rows):
+    """Sequences padded to one length: token numbers `[batch, time]` or vectors `[batch, time, feature]`."""
+
+    values: Tensor
+    mask: Bool[Tensor, "batch time"]
+    lengths: Int[Tensor, " batch"]  # stays on the CPU, so that packing never waits for a GPU
+
+    def to(self, device: torch.device | str) -> Self:
+        return replace(
+            self,
+            values=self.values.to(device, non_blocking=True),
+            mask=self.mask.to(device, non_blocking=True),
+        )
+
+    @staticmethod
+    def pad(rows: Sequence[Sequence[int]], fill: int = 0) -> "Sequences":
+        """Token numbers of several sequences side by side, short ones filled up at the end."""
+        lengths = torch.tensor([len(row) for row in rows], dtype=torch.long)
+        values = torch.full((len(rows), max(map(len, rows), default=0)), fill, dtype=torch.long)
+        for i, row in enumerate(rows):
+            values[i, : len(row)] = torch.tensor(row, dtype=torch.long)
+        mask = torch.arange(values.shape[1])[None, :] < lengths[:, None]
+        return Sequences(values, mask, lengths)
+
+
+@dataclass(frozen=True)
+class Batch(Rows):
+    """What a task reads at once: one or more inputs and, in training, what is to be said of them."""
+
+    inputs: tuple[Sequences, ...]
+    target: Sequences | Tensor | None = None
+
+    @property
+    def source(self) -> Sequences:
+        return self.inputs[0]
+
+
+@dataclass(frozen=True)
+class Memory(Rows):
+    """What can be looked at: keys (as the score prepared them), values and which of them are there.
+
+    `summary` is the whole input in one vector, for what starts from it (a decoder's first state).
+    """
+
+    keys: Float[Tensor, "batch *head key dim"]
+    values: Float[Tensor, "batch *head key value"]
+    mask: Bool[Tensor, "batch key"] | None = None
+    summary: Float[Tensor, "batch summary"] | None = None
+
+
+@dataclass(frozen=True)
+class Beams(Rows):
+    """State of several hypotheses a sentence: tensors `[batch, beam, …]`, beside a memory `[batch, …]`."""
+
+    def follow(self, parents: Int[Tensor, "batch beam"]) -> Self:
+        """Hypothesis b of each sentence continues the earlier hypothesis `parents[:, b]`."""
+
+        def gather(tensor: Tensor) -> Tensor:
+            index = parents.reshape(*parents.shape, *[1] * (tensor.dim() - 2))
+            return tensor.gather(1, index.expand(*parents.shape, *tensor.shape[2:]))
+
+        return _through(self, gather, skip=(Memory,))  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Look:
+    """The answer to a query, and on demand where it came from.
+
+    `weights` are worked out when first asked for; the answer is the same either way. `log_prob` and
+    `entropy` (one a query) are there where a choice was sampled; `state` is for the next step.
+    """
+
+    answer: Float[Tensor, "batch query value"]
+    weigh: Callable[[], Tensor] = field(repr=False)
+    log_prob: Tensor | None = None
+    entropy: Tensor | None = None
+    state: Any = None
+
+    @cached_property
+    def weights(self) -> Tensor:
+        """`[batch, query, key]`; under heads `[batch, head, query, key]`; feature-wise one axis more."""
+        return self.weigh()
+
+    @staticmethod
+    def join(looks: "Sequence[Look]") -> "Look":
+        """Looks of successive steps as one look with as many queries."""
+
+        def together(parts: list[Tensor | None]) -> Tensor | None:
+            tensors = [part for part in parts if part is not None]
+            return torch.cat(tensors, dim=-1) if len(tensors) == len(parts) else None
+
+        return Look(
+            answer=torch.cat([look.answer for look in looks], dim=1),
+            weigh=lambda: torch.cat([look.weights for look in looks], dim=-2),
+            log_prob=together([look.log_prob for look in looks]),
+            entropy=together([look.entropy for look in looks]),
+            state=looks[-1].state,
+        )
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a task answers: the text, how sure the model was (log-probability), and where it looked."""
+
+    text: str
+    score: float
+    look: Any = None  # a regard.look.gaze.Gaze: what was looked at, ready to be shown
+    source: str = ""
+    others: "tuple[Prediction, ...]" = ()  # the rest of an n-best list, best first
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str | None:
+        return None if self.look is None else self.look._repr_html_()

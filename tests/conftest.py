@@ -1,0 +1,18 @@
+"""Shapes are types: in the tests every annotated tensor of regard is checked at run time."""
+
+import os
+
+# Set before torch is imported: the suite is meant for two cores and must give the same numbers twice.
+os.environ.setdefault("OMP_NUM_THREADS", "2")
+
+from jaxtyping import install_import_hook
+
+hook = install_import_hook("regard", "beartype.beartype")
+
+import pytest
+import torch
+
+
+@pytest.fixture(autouse=True)
+def _seeded() -> None:
+    torch.manual_seed(0)
