@@ -13,7 +13,7 @@ for all hypotheses of a sentence, is left alone. So a memory is never copied onc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -55,6 +55,11 @@ class Example:
         return self.inputs[0]
 
 
+# Not typing.Self: jaxtyping checks methods one by one, where Self has no meaning.
+R = TypeVar("R", bound="Rows")
+B = TypeVar("B", bound="Beams")
+
+
 def _through(value: Any, change: Callable[[Tensor], Tensor], skip: tuple[type, ...] = ()) -> Any:
     """Apply `change` to every tensor inside a field: a tensor, a tuple of fields, or another of these types."""
     if isinstance(value, skip):
@@ -72,11 +77,11 @@ def _through(value: Any, change: Callable[[Tensor], Tensor], skip: tuple[type, .
 class Rows:
     """Tensors whose first axis is the batch."""
 
-    def select(self, rows: Int[Tensor, " some"]) -> Self:
+    def select(self: R, rows: Int[Tensor, " some"]) -> R:
         """The same for these sentences only, in this order."""
         return _through(self, lambda tensor: tensor.index_select(0, rows))  # type: ignore[no-any-return]
 
-    def to(self, device: torch.device | str) -> Self:
+    def to(self: R, device: torch.device | str) -> R:
         return _through(self, lambda tensor: tensor.to(device, non_blocking=True))  # type: ignore[no-any-return]
 
 
@@ -88,7 +93,7 @@ class Sequences(Rows):
     mask: Bool[Tensor, "batch time"]
     lengths: Int[Tensor, " batch"]  # stays on the CPU, so that packing never waits for a GPU
 
-    def to(self, device: torch.device | str) -> Self:
+    def to(self, device: torch.device | str) -> "Sequences":
         return replace(
             self,
             values=self.values.to(device, non_blocking=True),
@@ -135,7 +140,7 @@ class Memory(Rows):
 class Beams(Rows):
     """State of several hypotheses a sentence: tensors `[batch, beam, …]`, beside a memory `[batch, …]`."""
 
-    def follow(self, parents: Int[Tensor, "batch beam"]) -> Self:
+    def follow(self: B, parents: Int[Tensor, "batch beam"]) -> B:
         """Hypothesis b of each sentence continues the earlier hypothesis `parents[:, b]`."""
 
         def gather(tensor: Tensor) -> Tensor:
