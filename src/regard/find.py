@@ -120,6 +120,9 @@ def full(thing: Callable[..., Any], options: Mapping[str, Any], path: str = "") 
             result[key] = _checked(given, parameter.annotation, path + key) if key in options else given
         elif given is None:
             result[key] = None
+        elif isinstance(given, list | tuple):  # several parts of one folder
+            specs = [_named(one, None, path + key) for one in given]
+            result[key] = [full(_target(mark, one, path + key), one, f"{path}{key}.") for one in specs]
         else:
             spec = _named(given, parameter.default, path + key)
             result[key] = full(_target(mark, spec, path + key), spec, f"{path}{key}.")
@@ -138,9 +141,8 @@ def _checked(value: Any, kind: Any, path: str) -> Any:
     if get_origin(kind) is Annotated:
         return _checked(value, get_args(kind)[0], path)
     if get_origin(kind) in (Union, pytypes.UnionType):
-        if value is None or value == "none":
-            if type(None) in get_args(kind):
-                return None
+        if (value is None or value == "none") and type(None) in get_args(kind):
+            return None
         for one in get_args(kind):
             if one is not type(None):
                 try:

@@ -122,6 +122,10 @@ class Batch(Rows):
     def source(self) -> Sequences:
         return self.inputs[0]
 
+    def to(self, device: torch.device | str) -> "Batch":
+        target = None if self.target is None else self.target.to(device)
+        return Batch(tuple(one.to(device) for one in self.inputs), target)
+
 
 @dataclass(frozen=True)
 class Memory(Rows):

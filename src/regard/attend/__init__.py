@@ -1,0 +1,1 @@
+"""The heart: score the keys, weigh them, take the weighted sum of the values."""

@@ -1,0 +1,1 @@
+"""Ways to answer: what is made of a look."""

@@ -1,0 +1,65 @@
+"""Weighings: how energies become weights, `a = weigh(e, mask)`. One file a weighing.
+
+A weighing sees the keys on the last axis and a mask that broadcasts to the energies (True = may be
+looked at, None = everything). Hidden keys get weight exactly 0; a row with nothing visible gets
+weights 0 and gradients 0.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import one_hot
+
+__all__ = ["Weighed", "Weighing", "lowered"]
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """Weights, or the one key that was chosen; where it was sampled, how likely and how open the choice was."""
+
+    soft: Float[Tensor, "*lead key"] | None = None
+    choice: Int[Tensor, "*lead"] | None = None
+    visible: Bool[Tensor, "*lead"] | None = None  # False where a row had nothing to choose from
+    keys: int = 0
+    log_prob: Float[Tensor, "*lead"] | None = None
+    entropy: Float[Tensor, "*lead"] | None = None
+
+    def weights(self, dtype: torch.dtype) -> Float[Tensor, "*lead key"]:
+        if self.soft is not None:
+            return self.soft
+        assert self.choice is not None
+        weights = one_hot(self.choice, self.keys).to(dtype)
+        return weights if self.visible is None else weights * self.visible.unsqueeze(-1)
+
+    def answer(self, values: Float[Tensor, "*batch key value"]) -> Float[Tensor, "*batch query value"]:
+        """The weighted sum of the values; a single chosen value is fetched, not multiplied out."""
+        if self.soft is not None:
+            return self.soft @ values
+        assert self.choice is not None
+        index = self.choice.unsqueeze(-1).expand(*self.choice.shape, values.shape[-1])
+        answer = values.gather(-2, index)
+        return answer if self.visible is None else answer * self.visible.unsqueeze(-1)
+
+
+class Weighing(nn.Module):
+    """What every weighing is."""
+
+    kernel: str | None = None  # "softmax" for the one that fused kernels know
+
+    def forward(self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Weighed:
+        raise NotImplementedError
+
+
+def lowered(energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None) -> Float[Tensor, "*lead key"]:
+    """Energies with hidden keys at the lowest finite number: what is exponentiated is then exactly 0,
+    and a row with nothing visible is a uniform row, not a NaN."""
+    if mask is None:
+        return energies
+    return energies.masked_fill(~mask, torch.finfo(energies.dtype).min)
+
+
+def visible(mask: Bool[Tensor, "*some key"] | None, shape: torch.Size) -> Bool[Tensor, "*lead"] | None:
+    """Which rows have anything to look at."""
+    return None if mask is None else mask.any(-1).expand(shape)

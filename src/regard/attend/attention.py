@@ -1,0 +1,167 @@
+"""Attention: the answer to a query. `e_i = score(q, k_i) + biases`, `a = weigh(e, mask)`, `answer = Σ a_i v_i`.
+
+    attention = Attention(Additive(query=512, key=1024), Softmax())
+    memory = attention.prepare(keys, values, mask)      # once a sentence
+    look = attention(query, memory, state)              # once a step
+    look.answer, look.weights, look.state
+
+Where the parts allow it the answer comes from a fused kernel that never makes the weights; they are
+then worked out only when `look.weights` is asked for. The answer is the same either way.
+"""
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Annotated, Any
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from regard.attend.bias import Bias, Terms
+from regard.attend.heads import Heads
+from regard.attend.score import Score
+from regard.attend.weigh import Weighed, Weighing
+from regard.attend.weigh.softmax import Softmax
+from regard.find import In, Spec, build
+from regard.kernels.choose import choose
+from regard.kernels.dot import dot_attention
+from regard.types import Look, Memory
+
+__all__ = ["Attention", "make"]
+
+
+class Attention(nn.Module):
+    """Any score, any weighing, any biases, under one head or many."""
+
+    def __init__(
+        self, score: Score, weigh: Weighing | None = None, bias: Sequence[Bias] = (), heads: Heads | None = None
+    ) -> None:
+        super().__init__()
+        self.score = score
+        self.weigh = Softmax() if weigh is None else weigh
+        self.bias = nn.ModuleList(bias)
+        self.heads = heads
+
+    def prepare(
+        self,
+        keys: Float[Tensor, "batch key dim"],
+        values: Float[Tensor, "batch key value"] | None = None,
+        mask: Bool[Tensor, "batch key"] | None = None,
+    ) -> Memory:
+        """What can be looked at, with all that concerns the keys alone computed. Values default to the keys."""
+        values = keys if values is None else values
+        if self.heads is not None:
+            keys, values = self.heads.keys(keys), self.heads.values(values)
+        return Memory(self.score.prepare(keys), values, mask)
+
+    def forward(
+        self,
+        query: Float[Tensor, "batch query dim"] | None,
+        memory: Memory,
+        state: Any = None,
+        mask: Bool[Tensor, "#batch #query key"] | None = None,
+    ) -> Look:
+        """Look at a memory. `mask` hides keys from single queries, beside those hidden in the memory itself."""
+        if query is not None and self.heads is not None:
+            query = self.heads.query(query)
+        q = self.score.project(query)
+        if query is None:
+            q = q.expand(*memory.keys.shape[:-2], *q.shape[-2:])
+        state = self._start(memory, q.shape[-2]) if state is None else state
+        terms = self._terms(memory, q.shape[-2], state)
+        keys = memory.keys
+        if terms.query is not None:
+            q = q + terms.query
+        if terms.keys is not None:
+            keys = keys + terms.keys
+        seen = self._seen(memory.mask, mask)
+
+        route = choose(self.score.kernel, self.weigh.kernel, q.dtype, paired=terms.pairs is not None)
+        weighed: Weighed | None = None
+        if route.path == "sdpa":
+            answer = dot_attention(q, keys, memory.values, seen, terms.energies, self.score.scale)
+        else:
+            weighed = self.weigh(self._energies(q, keys, terms, state), seen)
+            answer = weighed.answer(memory.values)
+
+        def weights() -> Tensor:
+            done = weighed if weighed is not None else self.weigh(self._energies(q, keys, terms, state), seen)
+            return done.weights(answer.dtype)
+
+        following = None if state is None else self._update(state, weights())
+        return Look(
+            answer=answer if self.heads is None else self.heads.merge(answer),
+            weigh=weights,
+            log_prob=None if weighed is None else weighed.log_prob,
+            entropy=None if weighed is None else weighed.entropy,
+            state=following,
+        )
+
+    def _seen(self, kept: Tensor | None, given: Tensor | None) -> Tensor | None:
+        """Both masks as one that broadcasts to `[batch, (head,) query, key]`."""
+        seen = None if kept is None else kept.unsqueeze(1)
+        if given is not None:
+            seen = given if seen is None else seen & given
+        return seen if seen is None or self.heads is None else seen.unsqueeze(1)
+
+    def _energies(self, q: Tensor, keys: Tensor, terms: Terms, state: Any) -> Tensor:
+        own = None if state is None else state[0]
+        if terms.pairs is None:
+            energies = self.score.energies(q, keys, own)
+        else:
+            # Keys that differ by query: every query becomes a row of its own, so no score needs to know.
+            apart = keys.unsqueeze(-3) + terms.pairs
+            energies = self.score.energies(q.unsqueeze(-2), apart, own).squeeze(-2)
+        return energies if terms.energies is None else energies + terms.energies
+
+    def _parts(self) -> list[Any]:
+        return [self.score, *self.bias]
+
+    @property
+    def stateful(self) -> bool:
+        """Whether a look depends on earlier ones, so that steps cannot be taken all at once."""
+        return any(part.stateful for part in self._parts())
+
+    def _start(self, memory: Memory, queries: int) -> Any:
+        if not self.stateful:
+            return None
+        return tuple(part.start(memory, queries) if part.stateful else None for part in self._parts())
+
+    def _update(self, states: Any, weights: Tensor) -> Any:
+        by_query = weights if self.heads is None else weights.transpose(1, 2)
+        return tuple(
+            None if one is None else part.update(one, by_query) for part, one in zip(self._parts(), states, strict=True)
+        )
+
+    def _terms(self, memory: Memory, queries: int, states: Any) -> Terms:
+        """All biases' terms, place by place."""
+        if not self.bias:
+            return Terms()
+        own = [None] * len(self.bias) if states is None else states[1:]
+        each = [part.terms(memory, queries, one) for part, one in zip(self._parts()[1:], own, strict=True)]
+
+        def total(place: str) -> Tensor | None:
+            given = [getattr(one, place) for one in each if getattr(one, place) is not None]
+            return reduce(torch.add, given) if given else None
+
+        return Terms(total("query"), total("keys"), total("pairs"), total("energies"))
+
+
+def make(
+    query: int,
+    key: int,
+    value: int,
+    *,
+    score: Annotated[Spec, In("attend.score")] = "additive",
+    weigh: Annotated[Spec, In("attend.weigh")] = "softmax",
+    bias: Annotated[tuple[Spec, ...], In("attend.bias")] = (),
+    heads: int | None = None,
+    size: int | None = None,
+) -> Attention:
+    """Attention from a configuration: the code gives the sizes, the user the rest. `size` is of all heads together."""
+    around = None if heads is None else Heads(query, key, value, heads, size)
+    if around is not None:
+        query = key = around.size // around.heads
+    scored = build("attend.score", score, query=query, key=key)
+    biases = [build("attend.bias", one, hidden=scored.hidden) for one in bias]
+    return Attention(scored, build("attend.weigh", weigh), biases, around)

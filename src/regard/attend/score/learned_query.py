@@ -1,0 +1,33 @@
+"""Learned query (source2token): no query from outside, `e_i = wᵀ tanh(W k_i)`; with r rows, r answers.
+
+Lin et al. 2017, "A Structured Self-attentive Sentence Embedding", section 2.1 (no biases there).
+`tanh(W k)` is computed once; each row of w then is a query of a plain dot product.
+
+    Attention(LearnedQuery(key=600, rows=4))(None, memory).answer        # [batch, 4, value]
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.attend.score import Score
+
+__all__ = ["LearnedQuery"]
+
+
+class LearnedQuery(Score):
+    """`e = wᵀ tanh(W k)`"""
+
+    kernel = "dot"
+
+    def __init__(self, key: int, hidden: int = 256, rows: int = 1) -> None:
+        super().__init__()
+        self.hidden = hidden
+        self.W = nn.Linear(key, hidden, bias=False)
+        self.w = nn.Parameter(torch.empty(1, rows, hidden).uniform_(-(hidden**-0.5), hidden**-0.5))
+
+    def project(self, query: Float[Tensor, "*lead query dim"] | None) -> Float[Tensor, "1 rows hidden"]:
+        return self.w
+
+    def prepare(self, keys: Float[Tensor, "*lead key dim"]) -> Float[Tensor, "*lead key hidden"]:
+        return torch.tanh(self.W(keys))

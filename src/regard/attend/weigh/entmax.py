@@ -1,0 +1,59 @@
+"""α-entmax: between softmax (α = 1) and sparsemax (α = 2); keys far below the best get exactly 0.
+
+`a = argmax_p pᵀe + H_α(p)`, with Tsallis' entropy H_α. Peters, Niculae & Martins 2019, "Sparse
+Sequence-to-Sequence Models". The computation is the `entmax` package's: exact for α = 1.5 and 2,
+by bisection elsewhere.
+
+    Entmax(alpha=1.5)(energies, mask).soft
+"""
+
+from collections.abc import Callable
+
+import entmax as package
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from regard.attend.weigh import Weighed, Weighing
+from regard.errors import RegardError
+
+__all__ = ["Entmax", "guarded"]
+
+# Below the best energy by this much a key's weight is 0 for every α ≥ 1.001, so it can stand for "hidden".
+FLOOR = -1e4
+
+
+def guarded(
+    weigh: Callable[[Tensor], Tensor],
+    energies: Float[Tensor, "*lead key"],
+    mask: Bool[Tensor, "*some key"] | None = None,
+) -> Float[Tensor, "*lead key"]:
+    """Apply a sparse weighing of the package, which fails on rows of −inf, to the visible keys only."""
+    if mask is None:
+        return weigh(energies)
+    hidden = ~mask
+    lowest = torch.finfo(energies.dtype).min
+    best = energies.detach().masked_fill(hidden, lowest).amax(-1, keepdim=True)
+    # A row with nothing visible becomes a flat row; its weights are then zeroed below, and its gradients with them.
+    shifted = (energies - best).clamp(min=FLOOR).masked_fill(hidden, FLOOR)
+    return weigh(shifted).masked_fill(hidden, 0.0)
+
+
+class Entmax(Weighing):
+    """`a = argmax_p pᵀe + H_α(p)`"""
+
+    def __init__(self, alpha: float = 1.5) -> None:
+        super().__init__()
+        if not 1.001 <= alpha <= 10.0:
+            raise RegardError(f"entmax: alpha is {alpha}", expected="1.001 to 10", do="use softmax for alpha = 1")
+        self.alpha = alpha
+
+    def forward(self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Weighed:
+        return Weighed(soft=guarded(self._weigh, energies, mask))
+
+    def _weigh(self, energies: Tensor) -> Tensor:
+        if self.alpha == 1.5:
+            return package.entmax15(energies, dim=-1)  # type: ignore[no-any-return]
+        if self.alpha == 2.0:
+            return package.sparsemax(energies, dim=-1)  # type: ignore[no-any-return]
+        return package.entmax_bisect(energies, alpha=self.alpha, dim=-1)  # type: ignore[no-any-return]

@@ -1,0 +1,36 @@
+"""Gumbel-softmax: a draw that gradients pass through, `a = softmax((e + g) / τ)`, `g = −log(−log u)`.
+
+Jang, Gu & Poole 2017; Maddison, Mnih & Teh 2017. As τ falls the draw nears a single key. With `hard`
+the forward pass takes the single key and the backward pass the soft draw (straight-through).
+Outside training no noise is added.
+
+    Gumbel(temperature=0.5, hard=True)(energies, mask).soft
+"""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from regard.attend.weigh import Weighed, Weighing
+from regard.attend.weigh.softmax import softmax
+from regard.attend.weigh.straight_through import harden
+from regard.errors import RegardError
+
+__all__ = ["Gumbel"]
+
+
+class Gumbel(Weighing):
+    """`a = softmax((e + g)/τ)`"""
+
+    def __init__(self, temperature: float = 1.0, hard: bool = False) -> None:
+        super().__init__()
+        if temperature <= 0:
+            raise RegardError(f"gumbel: temperature is {temperature}", expected="more than 0")
+        self.temperature, self.hard = temperature, hard
+
+    def forward(self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Weighed:
+        if self.training:
+            # An exponential draw is −log u without the chance of log 0.
+            energies = energies - torch.empty_like(energies).exponential_().log()
+        soft = softmax(energies / self.temperature, mask)
+        return Weighed(soft=harden(soft, mask) if self.hard else soft)

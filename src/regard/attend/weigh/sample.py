@@ -1,0 +1,39 @@
+"""Sample: one key drawn from the softmax, `i ~ Multinoulli(softmax(e))`: hard attention.
+
+Xu et al. 2015, "Show, Attend and Tell", section 4.1. The choice passes no gradient; its
+log-probability and the entropy of the distribution are returned, for learning by reinforcement.
+Outside training the most likely key is taken, unless `always` is set.
+
+    weighed = Sample()(energies, mask);  weighed.choice, weighed.log_prob, weighed.entropy
+"""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from regard.attend.weigh import Weighed, Weighing, lowered, visible
+
+__all__ = ["Sample"]
+
+
+class Sample(Weighing):
+    """`i ~ softmax(e)`, a = 1 at i"""
+
+    def __init__(self, always: bool = False) -> None:
+        super().__init__()
+        self.always = always
+
+    def forward(self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Weighed:
+        log_p = torch.log_softmax(lowered(energies, mask), dim=-1)
+        p = log_p.exp()
+        if self.training or self.always:
+            choice = torch.multinomial(p.detach().reshape(-1, p.shape[-1]), 1).reshape(p.shape[:-1])
+        else:
+            choice = p.argmax(-1)
+        log_prob = log_p.gather(-1, choice.unsqueeze(-1)).squeeze(-1)
+        # A key of probability 0 adds nothing: its p·log p is set to 0 before it can become 0·(−∞).
+        entropy = -(p * log_p.masked_fill(p == 0, 0.0)).sum(-1)
+        seen = visible(mask, choice.shape)
+        if seen is not None:
+            log_prob, entropy = log_prob.masked_fill(~seen, 0.0), entropy.masked_fill(~seen, 0.0)
+        return Weighed(choice=choice, visible=seen, keys=p.shape[-1], log_prob=log_prob, entropy=entropy)

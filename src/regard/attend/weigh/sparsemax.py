@@ -1,0 +1,22 @@
+"""Sparsemax: the nearest point of the simplex, `a = argmin_p ‖p − e‖²`; many keys get exactly 0.
+
+Martins & Astudillo 2016, "From Softmax to Sparsemax". The computation is the `entmax` package's.
+
+    Sparsemax()(energies, mask).soft
+"""
+
+import entmax as package
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from regard.attend.weigh import Weighed, Weighing
+from regard.attend.weigh.entmax import guarded
+
+__all__ = ["Sparsemax"]
+
+
+class Sparsemax(Weighing):
+    """`a = argmin_p ‖p − e‖²`"""
+
+    def forward(self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Weighed:
+        return Weighed(soft=guarded(lambda e: package.sparsemax(e, dim=-1), energies, mask))

@@ -1,0 +1,55 @@
+"""Recurrent: a state that reads one vector after another, forwards, or both ways and joined.
+
+Elman `s_i = tanh(W_s s_{i−1} + W_x x_i + b)` (Elman 1990), LSTM (Hochreiter & Schmidhuber 1997) or GRU
+(Cho et al. 2014). Both ways (Schuster & Paliwal 1997): `h_i = [→h_i; ←h_i]`, so each state knows the
+whole sequence around its word. Padding never enters a state: each sequence is read to its own length.
+
+    Recurrent(inputs=256, cell="gru", hidden=512)(sequences).keys     # [batch, time, 1024]
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from regard.encode import Encoder
+from regard.types import Memory, Sequences
+
+__all__ = ["Recurrent"]
+
+CELLS: dict[str, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
+
+
+class Recurrent(Encoder):
+    """An Elman, LSTM or GRU network over the whole sequence."""
+
+    def __init__(
+        self,
+        inputs: int,
+        cell: Literal["elman", "lstm", "gru"] = "gru",
+        hidden: int = 256,
+        layers: int = 1,
+        both: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        # Dropout stands between layers, so with one layer there is no place for it.
+        between = dropout if layers > 1 else 0.0
+        self.rnn = CELLS[cell](inputs, hidden, layers, batch_first=True, bidirectional=both, dropout=between)
+        self.both = both
+        self.size = self.summary = hidden * (2 if both else 1)
+
+    def forward(self, inputs: Sequences) -> Memory:
+        # An empty sequence is read as one step of padding, and what that gives is zeroed below.
+        lengths = inputs.lengths.clamp(min=1)
+        packed = pack_padded_sequence(inputs.values, lengths, batch_first=True, enforce_sorted=False)
+        out, final = self.rnn(packed)
+        states, _ = pad_packed_sequence(out, batch_first=True, total_length=inputs.values.shape[1])
+        last = final[0] if isinstance(final, tuple) else final  # an LSTM also gives its cell
+        summary = torch.cat([last[-2], last[-1]], dim=-1) if self.both else last[-1]
+        if bool((inputs.lengths == 0).any()):
+            states = states.masked_fill(~inputs.mask.unsqueeze(-1), 0.0)
+            summary = summary.masked_fill(~inputs.mask.any(-1, keepdim=True), 0.0)
+        return Memory(states, states, inputs.mask, summary)
