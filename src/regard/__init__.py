@@ -1,1 +1,44 @@
-"""regard: sequence models built on attention, and a way to see where they looked."""
+"""regard: sequence models built on attention, and a way to see where they looked.
+
+    import regard
+    regard.train("translate")
+    regard.load("runs/translate")("Dienstag, 5. März 2024").text
+
+Names are fetched when first used, so that importing regard costs nothing.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from regard.api import Model, load, train
+    from regard.attend.attention import Attention
+    from regard.errors import RegardError
+    from regard.look.gaze import Gaze
+    from regard.types import Look, Memory, Prediction
+
+__version__ = "0.1.0"
+
+_PLACES = {
+    "Attention": "attend.attention",
+    "Gaze": "look.gaze",
+    "Look": "types",
+    "Memory": "types",
+    "Model": "api",
+    "Prediction": "types",
+    "RegardError": "errors",
+    "load": "api",
+}
+__all__ = ["Attention", "Gaze", "Look", "Memory", "Model", "Prediction", "RegardError", "load", "train"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "train":  # a room that can be called
+        return importlib.import_module("regard.train")
+    if name in _PLACES:
+        return getattr(importlib.import_module(f"regard.{_PLACES[name]}"), name)
+    raise AttributeError(f"module 'regard' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -12,6 +12,7 @@ from typing import Literal
 
 import torch
 from torch import nn
+from torch.nn.functional import pad
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from regard.encode import Encoder
@@ -44,9 +45,11 @@ class Recurrent(Encoder):
     def forward(self, inputs: Sequences) -> Memory:
         # An empty sequence is read as one step of padding, and what that gives is zeroed below.
         lengths = inputs.lengths.clamp(min=1)
-        packed = pack_padded_sequence(inputs.values, lengths, batch_first=True, enforce_sorted=False)
+        time = inputs.values.shape[1]
+        values = inputs.values if time else pad(inputs.values, (0, 0, 0, 1))  # all empty: room for that one step
+        packed = pack_padded_sequence(values, lengths, batch_first=True, enforce_sorted=False)
         out, final = self.rnn(packed)
-        states, _ = pad_packed_sequence(out, batch_first=True, total_length=inputs.values.shape[1])
+        states = pad_packed_sequence(out, batch_first=True, total_length=values.shape[1])[0][:, :time]
         last = final[0] if isinstance(final, tuple) else final  # an LSTM also gives its cell
         summary = torch.cat([last[-2], last[-1]], dim=-1) if self.both else last[-1]
         if bool((inputs.lengths == 0).any()):

@@ -1,6 +1,6 @@
 """Which path a call of attention takes, and why: the only switch between readable and fused code.
 
-choose("dot", "softmax", torch.float32, biased=False)   # Route("sdpa", "…")
+choose("dot", "softmax", torch.float32, paired=False)   # Route("sdpa", "…")
 """
 
 from dataclasses import dataclass

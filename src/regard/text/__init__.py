@@ -1,0 +1,164 @@
+"""Text ↔ token numbers, with the way back to the reader's own characters.
+
+A kind of text (`character`, `word`, `bpe`) is trained on texts and gives a `Text`; all three are
+`tokenizers.Tokenizer`s inside, so one form of `tokenizer.json` serves them all.
+
+The first four numbers mean the same in every kind: padding, an unknown piece, the start and the end.
+In the vocabulary they are written with spaces inside (`< s >`), which no piece of text can be, so a
+reader who types `<s>` is understood to have typed three characters. People are shown `<s>`.
+
+    text = Bpe(size=4000).train(["a man sleeps", "a dog runs"])
+    text.decode(text.encode("a man runs")) == "a man runs"
+"""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tokenizers import Tokenizer, normalizers
+from tokenizers.trainers import Trainer
+
+from regard.errors import RegardError
+from regard.types import Token
+
+__all__ = ["Text"]
+
+special = ("< pad >", "< unk >", "< s >", "< /s >")
+mark = "▁"  # U+2581 stands for a space inside a vocabulary, as in SentencePiece
+surrogate = re.compile("[\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """Half a surrogate pair is no character: it becomes U+FFFD, of the same length, so that offsets hold."""
+    return surrogate.sub("\ufffd", text)
+
+
+def at_least(value: int, low: int, name: str) -> int:
+    if value < low:
+        raise RegardError(f"text.{name}={value}", expected=f"at least {low}")
+    return value
+
+
+def small_letters(wished: bool) -> normalizers.Normalizer:
+    return normalizers.Sequence([normalizers.Lowercase()] if wished else [])
+
+
+def learn(tokenizer: Tokenizer, trainer: Trainer, texts: Iterable[str]) -> "Text":
+    """Train a vocabulary and put the four special numbers before it.
+
+    The trainer is not told of them: tokenizers would then match them literally in everyone's text.
+    """
+    tokenizer.train_from_iterator(map(clean, texts), trainer)
+    table = json.loads(tokenizer.to_str())
+    model = table["model"]
+    ranked = sorted(model["vocab"], key=model["vocab"].__getitem__)
+    model["vocab"] = {piece: number for number, piece in enumerate([*special, *ranked])}
+    model["unk_token"] = special[Text.unknown]
+    return Text.from_dict(table)
+
+
+def _bare(written: str, start: int) -> Token:
+    """A piece without the spaces around it, where anything else is left."""
+    bare = written.strip(" ")
+    if not bare:
+        return Token(written, start, start + len(written))
+    start += written.index(bare)
+    return Token(bare, start, start + len(bare))
+
+
+class Text:
+    """A trained tokeniser."""
+
+    pad, unknown, start, end = 0, 1, 2, 3
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        self.vocabulary = [tokenizer.id_to_token(number) or "" for number in range(tokenizer.get_vocab_size())]
+        if tuple(self.vocabulary[:4]) != special:
+            raise RegardError(
+                f"a tokeniser that begins with {self.vocabulary[:4]}",
+                expected=f"{list(special)}",
+                do="use one that regard trained",
+            )
+        kind = (json.loads(tokenizer.to_str())["decoder"] or {}).get("type")
+        self.first_marked = kind == "Metaspace"  # a mark stands before the first word too
+        spaces_marked = kind in ("Metaspace", "Sequence")
+        seen = [piece.replace(mark, " ") if spaces_marked else piece for piece in self.vocabulary]
+        self.seen = [name.replace(" ", "") for name in special] + seen[4:]  # pieces as people see them
+        # Between two words a space is understood. Without a decoder all pieces are words; else it knows.
+        self.words = [kind is None or kind == "Sequence"] * len(seen)
+        if kind == "Sequence":
+            self.words[4:] = [tokenizer.decoder.decode(["a", piece]) == "a " + piece for piece in self.vocabulary[4:]]
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def encode(self, text: str) -> list[int]:
+        """Token numbers, with the end and without a start: inputs and targets have the same form."""
+        return [*self.tokenizer.encode(clean(text), add_special_tokens=False).ids, self.end]
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """The same for many texts at once, on every core."""
+        rows: list[list[int]] = []
+        for first in range(0, len(texts), 8192):  # what tokenizers notes of each text is large: not all at once
+            some = [clean(text) for text in texts[first : first + 8192]]
+            done = self.tokenizer.encode_batch_fast(some, add_special_tokens=False)
+            rows.extend([*row.ids, self.end] for row in done)
+        return rows
+
+    def tokens(self, text: str) -> tuple[Token, ...]:
+        """One for each number of `encode(text)`: the reader's own characters, and where they stand.
+
+        Spaces around a word may belong to its piece but not to what is shown. The end stands after the text.
+        """
+        encoding = self.tokenizer.encode(clean(text), add_special_tokens=False)
+        result = []
+        for row, (piece, (start, end)) in enumerate(zip(encoding.tokens, encoding.offsets, strict=True)):
+            if self.first_marked and row == 0 and piece == mark:
+                end = start  # the mark put before the text covers none of it
+            result.append(_bare(text[start:end], start))
+        return (*result, Token(self.seen[self.end], len(text), len(text)))
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text up to the end; padding and start say nothing, an unknown piece says `<unk>`."""
+        return self._write(ids)[0]
+
+    def pieces(self, ids: Sequence[int]) -> tuple[Token, ...]:
+        """One for each number, standing in `decode(ids)`; what says nothing there is shown by name, of no width."""
+        return tuple(self._write(ids)[1])
+
+    def _write(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
+        parts: list[str] = []
+        tokens: list[Token] = []
+        place, over, after_word = 0, False, False
+        for number in ids:
+            if not 0 <= number < len(self.seen):
+                raise RegardError(f"token number {number}", expected=f"0 to {len(self.seen) - 1}")
+            shown = self.seen[number]
+            over = over or number == self.end
+            if over or number in (self.pad, self.start):
+                tokens.append(Token(shown, place, place))
+                continue
+            if self.first_marked and not parts:
+                shown = shown.removeprefix(" ")
+            if after_word and self.words[number]:
+                parts.append(" ")
+                place += 1
+            parts.append(shown)
+            tokens.append(_bare(shown, place))
+            place += len(shown)
+            after_word = self.words[number]
+        return "".join(parts), tokens
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `tokenizer.json` holds."""
+        return json.loads(self.tokenizer.to_str())  # type: ignore[no-any-return]
+
+    @staticmethod
+    def from_dict(table: dict[str, Any]) -> "Text":
+        try:
+            tokenizer = Tokenizer.from_str(json.dumps(table))
+        except Exception as error:  # tokenizers raises Exception itself
+            raise RegardError(f"a tokeniser that cannot be read ({error})", expected="a tokenizer.json") from None
+        return Text(tokenizer)

@@ -19,12 +19,12 @@ __all__ = ["Bias", "Terms"]
 
 @dataclass(frozen=True)
 class Terms:
-    """What a bias adds, and where."""
+    """What a bias adds, and where. Axes before the named ones need only broadcast to `[batch, (head,) …]`."""
 
-    query: Float[Tensor, "*lead query hidden"] | None = None
-    keys: Float[Tensor, "*lead key hidden"] | None = None
-    pairs: Float[Tensor, "*lead query key hidden"] | None = None
-    energies: Float[Tensor, "*lead query key"] | None = None
+    query: Float[Tensor, "... query hidden"] | None = None
+    keys: Float[Tensor, "... key hidden"] | None = None
+    pairs: Float[Tensor, "... query key hidden"] | None = None
+    energies: Float[Tensor, "... query key"] | None = None
 
 
 class Bias(nn.Module):

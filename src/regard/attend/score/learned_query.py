@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.attend.score import Score
+from regard.errors import RegardError
 
 __all__ = ["LearnedQuery"]
 
@@ -27,6 +28,8 @@ class LearnedQuery(Score):
         self.w = nn.Parameter(torch.empty(1, rows, hidden).uniform_(-(hidden**-0.5), hidden**-0.5))
 
     def project(self, query: Float[Tensor, "*lead query dim"] | None) -> Float[Tensor, "1 rows hidden"]:
+        if query is not None:
+            raise RegardError("learned_query got a query", expected="none", do="use another score, or ask with None")
         return self.w
 
     def prepare(self, keys: Float[Tensor, "*lead key dim"]) -> Float[Tensor, "*lead key hidden"]:

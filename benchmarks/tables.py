@@ -1,0 +1,118 @@
+"""The tables of the README and the docs, made from `results/*.json`: no figure is typed by hand.
+
+A page holds a table between two comments, each on a line of its own:
+
+    <!-- table: NAME -->
+    <!-- end -->
+
+`python benchmarks/tables.py` rewrites what stands between them; `--check` changes nothing and exits 1
+where a page is out of date. `tables` below says how each NAME is made: any function from all results
+(by name, as `record.py` wrote them) to markdown, most simply a `Table`.
+"""
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from regard.files import write_whole
+
+root = Path(__file__).resolve().parent.parent
+Results = Mapping[str, Mapping[str, Any]]
+marker = re.compile(r"^<!-- table: (\S+) -->$(.*?)(^<!-- end -->$|\Z)", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A title, the dotted path of a figure, and how it is written (`{:.2f}`).
+
+    The path begins in the figures (`bleu.test`); with a leading dot in the record (`.hardware.gpu`,
+    `.date`); under `each` it is tried in the row first.
+    """
+
+    title: str
+    path: str
+    form: str = "{}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """One row a results file whose name matches the glob, or one row an item of the list at `each` in it."""
+
+    results: str
+    columns: tuple[Column, ...]
+    each: str = ""
+
+    def __call__(self, results: Results) -> str:
+        records = [results[name] for name in sorted(results) if fnmatch(name, self.results)]
+        rows = [
+            [self._cell(column, row, record) for column in self.columns]
+            for record in records
+            for row in (_at(record["figures"], self.each) or [] if self.each else [record["figures"]])
+        ]
+        for i, column in enumerate(self.columns):
+            if not any(row[i] for row in rows):  # one figure may be missing; one missing everywhere is a slip
+                raise SystemExit(f"{len(records)} results match {self.results!r}, none has {column.path!r}")
+        head = [[column.title for column in self.columns], ["---"] * len(self.columns)]
+        body = [[cell or "–" for cell in row] for row in rows]
+        return "\n".join(f"| {' | '.join(line)} |" for line in head + body)
+
+    @staticmethod
+    def _cell(column: Column, row: Mapping[str, Any], record: Mapping[str, Any]) -> str | None:
+        places = [record] if column.path.startswith(".") else [row, record["figures"]]
+        value = next((v for v in (_at(place, column.path.strip(".")) for place in places) if v is not None), None)
+        return None if value is None else column.form.format(value).replace("|", r"\|")
+
+
+tables: dict[str, Callable[[Results], str]] = {}
+
+
+def _at(tree: Any, path: str) -> Any:
+    for key in path.split("."):
+        tree = tree.get(key) if isinstance(tree, Mapping) else None
+    return tree
+
+
+def load(folder: Path) -> dict[str, Any]:
+    """All results by name."""
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
+
+
+def fill(text: str, results: Results, where: str = "page") -> str:
+    """The page with each of its tables made anew."""
+
+    def make(found: re.Match[str]) -> str:
+        name, body, end = found.groups()
+        if not end or "<!-- table:" in body:
+            raise SystemExit(f"{where}: table {name!r} lacks its closing line <!-- end -->")
+        if name not in tables:
+            raise SystemExit(f"{where}: no table is named {name!r}; known: {', '.join(sorted(tables)) or 'none'}")
+        return f"<!-- table: {name} -->\n{tables[name](results).strip()}\n{end}"
+
+    return marker.sub(make, text)
+
+
+def pages(at: Path) -> list[Path]:
+    return [at / "README.md", *sorted((at / "docs").rglob("*.md"))]
+
+
+def main(arguments: list[str] | None = None, at: Path = root) -> int:
+    parser = argparse.ArgumentParser(description="Make the tables of README.md and docs from benchmarks/results.")
+    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 where a page is out of date")
+    check = parser.parse_args(arguments).check
+    results = load(at / "benchmarks" / "results")
+    stale = {p: new for p in pages(at) if (new := fill(p.read_text("utf-8"), results, p.name)) != p.read_text("utf-8")}
+    for page, new in stale.items():
+        print(f"{page.relative_to(at)}: {'out of date; run python benchmarks/tables.py' if check else 'made anew'}")
+        if not check:
+            write_whole(page, new)
+    return int(check and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

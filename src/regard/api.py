@@ -1,0 +1,223 @@
+"""What a person calls from Python: `train` and `load`. The command line calls the same.
+
+result = regard.train("translate", data="pairs.tsv", out="runs/mine", time="5m")
+regard.load("runs/mine")("Dienstag, 5. März 2024").text
+"""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from regard.data.load import load as load_data
+from regard.data.splits import Splits
+from regard.errors import RegardError
+from regard.find import build, call, find, full, nearest, settable
+from regard.train.card import card
+from regard.train.device import device_of, precise
+from regard.train.loop import Outcome, fit
+from regard.train.run import Run, plain
+from regard.train.schedule import seconds
+from regard.train.task import Task
+from regard.types import Example, Prediction
+
+__all__ = ["Model", "configure", "load", "prepare", "train"]
+
+# What may change between two sittings of one run: how long it goes on and where, not what it is.
+CHANGEABLE = ("epochs", "steps", "time", "patience", "save_every", "device")
+
+
+class Model:
+    """A trained run, ready to answer: `model("text")`, `model(["text", …])`."""
+
+    def __init__(self, run: Run, task: Any, network: nn.Module) -> None:
+        self.run, self.task, self.network = run, task, network
+        self.config = run.config
+
+    def __call__(self, texts: str | Sequence[str], look: bool = True, **search: Any) -> Any:
+        """A prediction for a text, or a list of them for several. Options of the search may be given: `width=10`."""
+        single = isinstance(texts, str)
+        found = self.predict([texts] if isinstance(texts, str) else texts, look, **search)
+        return found[0] if single else found
+
+    def predict(
+        self, texts: Sequence[str], look: bool = True, places: Sequence[Example] = (), **search: Any
+    ) -> list[Prediction]:
+        """Answers in order; `places` says where each text was read, for messages."""
+        chosen = self._search(search) if search else None
+        device = next(self.network.parameters()).device
+        with torch.inference_mode(), precise(device, "auto"):
+            rows = [(text,) for text in texts]
+            return self.task.predict(self.network, rows, look, chosen, places)  # type: ignore[no-any-return]
+
+    def evaluate(self, examples: Sequence[Any], **search: Any) -> dict[str, float | str]:
+        """Every measure of the task on examples, with real decoding."""
+        if search:
+            self.task.search = self._search(search)
+        device = next(self.network.parameters()).device
+        with torch.inference_mode(), precise(device, "auto"):
+            return self.task.measure(self.task.results(self.network, examples))  # type: ignore[no-any-return]
+
+    def _search(self, options: Mapping[str, Any]) -> Any:
+        """The run's own search with other options, or another one (`name="sample"`) with these alone."""
+        own = {"search": self.config.get("search", "beam")}
+        return build("search", merge(own, {"search": options})["search"])
+
+    def data(self) -> Splits:
+        """The data this run was trained on, read again."""
+        return call(load_data, self.config["data"], default=self.task.default_data, columns=self.task.columns)  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        size = sum(p.numel() for p in self.network.parameters())
+        return f"<regard {self.config['task']} model, {size:,} parameters, from {self.run.folder}>"
+
+
+def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Options over options, table by table; a part of another name takes none of the old one's options."""
+    result = dict(base)
+    for key, value in over.items():
+        old = result.get(key)
+        if isinstance(old, str) and isinstance(value, Mapping) and "name" not in value:
+            old = {"name": old}
+        if isinstance(old, Mapping) and isinstance(value, str):
+            value = {"name": value}
+        if isinstance(old, Mapping) and isinstance(value, Mapping):
+            renamed = "name" in value and value["name"] != old.get("name", value["name"])
+            result[key] = dict(value) if renamed else merge(old, value)
+        else:
+            result[key] = value
+    return result
+
+
+def configure(task: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The whole configuration of a run: what was asked for over the task's presets over every part's defaults."""
+    kind = find("tasks", task)
+    builtin = not options.get("data", {}).get("train")
+    asked = merge(kind.preset if builtin else {}, {key: value for key, value in options.items() if key != "task"})
+    parts = {key: value for key, value in asked.items() if key not in ("data", "train")}
+    known = [*settable(kind), "data", "train"]
+    for key in parts:
+        if key not in known:
+            raise RegardError(f"unknown option {key!r}", do=nearest(key, known))
+    config = {
+        "task": task,
+        "data": full(load_data, asked.get("data", {}), "data."),
+        "train": full(fit, asked.get("train", {}), "train."),
+        **full(kind, parts),
+    }
+    return plain(config)  # type: ignore[no-any-return]
+
+
+def make_task(config: Mapping[str, Any]) -> Task:
+    return build(
+        "tasks", {"name": config["task"], **{k: v for k, v in config.items() if k not in ("task", "data", "train")}}
+    )  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """All that training needs: configuration, task with its words, data, fresh model."""
+
+    config: dict[str, Any]
+    task: Any
+    splits: Splits
+    network: nn.Module
+
+
+def prepare(task: str, options: Mapping[str, Any]) -> Prepared:
+    """Read the data, learn the words, build the model; nothing is written."""
+    config = configure(task, options)
+    seconds(config["train"]["time"])  # what the loop could not use is said before anything is written
+    device_of(config["train"]["device"])
+    made = make_task(config)
+    splits = call(load_data, config["data"], default=made.default_data, columns=made.columns)
+    made.learn(splits.train)
+    torch.manual_seed(config["train"]["seed"])
+    return Prepared(config, made, splits, made.model())
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What training came to: the model, how it ended, its measures on the test set (if there is one), the data."""
+
+    model: Model
+    outcome: Outcome
+    test: dict[str, float | str]
+    splits: Splits
+
+
+def train(
+    task: str,
+    data: str = "",
+    out: str | Path = "",
+    time: str = "",
+    fresh: bool = False,
+    quiet: bool = False,
+    **options: Any,
+) -> Trained:
+    """Train a task, or go on with a training; the run lies in `out` (runs/TASK if not given)."""
+    asked: dict[str, Any] = dict(options)
+    if data:
+        asked["data"] = merge(asked.get("data", {}), {"train": data})
+    if time:
+        asked["train"] = merge(asked.get("train", {}), {"time": time})
+    folder = Path(out or f"runs/{task}")
+    ready = prepare(task, asked)
+    if fresh and Run.is_in(folder):
+        shutil.rmtree(folder)
+    if Run.is_in(folder):
+        run = Run.open(folder)
+        _same(run, ready.config)
+        run.configure(ready.config)
+    else:
+        run = Run.create(folder, ready.config, ready.task.keep(), ready.network)
+    outcome = call(
+        fit, ready.config["train"], task=ready.task, splits=ready.splits, run=run, model=ready.network, quiet=quiet
+    )
+    model = Model(run, ready.task, ready.network.eval())
+    test: dict[str, float | str] = {}
+    if outcome.stopped is None and ready.splits.test:
+        test = model.evaluate(ready.splits.test)
+    if outcome.stopped is None:
+        card(run, outcome, ready.splits, ready.network, test)
+    return Trained(model, outcome, test, ready.splits)
+
+
+def _same(run: Run, config: Mapping[str, Any]) -> None:
+    """A run goes on only as what it began as."""
+    before, now = dict(flat(run.config)), dict(flat(config))
+    for key in sorted(before.keys() | now.keys()):
+        if before.get(key) != now.get(key) and key not in {f"train.{name}" for name in CHANGEABLE}:
+            raise RegardError(
+                f"{run.folder} was begun with {key}={before.get(key)}, not {now.get(key)}",
+                do="use another --out, or --fresh to begin again",
+            )
+
+
+def flat(config: Mapping[str, Any], path: str = "") -> list[tuple[str, Any]]:
+    """Every option with its dotted name."""
+    pairs = []
+    for key, value in config.items():
+        pairs += flat(value, f"{path}{key}.") if isinstance(value, Mapping) else [(path + key, value)]
+    return pairs
+
+
+def load(folder: str | Path, device: str = "auto") -> Model:
+    """A trained run, ready to answer."""
+    run = Run.open(Path(folder))
+    task = make_task(run.config)
+    try:
+        task.restore(run.kept)
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, RegardError):
+            raise
+        raise RegardError(
+            f"{folder} is a damaged run (tokenizer.json: {error})", do="train again with --fresh"
+        ) from None
+    network = task.model()
+    run.load_weights(network)
+    return Model(run, task, network.to(device_of(device)).eval())

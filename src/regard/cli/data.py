@@ -1,0 +1,38 @@
+"""`regard data TASK`: what a data set holds, and what may be wrong with it. Problems are advice, not errors."""
+
+from typing import Annotated
+
+import typer
+
+from regard.cli.options import asked
+from regard.cli.show import plain, to_json
+
+__all__ = ["run"]
+
+example = "regard data translate --data pairs.tsv"
+
+
+def run(
+    task: Annotated[str, typer.Argument(metavar="TASK", help="The task that would read it.")],
+    pairs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="KEY=VALUE", help="Options, as for train: data.source=de data.target=en."),
+    ] = None,
+    data: Annotated[str, typer.Option(metavar="DATA", help="A file, a folder, train.de,train.en or hf:NAME.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object and nothing else.")] = False,
+) -> None:
+    """Check data before training. Counts, lengths, duplicates, empty lines, leaks between splits, and what to do."""
+    options = asked(task, None, pairs or [], data)
+    from regard.api import configure
+    from regard.data.load import load
+    from regard.data.report import report
+    from regard.find import call, find
+
+    kind = find("tasks", task)
+    config = configure(task, options)
+    found = report(call(load, config["data"], default=kind.default_data, columns=kind.columns))
+    if as_json:
+        print(to_json(found.to_dict()))
+        return
+    print(plain(config["data"]["train"] or kind.default_data))
+    print("\n".join(map(plain, str(found).split("\n"))))

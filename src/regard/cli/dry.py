@@ -1,0 +1,88 @@
+"""`regard train TASK --dry-run`: the model, the options, the data and one batch, and nothing written.
+
+show("translate", {"encoder": {"hidden": 64}})
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from regard.cli.show import figure, plain, setting, table
+
+if TYPE_CHECKING:
+    from rich.tree import Tree
+    from torch import nn
+
+    from regard.api import Prepared
+
+__all__ = ["show"]
+
+deepest = 4  # levels of the model that are worth a line each
+
+
+def show(task: str, options: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.text import Text
+    from rich.tree import Tree
+
+    from regard.api import configure, flat, prepare
+
+    ready = prepare(task, options)
+    size = _size(ready.network)
+    memory = sum(p.numel() * p.element_size() for p in ready.network.parameters()) / 2**20
+    tree = Tree(Text(f"{task}: {size:,} parameters, {memory:.1f} MiB"))
+    _grow(tree, ready.network)
+    Console(markup=False, highlight=False, emoji=False).print(tree)
+
+    # What would be without any wish; the data stays, for presets depend on it.
+    usual = dict(flat(configure(task, {"data": options.get("data", {})})))
+    changed = [(key, value) for key, value in flat(ready.config) if usual.get(key, ...) != value]
+    print("\noptions that differ from the defaults" + ("" if changed else ": none"))
+    if changed:
+        before = ((key, usual.get(key, "no such option")) for key, _ in changed)
+        print(
+            table([(k, setting(v), f"(default {setting(u)})") for (k, v), (_, u) in zip(changed, before, strict=True)])
+        )
+
+    parts = [(name, f"{len(getattr(ready.splits, name)):,} examples") for name in ("train", "valid", "test")]
+    print(f"\ndata: {plain(ready.config['data']['train'] or ready.task.default_data)}\n{table(parts)}")
+    _batch(ready)
+    print("\nnothing was written")
+
+
+def _size(network: "nn.Module") -> int:
+    return sum(parameter.numel() for parameter in network.parameters())
+
+
+def _grow(tree: "Tree", network: "nn.Module", level: int = 1) -> None:
+    from rich.text import Text
+
+    for name, part in network.named_children():
+        if _size(part):
+            branch = tree.add(Text(f"{name}: {type(part).__name__} {_size(part):,}"))
+            if level < deepest:
+                _grow(branch, part, level + 1)
+
+
+def _batch(ready: "Prepared") -> None:
+    """The first batch of the first epoch, as training would see it."""
+    from regard.data.batch import batches
+
+    plan = ready.config["train"]
+    items = ready.task.items(ready.splits.train)
+    cut = batches([i.lengths for i in items], tokens=plan["tokens"], rows=plan["rows"], seed=plan["seed"], epoch=0)
+    batch = ready.task.collate([items[row] for row in cut[0]])
+    shapes = [(f"input {n}", str(list(one.values.shape))) for n, one in enumerate(batch.inputs, 1)]
+    if batch.target is not None:
+        shapes.append(("target", str(list(getattr(batch.target, "values", batch.target).shape))))
+    print(f"\none batch of {figure(len(cut))} an epoch\n{table(shapes)}")
+    first = ready.splits.train[cut[0][0]]
+    texts = getattr(ready.task, "texts", {})
+    sides = [("source", first.source), ("target", first.target)]
+    words = [(side, " ".join(map(_seen, texts[side].tokens(text)))) for side, text in sides if side in texts]
+    print(f"its first example, {plain(first.where)}" if first.where else "its first example")
+    print(table(words or [(side, plain(text)) for side, text in sides]))
+
+
+def _seen(token: Any) -> str:
+    from regard.look.gaze import visible
+
+    return visible(token.text)

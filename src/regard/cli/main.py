@@ -1,0 +1,107 @@
+"""`regard VERB …`: finds the verb, runs it, and says in one line what went wrong.
+
+A verb is a file of this folder with a function `run`; its docstring is the help, its parameters are the
+options. What a user can mend is one line on stderr and exit code 2; `--debug` shows the traceback instead.
+
+    regard train translate --time 5m
+"""
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from regard import __version__
+from regard.cli.show import plain
+from regard.cli.trouble import told
+from regard.errors import RegardError
+from regard.find import nearest
+
+__all__ = ["answer", "main"]
+
+verbs = ("train", "evaluate", "predict", "look", "data", "list", "info")  # in the order of the help
+
+
+class Verbs(typer.core.TyperGroup):
+    """The verbs; a wrong one names the nearest."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            raise RegardError(f"no verb is named {args[0]!r}", do=nearest(args[0], self.commands))
+        return super().resolve_command(ctx, args)
+
+
+app = typer.Typer(
+    cls=Verbs,
+    help="Sequence models built on attention: encode, attend, predict, and look at where the model looked.",
+    epilog="Begin with: regard train translate --time 2m",
+    rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"regard {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _top(
+    ctx: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which one this is.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks; may stand anywhere.")] = False,
+) -> None:
+    if ctx.invoked_subcommand is None:
+        print(ctx.get_help())
+
+
+for _verb in verbs:
+    _module = importlib.import_module(f"regard.cli.{_verb}")
+    app.command(_verb, epilog=f"Example: {_module.example}", no_args_is_help=False)(_module.run)
+
+
+def answer(argv: Sequence[str]) -> int:
+    """Do what the words say; returns the exit code."""
+    words = list(argv)
+    own = words[: words.index("--")] if "--" in words else words  # after "--" all is the user's text
+    debug = "--debug" in own
+    words = [word for word in own if word != "--debug"] + words[len(own) :]
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context("regard", words, obj=list(argv)) as ctx:
+            command.invoke(ctx)
+        sys.stdout.flush()
+    except typer.Exit as end:
+        return end.exit_code
+    except BrokenPipeError:  # whoever read our output has enough
+        _close_output()
+        return 141
+    except (Exception, KeyboardInterrupt) as error:
+        code, line = told(error)
+        if debug and not isinstance(error, KeyboardInterrupt):
+            sys.excepthook(type(error), error, error.__traceback__)
+        elif line:
+            print(f"regard: {plain(line)}", file=sys.stderr)
+        return code
+    return 0
+
+
+def _close_output() -> None:
+    """So that the interpreter, when it ends, does not try to write what nobody reads."""
+    with open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
+
+
+def main() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal that lacks a letter shows its number
+            stream.reconfigure(errors="backslashreplace")
+    sys.exit(answer(sys.argv[1:]))

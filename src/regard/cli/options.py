@@ -1,0 +1,136 @@
+"""Options of a run: a TOML file, and over it `key=value` pairs with dotted keys.
+
+A value is read as TOML and, where it is none, as the plain text it is; so `encoder.hidden=512`,
+`train.time=5m`, `attention.score=bilinear` and `measures=["bleu"]` all mean what they say. A part may be
+named and its options set in one command: `encoder=recurrent encoder.hidden=64`.
+
+    parse_pairs(["encoder=recurrent", "encoder.hidden=64"])  →  {"encoder": {"name": "recurrent", "hidden": 64}}
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from datetime import date, time
+from pathlib import Path
+from typing import Any
+
+from regard.errors import RegardError
+
+__all__ = ["asked", "parse_pairs", "read_toml", "search"]
+
+# Options of the command, which look as if they could be options of a run.
+flags = ("data", "out", "time", "config", "fresh", "quiet")
+
+
+def read_toml(path: str) -> dict[str, Any]:
+    """The tables of a file."""
+    try:
+        return tomllib.loads(Path(path).expanduser().read_bytes().decode("utf-8"))
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise RegardError(f"{path}:{line}: not UTF-8", do="save the file as UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        place = re.search(r" \(at line (\d+), column \d+\)$", str(error))
+        where, what = (f"{path}:{place[1]}", str(error)[: place.start()]) if place else (path, str(error))
+        raise RegardError(f"{where}: not TOML ({what})", expected="lines like hidden = 512 under [encoder]") from None
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise RegardError(f"{path}: {reason}", do="check the name given with --config") from None
+    except ValueError as error:  # a NUL in the name
+        raise RegardError(f"{path!r}: {error}", do="check the name given with --config") from None
+
+
+def parse_pairs(pairs: Iterable[str]) -> dict[str, Any]:
+    """Nested tables of options; of two values for one key the later counts."""
+    options: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        path = key.split(".")
+        if not equals or not all(word.isidentifier() for word in path):
+            raise RegardError(f"cannot read {pair!r}", expected="key=value, as encoder.hidden=512")
+        _put(options, path, _value(text), pair)
+    return options
+
+
+def _put(table: dict[str, Any], path: list[str], value: Any, pair: str) -> None:
+    key, *rest = path
+    there = table.get(key)
+    if isinstance(there, str) and (rest or isinstance(value, dict)):
+        there = {"name": there}  # a part that was named before its options came
+    if not rest and not isinstance(there, dict):
+        table[key] = value
+        return
+    there = {} if there is None else there
+    if not isinstance(there, dict):
+        raise RegardError(f"{pair!r}: {key} was set to {there!r} before", do="leave one of them out")
+    table[key] = there
+    if rest:
+        _put(there, rest, value, pair)
+    elif isinstance(value, dict):
+        there.update(value)
+    elif isinstance(value, str):
+        there["name"] = value
+    else:
+        raise RegardError(f"{pair!r}: {key} has options of its own", expected="the name of a part")
+
+
+def _value(text: str) -> Any:
+    """What TOML reads in it, alone in its place; else the text."""
+    try:
+        tables = tomllib.loads(f"value = [{text}]")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return text
+    if len(tables) != 1 or len(tables["value"]) != 1 or _has_dates(tables["value"]):
+        return text  # several values, or a day that is more likely a name
+    return tables["value"][0]
+
+
+def _has_dates(value: Any) -> bool:
+    if isinstance(value, list | dict):
+        return any(map(_has_dates, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, date | time)
+
+
+def asked(task: str, config: str | None, pairs: Iterable[str], data: str = "", time: str = "") -> dict[str, Any]:
+    """Everything asked for, in one: the file, the pairs over it, and over them what was given by option."""
+    if "=" in task:
+        raise RegardError(f"{task!r} where the task should be", do="write the task first: regard train translate …")
+    from_file, from_pairs = read_toml(config) if config else {}, parse_pairs(pairs)
+    named = from_file.pop("task", task)
+    if named != task:
+        raise RegardError(f"{config} is for task {named!r}, not {task!r}", do=f"write {named} instead of {task}")
+    for source in (from_file, from_pairs):
+        for key, value in source.items():
+            if key in ("data", "train") and not isinstance(value, Mapping):
+                instead = "write --data, or data.train=" if key == "data" else "write train.rate= and the like"
+                raise RegardError(f"{key}={value}", expected=f"a table of options {key}.…", do=instead)
+            if key in flags and key != "data":
+                raise RegardError(f"unknown option {key!r}", do=f"write --{key}")
+    from regard.api import merge
+
+    given = {"data": {"train": data} if data else {}, "train": {"time": time} if time else {}}
+    return merge(merge(from_file, from_pairs), {key: value for key, value in given.items() if value})
+
+
+def search(
+    beam: int | None = None,
+    nbest: int = 1,
+    sample: bool = False,
+    sampling: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Options of the search by what was asked for on the command line; empty where the run's own is wanted."""
+    given = {key: value for key, value in (sampling or {}).items() if value is not None}
+    if sample:
+        if beam is not None:
+            raise RegardError("--sample and --beam", expected="one of them")
+        return {"name": "sample", **given, **({"count": nbest} if nbest != 1 else {})}
+    if given:
+        flag = "--" + next(iter(given)).replace("_", "-")
+        raise RegardError(f"{flag} without --sample", do="add --sample, or leave it out")
+    if beam is None and nbest == 1:
+        return {}
+    if beam is not None and nbest > beam:
+        raise RegardError(
+            f"--nbest {nbest} with --beam {beam}", expected="a beam at least as wide", do=f"--beam {nbest}"
+        )
+    return {"name": "beam", **({} if beam is None else {"width": beam}), "nbest": nbest}

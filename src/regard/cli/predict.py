@@ -1,0 +1,112 @@
+"""`regard predict RUN`: lines in, lines out, in order and as they come.
+
+Input is read as UTF-8; only a line feed ends a line (a carriage return before it is dropped). What has
+arrived is answered at once, up to 512 lines together: a pipe that drips is answered line by line, a file in
+large batches. An empty line is answered with an empty line.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+
+import typer
+
+from regard.cli.options import search
+from regard.cli.show import to_json
+from regard.errors import RegardError
+
+if TYPE_CHECKING:
+    from regard.types import Prediction
+
+__all__ = ["chunks", "run"]
+
+example = "regard predict runs/translate lines.txt --beam 10 > answers.txt"
+together = 512  # lines
+
+
+def run(
+    folder: Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="One text a line; - or nothing for standard input.")
+    ] = "-",
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with the score.")] = False,
+    beam: Annotated[int | None, typer.Option(metavar="N", help="Search with a beam of this width.")] = None,
+    nbest: Annotated[int, typer.Option(metavar="N", help="How many answers, best first; needs --json.")] = 1,
+    sample: Annotated[bool, typer.Option("--sample", help="Draw answers instead of searching the best.")] = False,
+    temperature: Annotated[
+        float | None, typer.Option(metavar="T", help="With --sample: below 1 bolder, above 1 freer.")
+    ] = None,
+    top_k: Annotated[int | None, typer.Option(metavar="K", help="With --sample: only the K likeliest tokens.")] = None,
+    top_p: Annotated[
+        float | None, typer.Option(metavar="P", help="With --sample: only tokens that make up this share.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(metavar="S", help="With --sample: the same seed draws the same.")] = None,
+    device: Annotated[str, typer.Option(metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
+) -> None:
+    """Answer line after line. One line comes out for one line in, in order, as soon as it is there."""
+    if nbest != 1 and not as_json:
+        raise RegardError(f"--nbest {nbest} without --json", do="add --json: a line holds one answer")
+    sampling = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+    wanted = search(beam, nbest, sample, sampling)
+    from contextlib import ExitStack
+
+    with ExitStack() as stack:
+        stream = sys.stdin.buffer if file == "-" else stack.enter_context(Path(file).expanduser().open("rb"))
+        from regard.api import load
+
+        model = load(folder, device)
+        if wanted.get("name") == "beam" and "width" not in wanted:
+            wanted["width"] = max(nbest, model.config["search"].get("width", 5))
+        for number, lines in chunks(stream, "standard input" if file == "-" else file):
+            if seed is not None:
+                wanted["seed"] = seed + number  # else every chunk would draw alike
+            sys.stdout.buffer.write("".join(f"{line}\n" for line in _answers(model, lines, as_json, wanted)).encode())
+            sys.stdout.buffer.flush()
+
+
+def chunks(stream: BinaryIO, name: str) -> Iterator[tuple[int, list[tuple[str, str]]]]:
+    """What has arrived, as (text, where) a line, at most `together` at once; each with the lines before it."""
+    rest, before = b"", 0
+    read = getattr(stream, "read1", stream.read)
+    while data := read(1 << 16):
+        *whole, rest = (rest + data).split(b"\n")
+        for first in range(0, len(whole), together):
+            some = whole[first : first + together]
+            yield before, [_line(line, name, before + n) for n, line in enumerate(some, 1)]
+            before += len(some)
+    if rest:
+        yield before, [_line(rest, name, before + 1)]
+
+
+def _line(data: bytes, name: str, number: int) -> tuple[str, str]:
+    where = f"{name}:{number}"
+    data = data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data
+    try:
+        return data.removesuffix(b"\r").decode("utf-8"), where
+    except UnicodeDecodeError as error:
+        bad = f"byte {error.start + 1} of the line is 0x{data[error.start]:02x}"
+        raise RegardError(f"{where}: {bad}", expected="UTF-8", do="give text in UTF-8") from None
+
+
+def _answers(model: Any, lines: list[tuple[str, str]], as_json: bool, wanted: dict[str, Any]) -> Iterator[str]:
+    from regard.types import Example
+
+    places = [Example((text,), "", where) for text, where in lines if text.strip()]
+    found = iter(model.predict([one.source for one in places], look=False, places=places, **wanted) if places else [])
+    for text, _ in lines:
+        prediction = next(found) if text.strip() else None
+        yield _object(text, prediction) if as_json else _one_line("" if prediction is None else prediction.text)
+
+
+def _one_line(text: str) -> str:
+    return text.replace("\r", " ").replace("\n", " ")
+
+
+def _object(source: str, prediction: "Prediction | None") -> str:
+    if prediction is None:
+        return to_json({"source": source, "text": "", "score": None})
+    said: dict[str, Any] = {"source": source, "text": prediction.text, "score": prediction.score}
+    if prediction.others:
+        said["others"] = [{"text": one.text, "score": one.score} for one in prediction.others]
+    return to_json(said)

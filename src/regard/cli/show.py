@@ -1,0 +1,57 @@
+"""What verbs print, plain and aligned. Text of the user's is never markup, and no screen obeys it.
+
+print(table([("exact_match", figure(0.97)), ("bleu", figure(98.1))]))
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["figure", "figures", "plain", "setting", "table", "to_json"]
+
+
+def plain(text: str) -> str:
+    """The text in one line, with what does not print written as an escape."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def table(rows: Sequence[Sequence[str]], indent: int = 2) -> str:
+    """Columns side by side, all but the last padded; nothing is cut or wrapped."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
+    lines = ("  ".join([*map(str.ljust, row[:-1], widths), row[-1]]).rstrip() for row in rows)
+    return "\n".join(" " * indent + line for line in lines)
+
+
+def figure(value: float | int | str) -> str:
+    """A number with four figures that mean something; a text as it is."""
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, int) or (math.isfinite(value) and abs(value) >= 1000):
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+def figures(measures: Mapping[str, float | int | str]) -> str:
+    """Measures by name, one a line."""
+    return table([(plain(name), figure(value)) for name, value in measures.items()])
+
+
+def setting(value: Any) -> str:
+    """The value of an option as one would write it after `key=`."""
+    if value is None:
+        return "none"
+    return plain(value) if isinstance(value, str) else json.dumps(_finite(value), ensure_ascii=False, default=str)
+
+
+def to_json(value: Any) -> str:
+    """JSON in one line; what is not a finite number is null, for JSON has no word for it."""
+    return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _finite(one) for key, one in value.items()}
+    return [_finite(one) for one in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,109 @@
+"""`regard train TASK`: train, or go on where a training stopped, and show what came of it."""
+
+import shlex
+import signal
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from regard.cli.options import asked
+from regard.cli.show import figure, figures, plain
+
+if TYPE_CHECKING:
+    from regard.api import Trained
+    from regard.types import Example
+
+__all__ = ["run"]
+
+example = "regard train translate --data pairs.tsv --time 5m encoder.hidden=512 attention.score=bilinear"
+short = 40  # characters of a source whose alignment fits on any screen
+
+
+def run(
+    ctx: typer.Context,
+    task: Annotated[
+        str | None, typer.Argument(metavar="TASK", help="What to learn; without it, the tasks are listed.")
+    ] = None,
+    pairs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="KEY=VALUE", help="Options of the parts; 'regard list' shows them all."),
+    ] = None,
+    data: Annotated[str, typer.Option(metavar="DATA", help="A file, a folder, train.de,train.en or hf:NAME.")] = "",
+    out: Annotated[str, typer.Option(metavar="DIR", help="Where the run lies; runs/TASK if not given.")] = "",
+    config: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A TOML file of options; pairs count over it.")
+    ] = None,
+    time: Annotated[str, typer.Option(metavar="TIME", help="Take no longer than this: 90s, 5m, 1h30m.")] = "",
+    fresh: Annotated[bool, typer.Option("--fresh", help="Begin again, even if the run is there.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show model, data and a batch; write nothing.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress on the way.")] = False,
+) -> None:
+    """Train a model for a task. The same command goes on where a training was stopped."""
+    if task is None:
+        from regard.cli.list import tasks
+
+        print(ctx.get_help())
+        print(f"\nTasks:\n{tasks()}")
+        raise typer.Exit(2)
+    options = asked(task, config, pairs or [], data, time)
+    if dry_run:
+        from regard.cli.dry import show
+
+        show(task, options)
+        return
+    from regard import api
+
+    api.configure(task, options)  # an option that is not known is told before the data is read
+    trained = api.train(task, out=out, fresh=fresh, quiet=quiet, **options)
+    if trained.outcome.stopped is not None:
+        _stopped(trained, ctx.find_root().obj)
+        raise typer.Exit(128 + trained.outcome.stopped)
+    _ending(trained)
+
+
+def _stopped(trained: "Trained", words: list[str]) -> None:
+    again = shlex.join(["regard", *(word for word in words if word != "--fresh")])  # --fresh would begin again
+    by = signal.Signals(trained.outcome.stopped or 0).name
+    print(
+        f"stopped at step {trained.outcome.step:,} by {by}, saved in {plain(str(trained.model.run.folder))}; "
+        f"the same command goes on: {plain(again)}"
+    )
+
+
+def _ending(trained: "Trained") -> None:
+    """The score, one alignment, where the run lies, what to try next."""
+    outcome, model = trained.outcome, trained.model
+    folder = str(model.run.folder)
+    if not outcome.tokens_per_second:
+        print(
+            f"this run was finished already, at step {outcome.step:,}; more steps, or --fresh, would train it further"
+        )
+    best = model.task.best
+    if trained.test:
+        score = trained.test.get(best)
+        first = "" if score is None else f": {best} {figure(score)}"
+        print(f"test, {len(trained.splits.test):,} examples{first}")
+        print(figures(trained.test))
+    else:
+        print(f"no test set; best {best} on valid: {figure(outcome.best)}")
+    chosen = _short([*trained.splits.test, *trained.splits.valid, *trained.splits.train])
+    _look(model, chosen)
+    name, text = shlex.quote(folder), shlex.quote(chosen.source)
+    print(f"\nThe run lies in {plain(folder)}. Try next:")
+    for line in (f"predict {name} < lines.txt", f"look {name} {text} -o look.html", f"evaluate {name}"):
+        print(plain(f"  regard {line}"))
+
+
+def _short(examples: "list[Example]") -> "Example":
+    """The first that is short, else the shortest: one that a person takes in at a glance."""
+    written = [example for example in examples if example.source.strip()] or examples
+    return next((e for e in written if len(e.source) <= short), min(written, key=lambda e: len(e.source)))
+
+
+def _look(model: Any, chosen: "Example") -> None:
+    from regard.look.terminal import show
+
+    [prediction] = model.predict([chosen.source])
+    print(f"\n{plain(chosen.source)} → {plain(prediction.text)}" + f" (true: {plain(chosen.target)})\n")
+    if prediction.look is not None:
+        print(show(prediction.look))

@@ -1,0 +1,55 @@
+"""What went wrong, in one line and an exit code: 2 for what the user can mend, 130 for Ctrl-C, 1 for our own faults.
+
+Errors are known by name where their class would cost an import.
+
+    told(FileNotFoundError(2, "No such file", "a.tsv"))  →  (2, "a.tsv: no such file or directory; …")
+"""
+
+import errno
+import signal
+
+from regard.errors import RegardError
+
+__all__ = ["told"]
+
+advice = {
+    errno.ENOENT: "check the name",
+    errno.ENOTDIR: "a part of this path is a file; choose another",
+    errno.EISDIR: "give a file, not a folder",
+    errno.EEXIST: "choose another place",
+    errno.EACCES: "choose a place that is yours",
+    errno.EPERM: "choose a place that is yours",
+    errno.EROFS: "choose a place that can be written to",
+    errno.ENOSPC: "free some space; the same command then goes on",
+    errno.EDQUOT: "free some space; the same command then goes on",
+}
+no_memory = "ran out of memory; lower train.tokens, or choose a smaller model"
+
+
+def told(error: BaseException) -> tuple[int, str]:
+    """Exit code and line for an error; the line is empty where there is nothing to say."""
+    name, text = type(error).__name__, " ".join(str(error).split())
+    if isinstance(error, KeyboardInterrupt):
+        return 128 + signal.SIGINT, ""
+    if isinstance(error, RegardError):
+        return 2, str(error)
+    if hasattr(error, "format_message"):  # the command line itself could not be read
+        return 2, _misused(error)
+    if isinstance(error, MemoryError) or name == "OutOfMemoryError" or "can't allocate memory" in text:
+        return 2, no_memory
+    if isinstance(error, OSError):
+        reason = (error.strerror or text or name).lower()
+        where = f"{error.filename}: " if error.filename is not None else ""
+        return 2, f"{where}{reason}; {advice.get(error.errno or 0, 'check the file and its folder')}"
+    if name == "SafetensorError":  # how safetensors tells of a disk that is full, too
+        return 2, f"weights could not be written or read ({text}); check the folder and the space left"
+    return 1, f"this is a fault of regard's own ({name}: {text}); see all of it with --debug"
+
+
+def _misused(error: BaseException) -> str:
+    message = " ".join(error.format_message().split()).rstrip(".")  # type: ignore[attr-defined]
+    option = str(getattr(error, "option_name", ""))
+    if "." in option:
+        return f"no option {option}; write {option.lstrip('-')}=value, without dashes"
+    verb = getattr(getattr(error, "ctx", None), "command_path", "regard")
+    return f"{message[:1].lower()}{message[1:]}; see {verb} --help"

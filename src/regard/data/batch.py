@@ -1,0 +1,62 @@
+"""Which rows stand together in a batch: rows of like length, so that little is padding.
+
+A batch holds at most `tokens` places, padding counted (its longest row × its rows, on the longer of its
+sides), or at most `rows` rows, or both. A row longer than `tokens` is a batch of its own.
+
+What comes out depends on the arguments alone. From epoch to epoch rows meet other neighbours: lengths
+are stretched by a random few percent before they are sorted, and the batches are shuffled.
+
+    for rows in batches(lengths, tokens=4096, seed=1, epoch=3): ...
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from regard.errors import RegardError
+
+__all__ = ["batches", "in_order"]
+
+Lengths = Sequence[int] | Sequence[tuple[int, ...]]
+"""For each row its length, or the length of each of its sides."""
+
+noise = 0.1  # the most by which a length is stretched before sorting, as a share
+
+
+def batches(lengths: Lengths, *, seed: int, epoch: int, tokens: int = 0, rows: int = 0) -> list[list[int]]:
+    """Row numbers of each batch, in an order for training; every row once."""
+    longest = _longest(lengths)
+    random = np.random.default_rng([seed, epoch])
+    # `+ random` also parts rows of one length; the two draws are made whatever the lengths are.
+    stretched = longest * (1 + noise * random.random(len(longest))) + random.random(len(longest))
+    cut = _cut(longest, np.argsort(stretched, kind="stable"), tokens, rows)
+    return [cut[number] for number in random.permutation(len(cut))]
+
+
+def in_order(lengths: Lengths, tokens: int = 0, rows: int = 0) -> list[list[int]]:
+    """For evaluation: longest first (what does not fit into memory shows at once), nothing random."""
+    longest = _longest(lengths)
+    return _cut(longest, np.argsort(-longest, kind="stable"), tokens, rows)
+
+
+def _longest(lengths: Lengths) -> npt.NDArray[np.int64]:
+    sides = np.asarray(lengths, dtype=np.int64)
+    return sides if sides.ndim == 1 else sides.max(axis=1)
+
+
+def _cut(longest: npt.NDArray[np.int64], order: npt.NDArray[np.intp], tokens: int, rows: int) -> list[list[int]]:
+    if tokens < 0 or rows < 0 or not (tokens or rows):
+        raise RegardError(f"a batch of tokens={tokens}, rows={rows}", expected="a positive number of tokens or of rows")
+    cut: list[list[int]] = []
+    widest = 0
+    for row, length in zip(order.tolist(), longest[order].tolist(), strict=True):
+        full = cut and (
+            (rows and len(cut[-1]) >= rows) or (tokens and max(widest, length) * (len(cut[-1]) + 1) > tokens)
+        )
+        if full or not cut:
+            cut.append([])
+            widest = 0
+        cut[-1].append(row)
+        widest = max(widest, length)
+    return cut

@@ -1,0 +1,196 @@
+"""Files → examples: TSV (`.tsv`, `.txt`), CSV, JSON lines (`.jsonl`, `.json`), or parallel files; each may be `.gz`.
+
+Without `fields`, TSV and CSV have no header and exactly `columns` columns, of which the last is the
+target; a single column is an input without a target. With `fields`, the first line is a header and
+the named columns are taken, the last named as the target; where all names are numbers there is no
+header and they count the columns, from 1. JSON lines are read by key (`a.b` reaches
+into tables), by default `source` and `target`.
+
+    read("train.tsv")                                   # a line: source TAB target
+    read("SICK_train.txt", fields=("sentence_A", "sentence_B", "relatedness_score"))
+    read("snli.tsv", fields=("2", "3", "1"))             # the label stands first
+    read_parallel(("train.de.gz", "train.en.gz"))
+"""
+
+import csv
+import gc
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from regard.data.lines import lines
+from regard.errors import RegardError
+from regard.find import nearest
+from regard.types import Example
+
+__all__ = ["form", "pick", "read", "read_parallel"]
+
+forms = {".tsv": "tsv", ".txt": "tsv", ".csv": "csv", ".jsonl": "jsonl", ".json": "jsonl"}
+
+
+@contextmanager
+def kept() -> Iterator[None]:
+    """No looking for garbage meanwhile: all that is made stays, and walking over it would double the time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def form(path: str) -> str:
+    """ "tsv", "csv" or "jsonl" by the name of the file; "" where the name says none of them."""
+    return forms.get(Path(path.removesuffix(".gz")).suffix.lower(), "")
+
+
+@kept()
+def read(path: str, columns: int = 2, fields: tuple[str, ...] = ()) -> list[Example]:
+    """The examples of one file, in order."""
+    kind = form(path)
+    text = _without_last_blanks(lines(path))  # first: a file that is not there says more than its ending
+    if not kind:
+        raise RegardError(
+            f"{path}: unknown kind of file",
+            expected=", ".join(forms) + " (each may be .gz)",
+            do="for parallel files give both, as 'train.de,train.en'",
+        )
+    if not text:
+        raise RegardError(f"{path}: only blank lines", expected="one example a line")
+    if kind == "jsonl":
+        if columns > 2 and not fields:
+            raise RegardError(
+                f"{path}: {columns - 1} inputs and no names for them",
+                do="name the keys, as data.source=premise,hypothesis data.target=label",
+            )
+        return _json_lines(path, text, fields or ("source", "target")[:columns])
+    rows = _csv(path, text) if kind == "csv" else ((number, line.split("\t")) for number, line in enumerate(text, 1))
+    return _table(path, rows, columns, fields, "tab" if kind == "tsv" else "comma")
+
+
+@kept()
+def read_parallel(paths: Sequence[str]) -> list[Example]:
+    """Line n of each file belongs together; the last file holds the targets. A line may be empty."""
+    sides = [lines(path) for path in paths]
+    fewest = min(map(len, sides))
+    if any(line for side in sides for line in side[fewest:]):
+        counts = ", ".join(f"{path} has {len(side):,} lines" for path, side in zip(paths, sides, strict=True))
+        raise RegardError(counts, expected="the same number", do="give files whose lines belong together")
+    while fewest and not any(side[fewest - 1] for side in sides):
+        fewest -= 1
+    if not fewest:
+        raise RegardError(f"{paths[0]}: only blank lines", expected="one example a line")
+    together = zip(*(side[:fewest] for side in sides), strict=True)
+    return [Example(row[:-1], row[-1], f"{paths[0]}:{number}") for number, row in enumerate(together, 1)]
+
+
+def _without_last_blanks(text: list[str]) -> list[str]:
+    last = len(text)
+    while last and not text[last - 1].strip(" \r"):
+        last -= 1
+    return text[:last]
+
+
+def _example(values: Sequence[str], where: str) -> Example:
+    return Example(tuple(values[:-1]), values[-1], where) if len(values) > 1 else Example((values[0],), "", where)
+
+
+def _table(
+    path: str, rows: Iterator[tuple[int, list[str]]], columns: int, fields: tuple[str, ...], between: str
+) -> list[Example]:
+    chosen: list[int] = []
+    if fields:
+        number, header = next(rows)
+        columns = len(header)
+        if all(name.isdecimal() for name in fields):
+            rows = chain([(number, header)], rows)
+            header = [str(column) for column in range(1, columns + 1)]
+        for name in fields:
+            if header.count(name) != 1:
+                found = "twice in" if name in header else "not in"
+                raise RegardError(f"{path}:1: {name!r} is {found} the header", do=nearest(name, header))
+        chosen = [header.index(name) for name in fields]
+    examples = []
+    for number, row in rows:
+        if len(row) != columns or row == [""]:
+            raise _wrong_width(f"{path}:{number}", row, columns, bool(fields), between)
+        examples.append(_example([row[i] for i in chosen] if chosen else row, f"{path}:{number}"))
+    if not examples:
+        raise RegardError(f"{path}: no line after the header", expected="one example a line")
+    return examples
+
+
+def _wrong_width(where: str, row: list[str], columns: int, header: bool, between: str) -> RegardError:
+    if row in ([], [""]):
+        return RegardError(f"{where}: blank line", do="remove it")
+    if header:
+        expected = f"{columns}, as in line 1"
+    else:
+        named = {1: " (text)", 2: " (source, target)"}.get(columns, f" ({columns - 1} inputs, target)")
+        expected = f"{columns}{named}"
+    do = f"remove the extra {between}" if len(row) > columns else f"separate the fields with a {between}"
+    if len(row) > columns and not header:
+        do += ", or name the columns with data.source= and data.target= if line 1 is a header"
+    return RegardError(f"{where}: {len(row)} field{'s' * (len(row) != 1)}", expected=expected, do=do)
+
+
+def _csv(path: str, text: list[str]) -> Iterator[tuple[int, list[str]]]:
+    """Rows with the line they begin on: a quoted field may run over several."""
+    limit = csv.field_size_limit(2**31 - 1)  # a field may be a whole document
+    reader = csv.reader((line + "\n" for line in text), strict=True)
+    begin = 1
+    try:
+        for row in reader:
+            yield begin, row
+            begin = reader.line_num + 1
+    except csv.Error as error:
+        raise RegardError(f"{path}:{begin}: not CSV ({error})", do="check the quotes of that row") from None
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _json_lines(path: str, text: list[str], fields: tuple[str, ...]) -> list[Example]:
+    examples = []
+    for number, line in enumerate(text, 1):
+        where = f"{path}:{number}"
+        try:
+            row = json.loads(line)
+        except (json.JSONDecodeError, RecursionError) as error:
+            if not line.strip():
+                raise RegardError(f"{where}: blank line", do="remove it") from None
+            raise RegardError(f"{where}: not JSON ({error})", expected="one object a line") from None
+        if not isinstance(row, dict):
+            raise RegardError(f"{where}: a JSON {type(row).__name__}", expected="one object a line")
+        values = [pick(row, name, where) for name in fields]
+        for name, value in zip(fields, values, strict=True):
+            if not isinstance(value, str):
+                raise RegardError(f"{where}: {name!r} is {json.dumps(value)[:40]}", expected="a string")
+            if "\\u" in line and any("\ud800" <= character <= "\udfff" for character in value):
+                raise RegardError(f"{where}: {name!r} holds half a surrogate pair", expected="whole characters")
+        examples.append(_example(values, where))
+    return examples
+
+
+def pick(row: Mapping[str, Any], name: str, where: str) -> Any:
+    """The value under a key, or under a path of keys such as `translation.de`."""
+    if name in row:
+        return row[name]
+    value: Any = row
+    for key in name.split("."):
+        if not isinstance(value, Mapping) or key not in value:
+            raise RegardError(
+                f"{where}: no field {name!r}", do=nearest(name, _paths(row)) + " (set data.source=, data.target=)"
+            )
+        value = value[key]
+    return value
+
+
+def _paths(row: Mapping[str, Any], before: str = "") -> list[str]:
+    found = []
+    for key, value in row.items():
+        found += _paths(value, f"{before}{key}.") if isinstance(value, Mapping) else [f"{before}{key}"]
+    return found

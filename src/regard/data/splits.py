@@ -1,0 +1,72 @@
+"""The three parts of a data set, and how one is divided where the user gave no parts.
+
+Which part an example falls into is decided by a hash of its inputs alone. So the same input never
+stands on both sides, the division is the same on every machine, and adding lines does not move others
+(but for the few that a cap, or a very small set, pushes back into train).
+
+    split(examples)                 # about 90 : 5 : 5, at most 2,000 for valid and for test
+    split(examples, test=0.0)       # nothing for test
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from regard.types import Example
+
+__all__ = ["Splits", "split"]
+
+
+@dataclass(frozen=True)
+class Splits:
+    train: list[Example]
+    valid: list[Example] = field(default_factory=list)
+    test: list[Example] = field(default_factory=list)
+
+
+def place(inputs: tuple[str, ...], seed: int) -> float:
+    """A number in [0, 1) that depends on nothing but the inputs and the seed."""
+    state = blake2b(digest_size=8, salt=(seed % 2**64).to_bytes(8, "little"))
+    for text in inputs:
+        data = text.encode("utf-8", "surrogatepass")
+        state.update(len(data).to_bytes(8, "little") + data)
+    return int.from_bytes(state.digest(), "little") / 2**64
+
+
+def split(
+    examples: Sequence[Example], valid: float = 0.05, test: float = 0.05, most: int = 2_000, seed: int = 0
+) -> Splits:
+    """Shares `test` and `valid` of the distinct inputs, each capped at about `most` examples.
+
+    With three distinct inputs or more no part that was asked for is empty; with two, test is; with one, both are.
+    """
+    counts = Counter(example.inputs for example in examples)
+    placed = sorted((place(inputs, seed), inputs) for inputs in counts)
+    numbers = [number for number, _ in placed]
+
+    room = max(len(placed) - 1, 0)  # one distinct input, at least, is for train
+    first = bisect_left(numbers, test)
+    valids = min(max(bisect_left(numbers, test + valid) - first, 1), room) if valid else 0
+    tests = min(max(first, 1), room - min(valids, 1)) if test else 0
+    valids = min(valids, room - tests)
+    begin = max(first, tests) if max(first, tests) + valids < len(placed) else tests  # of valid, in order of place
+
+    def first_few(some: list[tuple[float, tuple[str, ...]]]) -> set[tuple[str, ...]]:
+        chosen: set[tuple[str, ...]] = set()
+        size = 0
+        for _, inputs in some:
+            size += counts[inputs]
+            if chosen and size > most:
+                break
+            chosen.add(inputs)
+        return chosen
+
+    for_test, for_valid = first_few(placed[:tests]), first_few(placed[begin : begin + valids])
+    held = for_test | for_valid
+    return Splits(
+        train=[example for example in examples if example.inputs not in held],
+        valid=[example for example in examples if example.inputs in for_valid],
+        test=[example for example in examples if example.inputs in for_test],
+    )

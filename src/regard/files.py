@@ -1,0 +1,63 @@
+"""Files written whole or not at all: a reader never sees half of one, whatever kills the writer.
+
+write_whole(folder / "card.md", text)
+with new_folder(runs / "translate") as making: ...
+"""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+__all__ = ["new_folder", "sync", "write_whole"]
+
+
+def sync(path: Path) -> None:
+    """Ask the system to put a file, or the names in a folder, on the disk for good."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_whole(path: Path, content: str | bytes) -> Path:
+    """Write beside the place, then move there in one step."""
+    data = content.encode() if isinstance(content, str) else content
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.tmp-")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(name, 0o666 & ~umask)  # mkstemp makes private files; these are ordinary ones
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+    sync(path.parent)
+    return path
+
+
+@contextlib.contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder filled out of sight and then moved to its place; `path` must not exist, or be empty."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    making = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.tmp-"))
+    try:
+        yield making
+        for file in making.iterdir():
+            if file.is_file():
+                sync(file)
+        making.chmod(0o755)
+        sync(making)
+        os.rename(making, path)
+        sync(path.parent)
+    except BaseException:
+        shutil.rmtree(making, ignore_errors=True)
+        raise

@@ -1,0 +1,223 @@
+"""A gaze as a picture for slides and papers: PNG, or SVG whose text stays text.
+
+Input tokens stand above, output tokens to the left; the darker a cell, the more was looked at it. Known
+true links are outlined, heads stand side by side as small multiples.
+
+    save(gaze, "date.svg")
+
+Text is drawn letter by letter as it is: `$` opens no formula, and what no installed font can draw is
+written as its number, ⟨U+1F600⟩, in a PNG. An SVG keeps every character, for the fonts of its viewer.
+Matplotlib from 3.11 on joins and turns Arabic and Hebrew (libraqm); before that a PNG shows their letters
+unjoined and from left to right, which still reads where tokens are single letters. SVG is shaped by its viewer.
+"""
+
+import logging
+import math
+import os
+import re
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from jaxtyping import Float
+from matplotlib import font_manager
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.collections import PatchCollection
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from rich.cells import cell_len
+
+from regard.errors import RegardError
+from regard.look.gaze import Gaze, visible, write
+
+__all__ = ["draw", "render", "save"]
+
+ink, faint, accent = "#1f2933", "#dfe4ea", "#d55e00"  # the orange stands apart from blue for the colour-blind too
+colours = "Blues"  # even steps of one hue, white for nothing
+first_font = "DejaVu Sans"  # comes with matplotlib, so it is always there
+longest = 20  # characters of a label
+one_cell, all_cells = 0.36, 11.0  # inches: a cell where there is room, and all cells of a side together at most
+least_pitch = 0.11  # inches between two labels that can still be read
+
+most_pixels = 10_000  # a side
+
+# `svg.fonttype` can be set nowhere but in matplotlib's global settings, so one picture is drawn at a time.
+_drawing = threading.Lock()
+
+
+def save(gaze: Gaze, path: str | os.PathLike[str]) -> Path:
+    """Write a PNG or an SVG, as the suffix says; whole or not at all."""
+    path = Path(path)
+    return write(path, render(gaze, path.suffix.lower().removeprefix(".")))
+
+
+def render(gaze: Gaze, kind: str) -> bytes:
+    """The bytes of a "png" or "svg" file."""
+    if kind not in ("png", "svg"):
+        raise RegardError(f"a picture of kind {kind!r}", expected="png or svg")
+    out = BytesIO()
+    with _contained():
+        figure = draw(gaze, escape=kind == "png")
+        canvas: Any = FigureCanvasAgg(figure) if kind == "png" else FigureCanvasSVG(figure)
+        if kind == "png":
+            canvas.print_png(out)
+        else:
+            canvas.print_svg(out, metadata={"Date": None})
+    return out.getvalue()
+
+
+@contextmanager
+def _contained() -> Iterator[None]:
+    """Matplotlib set to write text as text and the same file for the same gaze; left afterwards as it was."""
+    # Text of an SVG belongs to its viewer's fonts: that one is missing here, or has an unusual weight, is no matter.
+    log = logging.getLogger("matplotlib.font_manager")
+    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "regard"}
+    with _drawing, matplotlib.rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        log.addFilter(_no_weights)
+        try:
+            yield
+        finally:
+            log.removeFilter(_no_weights)
+
+
+def _no_weights(record: logging.LogRecord) -> bool:
+    return "Failed to find font weight" not in record.msg
+
+
+def draw(gaze: Gaze, escape: bool = True) -> Figure:
+    """The picture as a matplotlib figure of its own (no pyplot). `escape` writes undrawable letters as numbers."""
+    rows, columns, title, fonts = _texts(gaze, escape)
+    heads = gaze.heads
+    across = min(len(heads), 4)
+    longer = max(len(rows), len(columns), 1)
+    cell = min(one_cell, all_cells / math.sqrt(across) / longer)
+    wide, high = max(len(columns), 1) * cell, max(len(rows), 1) * cell
+    style: dict[str, Any] = {"family": fonts, "color": ink, "parse_math": False, "usetex": False}
+    small = {**style, "size": min(12.0, 40 * max(cell, least_pitch))}
+
+    figure = Figure(figsize=(wide, high), dpi=200, facecolor="white")
+    canvas: Any = FigureCanvasAgg(figure)
+    panels = []
+    for number, weights in enumerate(heads, 1):
+        axes = figure.add_axes((0, 0, 1, 1), label=f"head {number}")
+        _heat(axes, weights, gaze, cell)
+        _labels(axes, rows, columns, cell, small)
+        if len(heads) > 1:
+            axes.set_title(f"head {number}", loc="left", size=10, **style)
+        panels.append(axes)
+    # What the labels really take, in inches, decides how large the figure is and where its panels stand.
+    box = figure.get_tightbbox(canvas.get_renderer())
+    left, right, above = -box.x0 + 0.15, max(box.x1 - wide, 0) + 0.15, max(box.y1 - high, 0) + 0.15
+    top = 0.4 if title else 0.0
+    down = math.ceil(len(heads) / across)
+    heading = figure.text(0, 0, title, size=13, va="top", **style)
+    title_wide = heading.get_window_extent(canvas.get_renderer()).width / figure.dpi
+    width = max(across * (left + wide + right) + 0.55, title_wide + 0.4)
+    height = top + down * (above + high + 0.1) + 0.1
+    figure.set_size_inches(width, height)
+    figure.set_dpi(min(figure.dpi, most_pixels / max(width, height)))
+    heading.set_position((0.18 / width, 1 - 0.15 / height))
+    for i, axes in enumerate(panels):
+        x = i % across * (left + wide + right) + left
+        y = height - top - i // across * (above + high + 0.1) - above - high
+        axes.set_position((x / width, y / height, wide / width, high / height))
+    x, long = across * (left + wide + right), min(high, 1.5)
+    scale = figure.add_axes((x / width, (height - top - above - long) / height, 0.08 / width, long / height))
+    _scale(scale, gaze, style)
+    return figure
+
+
+def _texts(gaze: Gaze, escape: bool) -> tuple[list[str], list[str], str, list[str]]:
+    """Labels of rows and columns and the title as they will be drawn, and the fonts to draw them with."""
+    texts = [_short(visible(t.text), longest) for t in (*gaze.rows, *gaze.columns)]
+    texts.append(_short(visible(gaze.title), 4 * longest) if gaze.title else "")
+    fonts, undrawable = _fonts("".join(texts))
+    if escape:
+        # A picture of a control character (␛ is U+241B) gives the number of what it stands for (U+001B).
+        numbers = {ord(c): f"⟨U+{ord(c) - 0x2400 if '␀' <= c <= '␟' else ord(c):04X}⟩" for c in undrawable}
+        texts = [_short(text.translate(numbers), 4 * longest) for text in texts]
+    return texts[: len(gaze.rows)], texts[len(gaze.rows) : -1], texts[-1], fonts
+
+
+def _heat(axes: Axes, weights: Float[np.ndarray, "row column"], gaze: Gaze, cell: float) -> None:
+    """The cells, a fine grid where they are large enough for one, and the true links."""
+    rows, columns = weights.shape
+    if weights.size:
+        axes.imshow(weights, cmap=colours, vmin=0, vmax=gaze.top, interpolation="nearest", aspect="auto")
+    if cell > least_pitch:
+        axes.hlines(np.arange(1, rows) - 0.5, -0.5, columns - 0.5, color=faint, linewidth=0.5)
+        axes.vlines(np.arange(1, columns) - 0.5, -0.5, rows - 0.5, color=faint, linewidth=0.5)
+    frames = [Rectangle((column - 0.46, row - 0.46), 0.92, 0.92) for row, column in gaze.links]
+    width = min(1.6, 12 * cell)
+    axes.add_collection(PatchCollection(frames, facecolor="none", edgecolor=accent, linewidth=width, zorder=3))
+    axes.set(xlim=(-0.5, max(columns, 1) - 0.5), ylim=(max(rows, 1) - 0.5, -0.5))
+    for spine in axes.spines.values():
+        spine.set(color=faint, linewidth=0.8)
+
+
+def _labels(axes: Axes, rows: list[str], columns: list[str], cell: float, style: dict[str, Any]) -> None:
+    """Tokens along both sides; where they stand too close to be read, every second, third, … of them."""
+    step = math.ceil(least_pitch / cell)
+    flat = all(cell_len(label) <= 2 for label in columns)
+    turn: dict[str, Any] = (
+        {} if flat else {"rotation": 50 if step == 1 else 90, "ha": "left", "va": "bottom", "rotation_mode": "anchor"}
+    )
+    if not flat and step > 1:
+        turn["va"] = "center"
+    axes.xaxis.tick_top()
+    axes.set_xticks(range(0, len(columns), step), columns[::step], **style, **turn)
+    axes.set_yticks(range(0, len(rows), step), rows[::step], **style)
+    axes.tick_params(length=0 if step == 1 else 2, width=0.3, color=ink, pad=3)
+
+
+def _scale(axes: Axes, gaze: Gaze, style: dict[str, Any]) -> None:
+    """What the colours stand for, from 0 to the largest weight."""
+    axes.imshow(np.linspace(1, 0, 256)[:, None], cmap=colours, vmin=0, vmax=1, aspect="auto", extent=(0, 1, 0, 1))
+    axes.yaxis.tick_right()
+    axes.set_xticks([])
+    axes.set_yticks([0, 1], ["0", f"{gaze.top:.2g}"], size=9, **style)
+    axes.tick_params(length=0, pad=3)
+    for spine in axes.spines.values():
+        spine.set(color=faint, linewidth=0.5)
+
+
+def _short(label: str, most: int) -> str:
+    return label if len(label) <= most else label[: most - 1] + "…"
+
+
+def _fonts(text: str) -> tuple[list[str], set[str]]:
+    """Families that together draw the text, in the order to try them, and the letters that none of them has."""
+    chosen, missing = [first_font], {c for c in text if ord(c) not in _letters(first_font)}
+    # Upright letters of about the usual weight: that weight first, then those without serifs, as the labels are.
+    upright = [font for font in font_manager.fontManager.ttflist if font.style == "normal"] if missing else []
+    weights = [(int(font_manager.weight_dict.get(str(font.weight), font.weight)), font.name) for font in upright]
+    near = {(weight, "Sans" not in name, name) for weight, name in weights if 400 <= weight <= 500}
+    for _, _, family in sorted(near):
+        if found := {c for c in missing if ord(c) in _letters(family)}:
+            chosen.append(family)
+            missing -= found
+        if not missing:
+            break
+    return [*chosen, "sans-serif"], missing  # the last is for viewers of an SVG that have none of these
+
+
+@cache
+def _letters(family: str) -> frozenset[int]:
+    """The characters of the font that matplotlib takes for this family."""
+    if re.search("Color|Last ?Resort", family):  # coloured pictures cannot be drawn, and boxes are no letters
+        return frozenset()
+    try:
+        path = font_manager.findfont(font_manager.FontProperties(family=[family]), fallback_to_default=False)
+        return frozenset(font_manager.get_font(path).get_charmap())
+    except (ValueError, OSError, RuntimeError):  # a font that cannot be opened has nothing to offer
+        return frozenset()

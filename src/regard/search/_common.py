@@ -1,0 +1,78 @@
+"""What every search does alike: read its limits, turn logits into log-probabilities, hand over what it found."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from regard.errors import RegardError
+from regard.search import Hypothesis
+
+__all__ = ["NOTHING", "gathered", "log_probs", "steps_of", "truly_possible"]
+
+NOTHING = float("-inf")
+
+
+def steps_of(longest: Int[Tensor, " batch"]) -> int:
+    """How many steps the longest sentence may take: the one time before the first step that the host waits."""
+    least, most = (int(n) for n in longest.aminmax())
+    if least < 1:
+        raise RegardError(f"a greatest length of {least}", expected="room for one token or more")
+    return most
+
+
+def log_probs(logits: Float[Tensor, "batch beam vocab"], banned: Int[Tensor, " some"]) -> Tensor:
+    """Normalised in float32 or better. What is banned, or is not a number, cannot be chosen: −inf."""
+    wide = torch.promote_types(logits.dtype, torch.float32)
+    result = torch.log_softmax(logits, dim=-1, dtype=wide).nan_to_num_(nan=NOTHING, neginf=NOTHING)
+    return result.index_fill_(-1, banned, NOTHING) if len(banned) else result
+
+
+def truly_possible(possible: Bool[Tensor, " batch"]) -> None:
+    """Raise where a sentence has no hypothesis at all, rather than hand over an impossible one."""
+    if not bool(possible.all()):
+        raise RegardError(
+            f"sentence {int(possible.int().argmin())} of the batch: no token can follow",
+            expected="logits of which at least one is a number above −inf and not banned",
+            do="look at the banned tokens, and whether training diverged",
+        )
+
+
+def gathered(
+    tokens: Int[Tensor, "time batch some"],
+    lengths: Int[Tensor, "batch some"],
+    scores: Float[Tensor, "batch some"],
+    totals: Float[Tensor, "batch some"],
+    slots: Int[Tensor, "time batch some"],
+    looks: Sequence[Tensor],
+) -> list[list[Hypothesis]]:
+    """Hypotheses from tensors on the CPU; those of score −inf are left out.
+
+    `slots[t]` says which of the beam's rows of `looks[t]` belongs to each hypothesis.
+    """
+    weights = None
+    if looks:
+        device = looks[0].device
+        rows = []
+        for look, slot in zip(looks, slots.to(device), strict=True):
+            # [batch, (head,) beam, key] → [batch, some, (head,) key]
+            index = slot.reshape(len(slot), *[1] * (look.dim() - 3), -1, 1)
+            rows.append(torch.take_along_dim(look, index, dim=-2).movedim(-2, 1))
+        weights = torch.stack(rows, dim=-2).cpu()
+
+    words, size, score, total = tokens.permute(1, 2, 0).tolist(), lengths.tolist(), scores.tolist(), totals.tolist()
+    return [
+        [
+            Hypothesis(
+                tokens=tuple(words[b][i][: size[b][i]]),
+                score=score[b][i],
+                log_prob=total[b][i],
+                # A copy, so that keeping one hypothesis does not keep the whole batch alive.
+                weights=None if weights is None else weights[b, i, ..., : size[b][i], :].clone(),
+            )
+            for i in range(len(words[b]))
+            if score[b][i] > NOTHING
+        ]
+        for b in range(len(words))
+    ]

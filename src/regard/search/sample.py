@@ -1,0 +1,83 @@
+"""Ancestral sampling: each token drawn from the model's distribution, which may be sharpened or cut first.
+
+p'(v) ∝ p(v)^(1/temperature), kept to the `top_k` likeliest tokens (0: all) and then to the smallest set
+of likeliest tokens that together hold at least `top_p` of p' (nucleus sampling, Holtzman et al. 2020,
+section 3.1). Drawn by the Gumbel trick, argmax(log p' + g), which never makes the host wait for a GPU.
+
+    samples = Sample(temperature=0.8, top_p=0.95, count=4, seed=1)(decoder, memory, start=1, end=2, longest=lengths)
+
+Score and log_prob are both Σ log p(token) under the model's own distribution, before any sharpening or
+cutting. With a seed the same call gives the same samples; in another batch a sentence draws others.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from regard.errors import RegardError
+from regard.search import Hypothesis, Steps
+from regard.search._common import NOTHING
+from regard.search._walk import walk
+from regard.types import Memory
+
+__all__ = ["Sample"]
+
+
+class Sample:
+    """`count` hypotheses a sentence, drawn on their own (two may be alike), likeliest first."""
+
+    def __init__(
+        self, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0, count: int = 1, seed: int | None = None
+    ) -> None:
+        if not 0 < temperature < float("inf"):
+            raise RegardError(f"temperature={temperature}", expected="a number above 0", do="for none, search greedily")
+        if top_k < 0:
+            raise RegardError(f"top_k={top_k}", expected="1 or more, or 0 for every token")
+        if not 0 < top_p <= 1:
+            raise RegardError(f"top_p={top_p}", expected="a share above 0 and at most 1")
+        if count < 1:
+            raise RegardError(f"count={count}", expected="1 or more samples a sentence")
+        self.temperature, self.top_k, self.top_p, self.count, self.seed = temperature, top_k, top_p, count, seed
+
+    def draw(
+        self, log_probs: Float[Tensor, "batch beam vocab"], generator: torch.Generator | None = None
+    ) -> Int[Tensor, "batch beam"]:
+        """One token a hypothesis."""
+        logits, index = log_probs / self.temperature, None
+        vocab = logits.shape[-1]
+        if 0 < self.top_k < vocab or self.top_p < 1:
+            logits, index = logits.topk(min(self.top_k or vocab, vocab), dim=-1)  # sorted, the likeliest first
+            if self.top_p < 1:
+                p = logits.softmax(dim=-1)
+                logits = logits.masked_fill(p.cumsum(dim=-1) - p >= self.top_p, NOTHING)
+        # −log of an exponential variable is a Gumbel one; an exact 0 would make an inf that beats a −inf to a nan.
+        noise = torch.empty_like(logits).exponential_(generator=generator)
+        choice = (logits - noise.clamp_min_(torch.finfo(noise.dtype).tiny).log_()).argmax(dim=-1)
+        return choice if index is None else index.gather(-1, choice[..., None]).squeeze(-1)
+
+    @torch.no_grad()
+    def __call__(
+        self,
+        decoder: Steps,
+        memory: Memory,
+        *,
+        start: int,
+        end: int,
+        longest: Int[Tensor, " batch"],
+        weights: bool = False,
+        banned: Sequence[int] = (),
+    ) -> list[list[Hypothesis]]:
+        generator = None if self.seed is None else torch.Generator(memory.keys.device).manual_seed(self.seed)
+        return walk(
+            decoder,
+            memory,
+            lambda log_probs: self.draw(log_probs, generator),
+            count=self.count,
+            start=start,
+            end=end,
+            longest=longest,
+            weights=weights,
+            banned=banned,
+        )

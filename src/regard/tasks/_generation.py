@@ -1,0 +1,222 @@
+"""What all tasks share that answer a text with a text: encode → attend → predict, token by token.
+
+A task of this kind is a small file that names its defaults; see `translate`.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, dropout
+
+from regard.attend.attention import make
+from regard.data.batch import in_order
+from regard.encode import Encoder
+from regard.errors import RegardError
+from regard.find import Spec, build, call, find
+from regard.look.gaze import Gaze
+from regard.measure import Results
+from regard.predict.generate import Decoder
+from regard.search import Hypothesis, Search
+from regard.search.greedy import Greedy
+from regard.text import Text
+from regard.train.task import Item, Loss
+from regard.types import Batch, Example, Memory, Prediction, Sequences, Token
+
+__all__ = ["EncoderDecoder", "Generation"]
+
+
+class EncoderDecoder(nn.Module):
+    """Source tokens → vectors → memory, and a decoder that looks at it."""
+
+    def __init__(self, vocab: int, embed: int, drop: float, encoder: Encoder, decoder: Decoder) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(vocab, embed)
+        nn.init.normal_(self.embedding.weight, std=embed**-0.5)
+        self.drop, self.encoder, self.decoder = drop, encoder, decoder
+
+    def encode(self, source: Sequences) -> Memory:
+        vectors = dropout(self.embedding(source.values), self.drop, self.training)
+        memory: Memory = self.encoder(Sequences(vectors, source.mask, source.lengths))
+        return memory
+
+
+class Generation:
+    """A text in, a text out."""
+
+    name: ClassVar[str]
+    columns: ClassVar[int] = 2
+    best: str = "bleu"
+
+    def __init__(
+        self,
+        source: Spec,
+        target: Spec,
+        embed: int,
+        encoder: Spec,
+        attention: Spec,
+        decoder: Spec,
+        search: Spec,
+        measures: Sequence[Spec],
+        smoothing: float,
+        drop: float,
+        longest: int,
+    ) -> None:
+        self.options = {"source": source, "target": target, "encoder": encoder, "decoder": decoder}
+        self.attention, self.embed, self.drop = attention, embed, drop
+        self.smoothing, self.longest = smoothing, longest
+        self.search: Search = build("search", search)
+        self.measures = [build("measure", one) for one in measures]
+        self.texts: dict[str, Text] = {}
+
+    # --- words -------------------------------------------------------------------------------------------
+
+    def learn(self, examples: Sequence[Example]) -> None:
+        self.texts = {
+            "source": build("text", self.options["source"]).train(example.source for example in examples),
+            "target": build("text", self.options["target"]).train(example.target for example in examples),
+        }
+
+    def keep(self) -> dict[str, Any]:
+        return {side: text.to_dict() for side, text in self.texts.items()}
+
+    def restore(self, kept: dict[str, Any]) -> None:
+        self.texts = {side: Text.from_dict(kept[side]) for side in ("source", "target")}
+
+    # --- model and loss ----------------------------------------------------------------------------------
+
+    def model(self) -> EncoderDecoder:
+        encoder = build("encode", self.options["encoder"], inputs=self.embed)
+        attention = partial(call, make, _table(self.attention))
+        decoder = build(
+            "predict.generate",
+            self.options["decoder"],
+            vocab=len(self.texts["target"]),
+            memory=encoder.size,
+            summary=encoder.summary,
+            attention=attention,
+        )
+        return EncoderDecoder(len(self.texts["source"]), self.embed, self.drop, encoder, decoder)
+
+    def items(self, examples: Sequence[Example]) -> list[Item]:
+        sources = self.texts["source"].encode_all([example.source for example in examples])
+        targets = self.texts["target"].encode_all([example.target for example in examples])
+        return [Item((source,), target) for source, target in zip(sources, targets, strict=True)]
+
+    def collate(self, items: Sequence[Item]) -> Batch:
+        source = Sequences.pad([item.inputs[0] for item in items])
+        return Batch((source,), Sequences.pad([item.target for item in items]))
+
+    def loss(self, model: nn.Module, batch: Batch) -> Loss:
+        """Teacher forcing: cross entropy of each true token after the true ones before it, smoothed."""
+        logits, target = self._forced(model, batch)
+        total = cross_entropy(
+            logits.flatten(0, 1).float(),
+            target.values.flatten(),
+            ignore_index=Text.pad,
+            reduction="sum",
+            label_smoothing=self.smoothing,
+        )
+        return Loss(total, int(target.lengths.sum()))
+
+    def _forced(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Sequences]:
+        target = batch.target
+        assert isinstance(target, Sequences)
+        assert isinstance(model, EncoderDecoder)
+        first = torch.full_like(target.values[:, :1], Text.start)
+        before = torch.cat([first, target.values[:, :-1]], dim=1)
+        _, logits = model.decoder.unroll(model.encode(batch.source), before)
+        return logits, target
+
+    # --- answers -----------------------------------------------------------------------------------------
+
+    def room(self, source: int) -> int:
+        """How many tokens an answer may have, by the number of source tokens."""
+        return min(self.longest, 2 * source + 20)
+
+    @torch.no_grad()
+    def results(self, model: nn.Module, examples: Sequence[Example], quick: bool = False) -> Results:
+        look = any(example.links for example in examples)
+        answers = self.predict(
+            model, [(e.source,) for e in examples], look=look, search=Greedy() if quick else None, places=examples
+        )
+        nats, tokens, right = 0.0, 0, 0
+        items, device = self.items(examples), next(model.parameters()).device
+        for rows in in_order([item.lengths for item in items], tokens=16_384):
+            logits, target = self._forced(model, self.collate([items[row] for row in rows]).to(device))
+            losses = cross_entropy(
+                logits.float().transpose(1, 2), target.values, ignore_index=Text.pad, reduction="sum"
+            )
+            nats += float(losses)
+            right += int(((logits.argmax(-1) == target.values) & target.mask).sum())
+            tokens += int(target.lengths.sum())
+        return Results(examples, answers, nats, tokens, right)
+
+    def measure(self, results: Results) -> dict[str, float | str]:
+        figures: dict[str, float | str] = {}
+        for one in self.measures:
+            figures |= one(results)
+        return figures
+
+    def better(self, new: float, old: float) -> bool:
+        lower = find("measure", self.best).better == "lower"
+        return new < old if lower else new > old
+
+    @torch.no_grad()
+    def predict(
+        self,
+        model: nn.Module,
+        texts: Sequence[tuple[str, ...]],
+        look: bool = True,
+        search: Search | None = None,
+        places: Sequence[Example] = (),
+        tokens: int = 8_192,
+    ) -> list[Prediction]:
+        """Answers in the order of the texts, each with its n-best list; `look` adds where the model looked."""
+        assert isinstance(model, EncoderDecoder)
+        sources = self.texts["source"].encode_all([text[0] for text in texts])
+        for row, source in enumerate(sources):
+            if len(source) > self.longest:
+                where = places[row].where if places else f"input {row + 1}"
+                raise RegardError(
+                    f"{where}: {len(source):,} tokens",
+                    expected=f"at most {self.longest:,}",
+                    do="shorten it, or train with a larger 'longest'",
+                )
+        device, found = next(model.parameters()).device, [list[Hypothesis]()] * len(texts)
+        for rows in in_order([(len(source), len(source)) for source in sources], tokens=tokens):
+            batch = Sequences.pad([sources[row] for row in rows])
+            longest = torch.tensor([self.room(len(sources[row])) for row in rows], device=device)
+            hypotheses = (search or self.search)(
+                model.decoder,
+                model.encode(batch.to(device)),
+                start=Text.start,
+                end=Text.end,
+                longest=longest,
+                weights=look,
+                banned=(Text.pad, Text.unknown, Text.start),
+            )
+            for row, best in zip(rows, hypotheses, strict=True):
+                found[row] = best
+        return [self._answer(text[0], best, look) for text, best in zip(texts, found, strict=True)]
+
+    def _answer(self, source: str, found: Sequence[Hypothesis], look: bool) -> Prediction:
+        columns = self.texts["source"].tokens(source) if look else ()
+        first, *others = [self._prediction(source, one, columns) for one in found]
+        return Prediction(first.text, first.score, first.look, source, tuple(others))
+
+    def _prediction(self, source: str, found: Hypothesis, columns: tuple[Token, ...]) -> Prediction:
+        text = self.texts["target"].decode(found.tokens)
+        gaze = None
+        if found.weights is not None:
+            weights = found.weights[..., : len(columns)].float().numpy()
+            gaze = Gaze(weights, self.texts["target"].pieces(found.tokens), columns, title=source)
+        score = found.score if math.isfinite(found.score) else -math.inf
+        return Prediction(text, score, gaze, source)
+
+
+def _table(spec: Spec) -> dict[str, Any]:
+    return {} if isinstance(spec, str) else dict(spec)

@@ -1,0 +1,32 @@
+"""One token a character: every Unicode code point, spaces too.
+
+What was written is what is read: the pieces put side by side are the text. Characters seen fewer than
+`least` times in training become `<unk>`, so that the model learns to live with it.
+
+    Character().train(["Mar 3"]).encode("Mar")
+"""
+
+from collections.abc import Iterable
+
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+
+from regard.text import Text, at_least, learn, small_letters
+
+__all__ = ["Character"]
+
+
+class Character:
+    def __init__(self, lower: bool = False, least: int = 1) -> None:
+        self.lower = lower
+        self.least = at_least(least, 1, "least")
+
+    def train(self, texts: Iterable[str]) -> Text:
+        tokenizer = Tokenizer(models.WordLevel())
+        tokenizer.normalizer = small_letters(self.lower)
+        tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
+        tokenizer.decoder = decoders.Fuse()
+        # There are fewer than 0x110000 characters: no limit.
+        trainer = trainers.WordLevelTrainer(
+            vocab_size=0x110000, min_frequency=self.least, show_progress=False, special_tokens=[]
+        )
+        return learn(tokenizer, trainer, texts)

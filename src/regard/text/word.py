@@ -1,0 +1,64 @@
+"""One token a word: the `size` most frequent that were seen at least `least` times; the rest is `<unk>`.
+
+`split` says what a word is:
+
+- `space`: whatever stands between white space; what is decoded are the words with one space between.
+- `punctuation`: signs stand apart from words, and a sign keeps the spaces that stood around it (`,▁`,
+  `▁(`), so that what is decoded has its commas where they were. A word is one piece wherever it stands.
+
+    Word(split="punctuation").train(["Yes, please."]).tokens("Yes, please.")   # Yes  ,  please  .  </s>
+"""
+
+from collections.abc import Iterable
+from typing import Literal
+
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+from regard.text import Text, at_least, learn, mark, small_letters, special
+
+__all__ = ["Word"]
+
+
+def punctuation(tokenizer: Tokenizer) -> None:
+    """Words and signs apart; one space between two words is understood, any other is part of a piece."""
+    tokenizer.normalizer = normalizers.Sequence([tokenizer.normalizer, normalizers.Replace(" ", mark)])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(rf"(?<=\w){mark}(?=\w)"), "removed"),
+            pre_tokenizers.Split(Regex(rf"\w+|{mark}?[^\w{mark}]{mark}?|{mark}+"), "isolated"),
+        ]
+    )
+    tokenizer.decoder = decoders.Sequence(
+        [
+            decoders.WordPiece(prefix=" ", cleanup=False),  # a space between every two pieces,
+            decoders.Fuse(),
+            decoders.Replace(Regex(r" (?=[^\w ])|(?<=[^\w ]) "), ""),  # which goes where one of them is a sign
+            decoders.Replace(mark, " "),
+        ]
+    )
+
+
+class Word:
+    def __init__(
+        self,
+        size: int = 30_000,
+        lower: bool = False,
+        least: int = 1,
+        split: Literal["space", "punctuation"] = "space",
+    ) -> None:
+        self.size = at_least(size, len(special) + 1, "size")
+        self.lower = lower
+        self.least = at_least(least, 1, "least")
+        self.split = split
+
+    def train(self, texts: Iterable[str]) -> Text:
+        tokenizer = Tokenizer(models.WordLevel())
+        tokenizer.normalizer = small_letters(self.lower)
+        if self.split == "punctuation":
+            punctuation(tokenizer)
+        else:  # no decoder: tokenizers then writes spaces between
+            tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+        trainer = trainers.WordLevelTrainer(
+            vocab_size=self.size - len(special), min_frequency=self.least, show_progress=False, special_tokens=[]
+        )
+        return learn(tokenizer, trainer, texts)

@@ -1,0 +1,47 @@
+"""card.md: what a run is, what it learned from, how well it does, and how to use it; every figure is this run's own."""
+
+import platform
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from regard.data.splits import Splits
+from regard.files import write_whole
+from regard.train.run import Run
+
+__all__ = ["card"]
+
+
+def card(run: Run, outcome: Any, splits: Splits, model: nn.Module, test: dict[str, float | str]) -> Path:
+    """Write the card beside the model."""
+    size = sum(parameter.numel() for parameter in model.parameters())
+    data = run.config["data"].get("train") or "the built-in set"
+    where = torch.cuda.get_device_name() if torch.cuda.is_available() else f"{platform.machine()} CPU"
+    rows = [
+        f"| {name} | {value:.4f} |" if isinstance(value, float) else f"| {name} | `{value}` |"
+        for name, value in test.items()
+    ]
+    lines = [
+        f"# {run.config['task']}: {run.folder.name}",
+        "",
+        f"A model of {size:,} parameters, trained with regard on {data}: {len(splits.train):,} examples for training, "
+        f"{len(splits.valid):,} for validation, {len(splits.test):,} for the test.",
+        "",
+        f"{outcome.step:,} steps in {outcome.seconds:.0f} s on {where} (torch {torch.__version__}), "
+        f"{outcome.tokens_per_second:,.0f} target tokens a second; best validation value {outcome.best:.4f}.",
+        "",
+        *(["| test measure | value |", "|---|---|", *rows, ""] if rows else ["No test set was given.", ""]),
+        "![learning curve](curve.png)",
+        "",
+        "```sh",
+        f"regard evaluate {run.folder}",
+        f'regard look {run.folder} "a text of yours" -o look.html',
+        "```",
+        "",
+        "What it was trained on is all it knows: other kinds of text will be answered too, and wrongly. Where it "
+        "looked is not proof of why it answered.",
+        "",
+    ]
+    return write_whole(run.folder / "card.md", "\n".join(lines))

@@ -1,0 +1,36 @@
+"""The learning curve beside the run: curve.png, loss and measure against steps, from log.jsonl."""
+
+import io
+from pathlib import Path
+
+from regard.files import write_whole
+from regard.train.log import read
+
+__all__ = ["draw"]
+
+
+def draw(folder: Path) -> Path | None:
+    """Draw curve.png from the validations in the log; nothing where there are none yet."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    events = [event for event in read(folder / "log.jsonl") if "valid" in event]
+    if not events:
+        return None
+    steps = [event["step"] for event in events]
+    names = [name for name, value in events[-1]["valid"].items() if isinstance(value, float)]
+    panels = ["loss", *names]
+    figure = Figure(figsize=(3.2 * len(panels), 2.8), layout="constrained", dpi=120)
+    FigureCanvasAgg(figure)
+    for number, name in enumerate(panels):
+        axes = figure.add_subplot(1, len(panels), number + 1)
+        values = [event["loss"] if name == "loss" else event["valid"].get(name) for event in events]
+        axes.plot(steps, values, marker="o", markersize=3, linewidth=1.5, color="#1f5f99")
+        axes.set_title("training loss" if name == "loss" else f"validation {name}", fontsize=9, parse_math=False)
+        axes.set_xlabel("step", fontsize=8)
+        axes.tick_params(labelsize=7)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(alpha=0.25)
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png")
+    return write_whole(folder / "curve.png", picture.getvalue())

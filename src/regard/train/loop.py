@@ -1,0 +1,206 @@
+"""The loop: batches → loss → step, again and again; validated with real decoding, saved, resumed.
+
+Everything that decides the numbers (weights, optimiser, averages, random state, place in the data,
+plan) is in `state/`, so a run that was stopped goes on bit for bit as if it never had been.
+
+    outcome = fit(task, splits, run, model, quiet=False, epochs=20, rate=2e-3)
+"""
+
+import math
+import time as clock
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import torch
+from torch import nn
+
+from regard.data.batch import batches
+from regard.data.splits import Splits
+from regard.errors import RegardError
+from regard.train import checkpoint
+from regard.train.average import Average
+from regard.train.curve import draw
+from regard.train.device import device_of, precise
+from regard.train.log import Log
+from regard.train.place import Place, digest
+from regard.train.progress import Progress
+from regard.train.run import Run
+from regard.train.schedule import Decay, Plan, affordable, seconds
+from regard.train.stop import Stop
+from regard.train.task import Task
+
+__all__ = ["Outcome", "fit"]
+
+# How often the loop looks at the clock and the loss; looking makes a GPU wait.
+GLANCE = 20
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a training ended: done, or stopped by a signal (its number) and ready to go on."""
+
+    step: int
+    best: float
+    stopped: int | None
+    seconds: float
+    tokens_per_second: float
+
+
+def fit(
+    task: Task,
+    splits: Splits,
+    run: Run,
+    model: nn.Module,
+    quiet: bool,
+    *,
+    epochs: int = 30,
+    steps: int = 0,
+    time: str = "",
+    tokens: int = 4096,
+    rows: int = 0,
+    rate: float = 1e-3,
+    warmup: int = 200,
+    decay: Decay = "cosine",
+    weight_decay: float = 0.01,
+    clip: float = 1.0,
+    average: float = 0.999,
+    every: int = 0,
+    valid: int = 2000,
+    patience: int = 10,
+    save_every: int = 60,
+    seed: int = 1,
+    device: str = "auto",
+    precision: Literal["auto", "float32", "bf16"] = "auto",
+) -> Outcome:
+    """Train until the plan is done, patience is out, or a signal asks to stop; `model` then holds the best weights.
+
+    The plan is `steps`, or else `epochs`; `time` shortens it where the machine is too slow for it. A batch is
+    filled up to `tokens` padded tokens, or holds `rows` examples. Validation comes every `every` steps (0: once
+    an epoch), over the first `valid` examples; state is saved then, and every `save_every` seconds.
+    """
+    where, limit = device_of(device), seconds(time)
+    model.to(where)
+    items = task.items(splits.train)
+    lengths = [item.lengths for item in items]
+
+    def batches_of(epoch: int) -> list[list[int]]:
+        return batches(lengths, tokens=tokens, rows=rows, seed=seed, epoch=epoch)
+
+    an_epoch = len(batches_of(0))
+    wanted, every = steps or epochs * an_epoch, every or an_epoch
+    optimiser = torch.optim.AdamW(_groups(model, weight_decay), lr=rate, betas=(0.9, 0.98), fused=where.type == "cuda")
+    mean = Average(model, average)
+    log = Log(run.folder / "log.jsonl")
+    torch.manual_seed(seed)
+    place = _resume(
+        Place(data=digest(splits.train), steps=wanted), run, checkpoint.restore(run.state, model, optimiser, mean.mean)
+    )
+    log.cut(place.step)
+
+    began = clock.monotonic() - place.spent  # as if all sittings had been one
+    saved, sitting, tokens_before = clock.monotonic(), clock.monotonic(), place.tokens
+    loss_sum = torch.tensor(place.loss_sum, device=where, dtype=torch.float64)
+    latest = ""
+
+    def save() -> None:
+        place.spent, place.loss_sum = clock.monotonic() - began, float(loss_sum)
+        checkpoint.save(run.state, model, optimiser, mean.mean, asdict(place))
+
+    def speed() -> float:
+        return (place.tokens - tokens_before) / max(1e-9, clock.monotonic() - sitting)
+
+    with Stop() as stop, Progress(quiet) as show:
+        if place.step:
+            show.say(f"going on from step {place.step} of {place.steps}")
+        model.train()
+        stream = _stream(place, batches_of)
+        while not place.finished and stop.asked is None:
+            batch = task.collate([items[row] for row in next(stream)]).to(where)
+            for group in optimiser.param_groups:
+                group["lr"] = rate * Plan(place.steps, warmup, decay).rate(place.step)
+            with precise(where, precision):
+                loss = task.loss(model, batch)
+            (loss.total / loss.count).backward()
+            nn.utils.clip_grad_norm_(model.parameters(), clip)
+            optimiser.step()
+            optimiser.zero_grad(set_to_none=True)
+            place.step += 1
+            mean.update(place.step)
+            place.tokens += loss.count
+            loss_sum += loss.total.detach()
+            place.loss_count += loss.count
+
+            validate = place.step % every == 0
+            if place.step % GLANCE == 0 or validate or place.step >= place.steps:
+                spent = clock.monotonic() - began
+                place.steps = affordable(wanted, place.step, spent, limit)
+                value = float(loss_sum) / max(1, place.loss_count)
+                if not math.isfinite(value):
+                    raise RegardError(f"the loss became {value} at step {place.step}", do="lower train.rate")
+                left = min(spent * (place.steps / place.step - 1), limit - spent)
+                show.step(place.step, place.steps, f"loss {value:.3f}{latest}  {speed():,.0f} tokens/s", left)
+            if validate or place.step >= place.steps:
+                model.eval()
+                with mean.applied(), precise(where, precision):
+                    figures = task.measure(task.results(model, splits.valid[:valid], quick=True))
+                    place.since += 1
+                    if math.isnan(place.best) or task.better(float(figures[task.best]), place.best):
+                        place.best, place.since = float(figures[task.best]), 0
+                        run.save_weights(model)
+                model.train()
+                log.add(
+                    place.step,
+                    loss=value,
+                    valid=figures,
+                    epoch=place.epoch,
+                    rate=optimiser.param_groups[0]["lr"],
+                    seconds=round(clock.monotonic() - began, 2),
+                    tokens_per_second=round(speed()),
+                )
+                latest = f"  {task.best} {figures[task.best]:.4g}"
+                shown = (f"{name} {number:.4g}" for name, number in figures.items() if isinstance(number, float))
+                show.say(f"step {place.step}: loss {value:.4f}, " + ", ".join(shown))
+                loss_sum.zero_()
+                place.loss_count = 0
+                place.finished = place.step >= place.steps or place.since >= patience
+            if place.step % every == 0 or place.finished or clock.monotonic() - saved > save_every:
+                save()
+                saved = clock.monotonic()
+        if stop.asked is not None:
+            save()
+    draw(run.folder)
+    run.load_weights(model)
+    return Outcome(place.step, place.best, None if place.finished else stop.asked, clock.monotonic() - began, speed())
+
+
+def _groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
+    """Matrices shrink, vectors (biases, gains) do not."""
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    return [
+        {"params": [p for p in parameters if p.dim() >= 2], "weight_decay": weight_decay},
+        {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0},
+    ]
+
+
+def _resume(fresh: Place, run: Run, saved: dict[str, Any] | None) -> Place:
+    """The saved place, if there is one and it is of this data; a finished one goes on only if more steps are wanted."""
+    if saved is None:
+        return fresh
+    place = Place(**saved)
+    if place.data != fresh.data:
+        raise RegardError(f"the training data is not what {run.folder} began with", do="use --fresh or another --out")
+    if fresh.steps > place.step and place.step >= place.steps:
+        place.finished, place.steps = False, fresh.steps
+    return place
+
+
+def _stream(place: Place, batches_of: Any) -> Iterator[list[int]]:
+    """Rows of one batch after another, epoch after epoch, from where training stands; it keeps the place."""
+    while True:
+        today = batches_of(place.epoch)
+        while place.batch < len(today):
+            rows = today[place.batch]
+            place.batch += 1
+            yield rows
+        place.epoch, place.batch = place.epoch + 1, 0

@@ -1,0 +1,64 @@
+"""Live progress: a bar with loss, measure, speed and time left in a terminal; plain lines elsewhere."""
+
+import math
+import sys
+import time
+from types import TracebackType
+from typing import Any
+
+__all__ = ["Progress", "clock"]
+
+
+def clock(seconds: float) -> str:
+    """75 seconds as 1:15"""
+    if not math.isfinite(seconds):
+        return "?"
+    minutes, rest = divmod(int(max(0.0, seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+class Progress:
+    """`with Progress() as show: show.step(…); show.say(…)`; quiet=True says nothing."""
+
+    def __init__(self, quiet: bool = False, lines_every: float = 10.0) -> None:
+        self.quiet, self.lines_every = quiet, lines_every
+        self.said = 0.0
+        self.bar: Any = None
+
+    def __enter__(self) -> "Progress":
+        if not self.quiet and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, TextColumn
+            from rich.progress import Progress as Bar
+
+            columns = TextColumn("{task.description}", markup=False), BarColumn(bar_width=None)
+            self.bar = Bar(*columns, TextColumn("{task.fields[line]}", markup=False), console=Console(stderr=True))
+            self.bar.start()
+            self.row = self.bar.add_task("training", total=1.0, line="")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+    def step(self, step: int, steps: int, figures: str, left: float) -> None:
+        """Where training stands. Cheap to call; plain lines come at most every `lines_every` seconds."""
+        if self.quiet:
+            return
+        line = f"{step}/{steps}  {figures}  left {clock(left)}"
+        if self.bar is not None:
+            self.bar.update(self.row, completed=step / max(1, steps), line=line)
+        elif time.monotonic() - self.said > self.lines_every:
+            self.said = time.monotonic()
+            print(f"step {line}", file=sys.stderr, flush=True)
+
+    def say(self, text: str) -> None:
+        if self.quiet:
+            return
+        if self.bar is not None:
+            self.bar.console.print(text, markup=False, highlight=False)
+        else:
+            print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,65 @@
+"""How long to train and how fast to learn at each step.
+
+`rate(step)` rises in a line over `warmup` steps, then falls to 0 at the last planned one. The plan
+is a number of steps. A time budget shortens the plan where the machine is too slow for it, so that
+the fall of the rate always comes to its end in time; what is planned is part of a run's state.
+
+    plan = Plan(steps=2000, warmup=100, decay="cosine");  plan.rate(150)   # share of the full rate
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from regard.errors import RegardError
+
+__all__ = ["Decay", "Plan", "affordable", "seconds"]
+
+Decay = Literal["cosine", "linear", "inverse", "none"]
+
+# Time spent so far says little about the time to come before this many steps.
+TRUSTED = 50
+
+
+def seconds(text: str) -> float:
+    """90, 90s, 5m or 1h30m as seconds; nothing means no limit."""
+    if not text:
+        return math.inf
+    found = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s?)?", text.strip())
+    if not found or not any(found.groups()):
+        raise RegardError(f"time {text!r}", expected="something like 90s, 5m or 1h30m")
+    hours, minutes, rest = (float(part or 0) for part in found.groups())
+    return 3600 * hours + 60 * minutes + rest
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The number of steps aimed at, and the shape of the rate on the way there."""
+
+    steps: int
+    warmup: int
+    decay: Decay
+
+    def rate(self, step: int) -> float:
+        """Share of the full rate at a step (the first step is 0)."""
+        warmup = min(self.warmup, self.steps // 4)  # a plan cut short still has most of its steps at work
+        if step < warmup:
+            return (step + 1) / warmup
+        done = min(1.0, (step - warmup) / max(1, self.steps - warmup))
+        if self.decay == "cosine":
+            return 0.5 * (1 + math.cos(math.pi * done))
+        if self.decay == "linear":
+            return 1 - done
+        if self.decay == "inverse":
+            return math.sqrt(max(1, warmup) / max(1, step, warmup))
+        return 1.0
+
+
+def affordable(wanted: int, step: int, spent: float, limit: float) -> int:
+    """As many of the wanted steps as the time allows, judging by the time spent until this step."""
+    if spent >= limit:
+        return step
+    if not math.isfinite(limit) or step < TRUSTED:
+        return wanted
+    return max(step, min(wanted, int(step * limit / spent)))

@@ -1,0 +1,33 @@
+"""Ctrl-C and SIGTERM ask; the loop finishes its step, saves, and leaves. A second Ctrl-C does not ask."""
+
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Any
+
+__all__ = ["Stop"]
+
+
+class Stop:
+    """`with Stop() as stop: … if stop.asked: …`; outside the main thread nothing is caught."""
+
+    def __init__(self) -> None:
+        self.asked: int | None = None
+        self.before: dict[int, Any] = {}
+
+    def __enter__(self) -> "Stop":
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self.before[number] = signal.signal(number, self._ask)
+        return self
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        if self.asked is not None and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self.asked = number
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self.before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,102 @@
+"""Sample: one key drawn from the softmax, with its log-probability and the entropy."""
+
+import math
+
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from regard.attend.weigh.sample import Sample
+
+# softmax = (1, 2, 5) / 8
+energies = torch.tensor([0.0, math.log(2), math.log(5)])
+p = torch.tensor([1 / 8, 2 / 8, 5 / 8])
+
+
+def close_to(counts: Tensor, probabilities: Tensor, draws: int) -> bool:
+    """Within four standard errors of what the probabilities say."""
+    error = (probabilities * (1 - probabilities) / draws).sqrt()
+    return bool(((counts / draws - probabilities).abs() <= 4 * error).all())
+
+
+def test_numbers_by_hand() -> None:
+    weighed = Sample().eval()(energies)
+    assert weighed.choice is not None
+    assert weighed.choice.item() == 2
+    # log 5/8 = −0.470004;  H = (1 log 8 + 2 log 4 + 5 log 8/5) / 8 = 0.900256
+    assert_close(weighed.log_prob, torch.tensor(-0.470004), atol=1e-5, rtol=0)
+    assert_close(weighed.entropy, torch.tensor(0.900256), atol=1e-5, rtol=0)
+
+
+def test_frequencies_are_the_softmax() -> None:
+    draws = 20_000
+    weighed = Sample().train()(energies.expand(draws, 3))
+    assert close_to(torch.bincount(weighed.choice, minlength=3), p, draws)
+    # The mean log-probability of what was drawn is −H; each draw carries its own.
+    assert_close(weighed.log_prob, p.log()[weighed.choice])
+    assert_close(weighed.entropy, torch.full((draws,), -(p * p.log()).sum().item()))
+
+
+def test_frequencies_under_a_mask() -> None:
+    draws = 20_000
+    seen = torch.tensor([True, False, True])
+    weighed = Sample().train()(energies.expand(draws, 3), seen)
+    counts = torch.bincount(weighed.choice, minlength=3)
+    assert counts[1] == 0
+    visible = torch.tensor([1 / 6, 5 / 6])
+    assert close_to(counts[seen], visible, draws)
+    assert_close(weighed.entropy[0], -(visible * visible.log()).sum())
+    assert_close(weighed.log_prob.exp().unique(), visible)
+
+
+def test_outside_training_the_best_is_taken_unless_always() -> None:
+    many = energies.expand(200, 3)
+    assert (Sample().eval()(many).choice == 2).all()
+    assert Sample(always=True).eval()(many).choice.unique().tolist() == [0, 1, 2]
+
+
+def test_the_same_seed_draws_the_same() -> None:
+    sample, many = Sample().train(), torch.randn(50, 7)
+    torch.manual_seed(3)
+    first = sample(many).choice
+    assert not torch.equal(sample(many).choice, first)
+    torch.manual_seed(3)
+    assert torch.equal(sample(many).choice, first)
+
+
+def test_gradients_by_enumeration() -> None:
+    """∇ log p_i = 1_i − p, whatever was drawn; the entropy's gradient against finite differences."""
+    e = torch.randn(40, 4, dtype=torch.float64, requires_grad=True)
+    mask = torch.tensor([True, True, False, True])
+    weighed = Sample().train()(e, mask)
+    assert weighed.log_prob is not None
+    assert weighed.choice is not None
+    (slope,) = torch.autograd.grad(weighed.log_prob.sum(), e)
+    soft = torch.softmax(e.detach().masked_fill(~mask, float("-inf")), dim=-1)
+    assert_close(slope, torch.nn.functional.one_hot(weighed.choice, 4) - soft)
+    assert torch.autograd.gradcheck(lambda x: Sample().eval()(x, mask).entropy, (e[:3],))
+
+
+def test_a_row_with_nothing_visible_says_nothing() -> None:
+    e = torch.randn(2, 3, requires_grad=True)
+    weighed = Sample().train()(e, torch.tensor([[False, False, False], [True, True, False]]))
+    assert weighed.log_prob is not None
+    assert weighed.entropy is not None
+    assert weighed.log_prob[0] == 0
+    assert weighed.entropy[0] == 0
+    (weighed.log_prob + weighed.entropy).sum().backward()
+    assert e.grad is not None
+    assert (e.grad[0] == 0).all()
+    assert e.grad.isfinite().all()
+
+
+def test_a_sure_choice_has_no_entropy() -> None:
+    e = torch.tensor([[0.0, 1e4, -1e4]], requires_grad=True)
+    weighed = Sample().train()(e)
+    assert weighed.entropy is not None
+    assert weighed.log_prob is not None
+    assert weighed.entropy.item() == 0
+    assert weighed.log_prob.item() == 0
+    (weighed.entropy + weighed.log_prob).sum().backward()
+    assert e.grad is not None
+    assert e.grad.isfinite().all()

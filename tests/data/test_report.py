@@ -1,0 +1,45 @@
+"""A data set in numbers, as shown and as saved."""
+
+import json
+
+from regard.data.problems import are_labels
+from regard.data.report import Lengths, report
+from regard.data.splits import Splits
+from regard.types import Example
+
+
+def rows(name: str, *pairs: tuple[str, str]) -> list[Example]:
+    return [Example((source,), target, f"{name}.tsv:{line}") for line, (source, target) in enumerate(pairs, 1)]
+
+
+def test_by_hand() -> None:
+    part = report(Splits(rows("a", ("a b", "x"), ("abc", "yy zz"), ("a b", "xy")))).parts["train"]
+    assert (part.rows, part.distinct, part.alphabet) == (3, 2, 7)
+    assert part.inputs == (Lengths((3, 3, 3, 3, 3), (1, 1, 2, 2, 2)),)
+    assert part.target == Lengths((1, 1, 2, 2, 5), (1, 1, 1, 1, 2))
+
+
+def test_labels() -> None:
+    pairs = [(f"text number {i}", "yes" if i % 3 else "no") for i in range(30)]
+    assert are_labels(rows("t", *pairs))
+    assert not are_labels(rows("t", *clean))
+    said = report(Splits(rows("train", *pairs), rows("valid", ("text", "maybe"))))
+    assert said.parts["train"].labels == {"yes": 20, "no": 10}
+    assert "train: 2 targets: yes 20, no 10" in str(said)
+    assert [(p.kind, p.examples) for p in said.problems if p.kind == "label"] == [
+        ("label", ("'maybe' at valid.tsv:1",))
+    ]
+
+
+def test_shown_and_saved() -> None:
+    two = [Example(("premise here", "hypothesis"), f"label {i}") for i in range(3)]
+    said = report(Splits(two, two[:1]))
+    again = json.loads(json.dumps(said.to_dict()))
+    assert again["parts"]["train"]["rows"] == 3
+    assert again["problems"][0]["kind"] == "header"
+    table = str(said).split("\n\n")[0].splitlines()
+    assert [line[:5].strip() for line in table[:8]] == ["", "train", "", "", "", "", "", "valid"]
+    assert "input 2" in table[3]
+    assert len({len(line) for line in table[:7]}) == 1  # aligned
+    assert "'premise here'" in str(said)  # no place: the text itself
+    assert str(report(Splits([], [], []))).endswith("nothing found that looks wrong")

@@ -1,0 +1,56 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.data.splits import place, split
+from regard.types import Example
+
+
+def some(n: int, start: int = 0) -> list[Example]:
+    return [Example((f"sentence {i}",), f"{i}") for i in range(start, start + n)]
+
+
+def test_by_hand() -> None:
+    # blake2b, 8 bytes, salted with the seed in 8 bytes, of the length in 8 bytes and the text
+    assert place(("a",), 0) == place(("a",), 2**64)
+    assert place(("ab", "c"), 0) != place(("a", "bc"), 0)
+    assert round(place(("a",), 0), 6) == 0.501107
+
+
+def test_shares_and_caps() -> None:
+    parts = split(some(10_000))
+    assert 400 < len(parts.valid) < 600
+    assert 400 < len(parts.test) < 600
+    capped = split(some(10_000), most=100)
+    assert (len(capped.train), len(capped.valid), len(capped.test)) == (9_800, 100, 100)
+    assert split(some(100), test=0.0).test == []
+    assert split(some(100), valid=0.0).valid == []
+    assert split(some(1000), seed=1) != split(some(1000), seed=2)
+
+
+def test_adding_lines_moves_no_others() -> None:
+    few, many = split(some(2_000)), split(some(3_000))
+    assert set(few.valid) <= set(many.valid)
+    assert set(few.test) <= set(many.test)
+    assert set(few.train) <= set(many.train)
+    assert split(some(2_000)[::-1]).valid == few.valid[::-1]
+
+
+@given(st.lists(st.sampled_from("abcdefghij"), max_size=40), st.integers(0, 5))
+def test_every_part_and_no_leak(sources: list[str], seed: int) -> None:
+    examples = [Example((source,), f"{row}") for row, source in enumerate(sources)]
+    parts = split(examples, seed=seed)
+    sides = [{e.inputs for e in part} for part in (parts.train, parts.valid, parts.test)]
+    assert sorted((*parts.train, *parts.valid, *parts.test), key=lambda e: int(e.target)) == examples
+    assert not sides[0] & sides[1]
+    assert not sides[0] & sides[2]
+    assert not sides[1] & sides[2]
+    different = len(set(sources))
+    assert [bool(side) for side in sides] == [different > 0, different > 1, different > 2]
+    assert bool(split(examples, test=0.0, seed=seed).valid) == (different > 1)
+    assert bool(split(examples, valid=0.0, seed=seed).test) == (different > 1)
+
+
+def test_a_source_with_many_targets_stays_together() -> None:
+    examples = [Example((f"{i % 7}",), f"{i}") for i in range(700)]
+    parts = split(examples, most=50)
+    assert len(parts.valid) == len(parts.test) == 100  # one source each, though it has more than the cap

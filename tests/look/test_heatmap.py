@@ -1,0 +1,163 @@
+"""Pictures: the right cell in the right colour, text that stays text, and files that are well formed."""
+
+import logging
+import warnings
+import xml.etree.ElementTree as ET
+from io import BytesIO
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.collections import PatchCollection
+from matplotlib.text import Text
+from PIL import Image
+from test_gaze import gaze_of, hostile
+
+from regard.errors import RegardError
+from regard.look import heatmap
+from regard.look.gaze import Gaze
+from regard.types import Token
+
+svg = "{http://www.w3.org/2000/svg}"
+
+
+def tokens(text: str) -> tuple[Token, ...]:
+    return tuple(map(Token, text))
+
+
+def texts_of(picture: bytes) -> list[str]:
+    return ["".join(element.itertext()).strip() for element in ET.fromstring(picture).iter(f"{svg}text")]
+
+
+def test_rows_go_down_and_columns_to_the_right() -> None:
+    """One weight of four: its quarter of the picture is dark, the others white."""
+    gaze = Gaze(np.array([[0.0, 1.0], [0.0, 0.0]]), tokens("ab"), tokens("cd"))
+    figure = heatmap.draw(gaze)
+    image = np.asarray(Image.open(BytesIO(heatmap.render(gaze, "png"))).convert("L"))
+    place = figure.axes[0].get_position()
+    high, wide = image.shape
+
+    def at(row: float, column: float) -> int:
+        x = place.x0 + (column + 0.3) / 2 * place.width
+        y = 1 - place.y1 + (row + 0.3) / 2 * place.height
+        return int(image[int(y * high), int(x * wide)])
+
+    assert at(0, 1) < 60
+    assert min(at(0, 0), at(1, 0), at(1, 1)) > 240
+
+
+def test_labels_scale_and_links() -> None:
+    gaze = gaze_of(("a", "b"), ("long", "words", "here"), title="title", links=((1, 2), (0, 0)))
+    figure = heatmap.draw(gaze)
+    axes, scale = figure.axes
+    assert [t.get_text() for t in axes.get_xticklabels()] == ["long", "words", "here"]
+    assert [t.get_text() for t in axes.get_yticklabels()] == ["a", "b"]
+    assert [t.get_text() for t in scale.get_yticklabels()] == ["0", f"{gaze.top:.2g}"]
+    (frames,) = [c for c in axes.collections if isinstance(c, PatchCollection)]
+    centres = [tuple(path.get_extents().get_points().mean(0).round(3).tolist()) for path in frames.get_paths()]
+    assert centres == [(2.0, 1.0), (0.0, 0.0)]
+
+
+def test_every_label_lies_inside_the_figure() -> None:
+    for gaze in (gaze_of(hostile, hostile, title="t"), gaze_of(("a" * 30,), ("b" * 30,) * 3, heads=3, title="t " * 60)):
+        figure = heatmap.draw(gaze)
+        box = figure.get_tightbbox(figure.canvas.get_renderer())
+        width, height = figure.get_size_inches()
+        assert box.x0 >= 0
+        assert box.y0 >= 0
+        assert box.x1 <= width
+        assert box.y1 <= height
+
+
+def test_hostile_tokens_make_a_png_without_a_warning() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = heatmap.draw(gaze_of(hostile, hostile, title="$x^2$ \x1b[31m"))
+        figure.canvas.draw()
+    shown = [text for text in figure.findobj(Text) if text.get_text()]
+    assert "$x^2$" in [text.get_text() for text in shown]
+    assert not any(text.get_parse_math() or text.get_usetex() for text in shown)
+    assert max(len(text.get_text()) for text in shown) <= 80
+
+
+def test_dollars_are_no_formula_even_for_a_user_of_tex() -> None:
+    with matplotlib.rc_context({"text.usetex": True}):
+        assert heatmap.render(gaze_of(("$x^2$",), ("$\\frac{",)), "png").startswith(b"\x89PNG")
+    assert texts_of(heatmap.render(gaze_of(("$x^2$",), ("$\\frac{",)), "svg"))[:2] == ["$\\frac{", "$x^2$"]
+
+
+def test_svg_is_well_formed_and_inert_and_keeps_every_letter() -> None:
+    picture = heatmap.render(gaze_of(hostile, hostile, title="</text><script>alert(1)</script>"), "svg")
+    root = ET.fromstring(picture)
+    assert not list(root.iter(f"{svg}script"))
+    assert not [name for element in root.iter() for name in element.attrib if name.lower().startswith("on")]
+    shown = texts_of(picture)
+    for text in (
+        "$x^2$",
+        "[/b]",
+        "</script>",
+        "&amp;",
+        "👨‍👩‍👧",
+        "مرحبا",
+        "日本",
+        "e\u0301",
+        "⟨U+202E⟩",
+        "␛[31m",
+        "␀",
+        "∅",
+    ):
+        assert text in shown
+    links = [value for element in root.iter() for name, value in element.attrib.items() if name.endswith("href")]
+    assert all(link.startswith(("#", "data:image/png")) for link in links)  # nothing from outside
+
+
+def test_letters_that_no_font_has_become_numbers_in_a_png(monkeypatch) -> None:
+    monkeypatch.setattr(heatmap.font_manager.fontManager, "ttflist", [])
+    gaze = gaze_of(("\x1b", "日", "a"), ("b",))
+    assert [t.get_text() for t in heatmap.draw(gaze).axes[0].get_yticklabels()] == ["⟨U+001B⟩", "⟨U+65E5⟩", "a"]
+    assert "日" in texts_of(heatmap.render(gaze, "svg"))
+
+
+def test_fonts_are_added_for_what_the_first_lacks(monkeypatch) -> None:
+    letters = {"DejaVu Sans": set(map(ord, "ab")), "Z Sans": {ord("日")}, "A Serif": {ord("日"), ord("本")}, "B": {1}}
+    monkeypatch.setattr(heatmap, "_letters", lambda family: letters[family])
+    fonts = [heatmap.font_manager.FontEntry(name=name, weight=400) for name in letters]
+    fonts.append(heatmap.font_manager.FontEntry(name="Bold", weight=700))
+    monkeypatch.setattr(heatmap.font_manager.fontManager, "ttflist", fonts)
+    assert heatmap._fonts("ab") == (["DejaVu Sans", "sans-serif"], set())
+    assert heatmap._fonts("a日") == (["DejaVu Sans", "Z Sans", "sans-serif"], set())
+    assert heatmap._fonts("日本語") == (["DejaVu Sans", "Z Sans", "A Serif", "sans-serif"], {"語"})
+
+
+def test_heads_are_small_multiples() -> None:
+    figure = heatmap.draw(gaze_of(("a",), ("b", "c"), heads=6))
+    assert len(figure.axes) == 7  # and the scale
+    places = [axes.get_position() for axes in figure.axes[:6]]
+    assert len({round(p.x0, 3) for p in places}) == 4
+    assert len({round(p.y0, 3) for p in places}) == 2
+    assert not any(p.overlaps(q) for i, p in enumerate(places) for q in places[:i])
+
+
+def test_a_large_matrix_thins_its_labels_and_stays_a_picture() -> None:
+    names = tuple(f"w{i}" for i in range(500))
+    gaze = gaze_of(names, names)
+    figure = heatmap.draw(gaze)
+    assert 50 < len(figure.axes[0].get_xticks()) <= 125
+    assert max(figure.get_size_inches()) < 14
+    assert len(heatmap.render(gaze, "svg")) < 3_000_000
+
+
+@pytest.mark.parametrize(("rows", "columns"), [("", ""), ("ab", ""), ("", "ab"), ("a", "b")])
+def test_nothing_to_see(rows: str, columns: str) -> None:
+    gaze = Gaze(np.zeros((len(rows), len(columns))), tokens(rows), tokens(columns))
+    for kind in ("png", "svg"):
+        assert heatmap.render(gaze, kind)
+
+
+def test_matplotlib_is_left_as_it_was(tmp_path) -> None:
+    before, log = dict(matplotlib.rcParams), logging.getLogger("matplotlib.font_manager")
+    heatmap.save(gaze_of(("a",), ("b",)), tmp_path / "look.svg")
+    assert dict(matplotlib.rcParams) == before
+    assert not log.filters
+    with pytest.raises(RegardError, match="png or svg"):
+        heatmap.save(gaze_of(("a",), ("b",)), tmp_path / "look.pdf")

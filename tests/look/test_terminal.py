@@ -1,0 +1,131 @@
+"""The terminal's heat map: every cell in its column, whatever the tokens, and nothing left out."""
+
+import io
+import re
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from test_gaze import gaze_of, hostile
+
+from regard.look.gaze import Gaze
+from regard.look.terminal import show
+from regard.types import Token
+
+ansi = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def tokens(text: str) -> tuple[Token, ...]:
+    return tuple(map(Token, text))
+
+
+def test_by_hand() -> None:
+    weights = np.array([[1.0, 0.0, 0.5], [0.25, 0.75, 0.02]])
+    assert show(Gaze(weights, tokens("5-"), tokens("a ä"), "t"), 80, False).splitlines() == [
+        "t",
+        "  a ␣ ä",
+        "5 ██· ▒▒",
+        "- ░░▓▓·",
+        "0 · ░░▒▒▓▓██ 1",
+    ]
+
+
+def test_words_stand_over_their_columns() -> None:
+    gaze = Gaze(np.eye(2), (Token("the"), Token("cat")), (Token("die"), Token("Katze")))
+    assert show(gaze, 80, False).splitlines()[:3] == ["    die Katze", "the ███ ·", "cat ·   █████"]
+
+
+def test_wide_and_composed_characters_keep_the_columns_aligned() -> None:
+    columns = ("日", "é", "e\u0301", "👨‍👩‍👧", "x", "⚠️")
+    lines = show(Gaze(np.eye(6), tuple(map(Token, columns)), tuple(map(Token, columns))), 80, False).splitlines()
+    at = cell_len(lines[1][: lines[1].index("█")])
+    for i, line in enumerate(lines[1:7]):
+        before = line[: line.index("█")]
+        assert cell_len(before) == at + 2 * i
+        assert cell_len(lines[0][: lines[0].index(columns[i])]) == at + 2 * i
+
+
+@pytest.mark.parametrize("width", [24, 40, 80, 200])
+@pytest.mark.parametrize("colour", [False, True])
+def test_hostile_tokens_fit_and_do_nothing(width: int, colour: bool) -> None:
+    out = show(gaze_of(hostile, hostile, title="".join(hostile)), width, colour)
+    assert (ansi.search(out) is not None) == colour
+    plain = ansi.sub("", out)
+    assert "\x1b" not in plain
+    assert plain.replace("\n", "").replace("\u200d", "").replace("\u200e", "").isprintable()
+    assert max(cell_len(line) for line in plain.splitlines()) <= width
+    out.encode()
+    if width == 200:
+        for shown in ("$x^2$", "[/b]", "[bold red]", "</script>", "&amp;", "␛[31m", "⟨U+202E⟩", "xxx…", "∅", "↵", "⇥"):
+            assert shown in plain
+
+
+@given(st.integers(1, 60), st.integers(24, 100), st.integers(1, 12))
+@settings(max_examples=60, deadline=None)
+def test_every_column_is_shown_once(count: int, width: int, size: int) -> None:
+    names = tuple(f"{i:0{max(size, 2)}d}" for i in range(count))
+    lines = show(gaze_of(("r",), names), width, False).splitlines()
+    rows = [i for i, line in enumerate(lines) if line.startswith("r ")]
+    shown = " ".join(lines[i - 1] for i in rows)
+    if size <= width // 3 and size > 2:
+        assert shown.split() == list(names)
+    assert max(cell_len(line) for line in lines) <= width
+
+
+def test_panels_are_even() -> None:
+    lines = show(gaze_of(("r",), ("abcdefgh",) * 9), 80, False).splitlines()
+    assert [line.count("abcdefgh") for line in lines if "abcd" in line] == [5, 4]  # 8 and 1 would fit as well
+
+
+def test_many_letters_stand_closer_before_they_are_split() -> None:
+    lines = show(gaze_of(("r",), tuple("a" * 70)), 80, False).splitlines()
+    assert lines[0] == "  " + "a" * 70
+    split = show(gaze_of(("r",), tuple("a" * 79)), 80, False).splitlines()
+    assert [line.count("a") for line in split if " a " in line] == [27, 27, 25]
+
+
+def test_right_to_left_labels_do_not_drag_their_neighbours() -> None:
+    header = show(gaze_of(("r",), ("قلم", "كتاب")), 80, False).splitlines()[0]
+    assert header == "  \u200eقلم\u200e \u200eكتاب\u200e"
+
+
+def test_heads_follow_one_another() -> None:
+    out = show(gaze_of(("r",), ("a", "b"), heads=2), 80, False)
+    assert "head 1" in out
+    assert out.index("head 1") < out.index("head 2")
+
+
+@pytest.mark.parametrize(("rows", "columns"), [("", ""), ("ab", ""), ("", "ab")])
+def test_nothing_to_see(rows: str, columns: str) -> None:
+    gaze = Gaze(np.zeros((len(rows), len(columns))), tokens(rows), tokens(columns))
+    assert show(gaze, 80, True)
+    assert "█" in show(Gaze(np.zeros((1, 1)), tokens("a"), tokens("b")), 80, False).splitlines()[-1]
+
+
+def test_colour_is_on_in_a_terminal_only(monkeypatch) -> None:
+    class Screen(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    gaze = gaze_of(("r",), ("a",))
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert "\x1b" not in show(gaze)
+    monkeypatch.setattr(sys, "stdout", Screen())
+    coloured = show(gaze)
+    assert "\x1b[38;5;" in coloured
+    assert ansi.sub("", coloured) == show(gaze, colour=False)  # colours add, they do not replace
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in show(gaze)
+
+
+def test_a_terminal_setting_does_not_change_a_plain_text(monkeypatch) -> None:
+    gaze = gaze_of(hostile, hostile)
+    before = show(gaze, 80, False)
+    for name, value in (("FORCE_COLOR", "1"), ("TERM", "dumb"), ("COLUMNS", "30")):
+        monkeypatch.setenv(name, value)
+    assert show(gaze, 80, False) == before
+    assert "\x1b[38;5;" in show(gaze, 80, True)

@@ -1,0 +1,123 @@
+"""Decoders small enough to know everything about, for the tests of the searches."""
+
+import math
+from dataclasses import dataclass
+from itertools import count as counting
+
+import torch
+from torch import Tensor
+
+from regard.search import Hypothesis
+from regard.types import Beams, Look, Memory
+
+PRIME = 1_000_003
+START, END = 0, 1
+
+
+@dataclass(frozen=True)
+class Prefix(Beams):
+    """What was read so far, as one number; and a memory, which `follow` must leave alone."""
+
+    memory: Memory
+    digest: Tensor
+
+
+def memory_of(seeds: list[int]) -> Memory:
+    keys = torch.tensor(seeds, dtype=torch.float64)[:, None, None]
+    return Memory(keys, keys)
+
+
+def digest_after(digest, token):
+    """Works alike for Python's whole numbers and for tensors of them."""
+    return (digest * 31 + token * 7919 + 12345) % PRIME
+
+
+def mixed(digest, token):
+    return ((digest + 17) * (token + 3) * 7907 + (digest % 101) * (token + 11) ** 3) % 9973
+
+
+@dataclass
+class Hashed:
+    """Logits that depend on the sentence and on the whole prefix. `holes` in 7 of them are −inf.
+
+    A look's weights are (digest of the prefix, sentence); with `heads` also (head + those).
+    """
+
+    vocab: int = 3
+    scale: float = 6.0
+    holes: int = 0
+    heads: int = 0
+    end: int = END
+    steps: int = 0
+
+    def start(self, memory: Memory) -> Prefix:
+        return Prefix(memory, memory.keys[:, :, 0].long())
+
+    def step(self, state: Prefix, token: Tensor) -> tuple[Prefix, Look, Tensor]:
+        self.steps += 1
+        assert state.digest.shape == token.shape
+        digest = digest_after(state.digest, token)
+        number = mixed(digest[..., None], torch.arange(self.vocab))
+        logits = (number.double() / 9973 * self.scale).masked_fill(number % 7 < self.holes, float("-inf"))
+        weights = torch.stack([digest.double(), state.memory.keys[:, :, 0].expand_as(digest)], dim=-1)
+        if self.heads:
+            weights = torch.stack([weights + head for head in range(self.heads)], dim=1)
+        return Prefix(state.memory, digest), Look(answer=digest[..., None].double(), weigh=lambda: weights), logits
+
+    # The same in plain Python, to check against.
+
+    def python_log_probs(self, digest: int, banned: tuple[int, ...] = ()) -> list[float]:
+        numbers = [mixed(digest, v) for v in range(self.vocab)]
+        logits = [-math.inf if n % 7 < self.holes else n / 9973 * self.scale for n in numbers]
+        z = sum(map(math.exp, logits))
+        return [-math.inf if v in banned or not z else logit - math.log(z) for v, logit in enumerate(logits)]
+
+    def digests(self, seed: int, tokens: tuple[int, ...]) -> list[int]:
+        """The digest that each token was chosen under."""
+        result, digest = [], seed
+        for token in (START, *tokens[:-1]):
+            digest = digest_after(digest, token)
+            result.append(digest)
+        return result
+
+    def everything(self, seed: int, longest: int, banned: tuple[int, ...] = ()) -> dict[tuple[int, ...], float]:
+        """Every sequence there is, with its log-probability."""
+        found: dict[tuple[int, ...], float] = {}
+
+        def go(tokens: tuple[int, ...], digest: int, total: float) -> None:
+            for v, log_prob in enumerate(self.python_log_probs(digest, banned)):
+                if log_prob > -math.inf:
+                    longer = (*tokens, v)
+                    if v == self.end or len(longer) == longest:
+                        found[longer] = total + log_prob
+                    else:
+                        go(longer, digest_after(digest, v), total + log_prob)
+
+        go((), digest_after(seed, START), 0.0)
+        return found
+
+    def plain_beam(
+        self, seed: int, longest: int, width: int, length: float, nbest: int, banned: tuple[int, ...] = ()
+    ) -> list[tuple[tuple[int, ...], float]]:
+        """Beam search as one would write it on paper: lists, no batch, and it never stops early."""
+        live: list[tuple[float, tuple[int, ...], int]] = [(0.0, (), digest_after(seed, START))]
+        pool: list[tuple[tuple[int, ...], float]] = []
+        for t in counting(1):
+            candidates = [
+                (total + log_prob, (*tokens, v), digest_after(digest, v))
+                for total, tokens, digest in live
+                for v, log_prob in enumerate(self.python_log_probs(digest, banned))
+                if log_prob > -math.inf
+            ]
+            candidates = sorted(candidates, key=lambda c: -c[0])[: 2 * width]
+            for rank, (total, tokens, _) in enumerate(candidates):
+                if t == longest or (tokens[-1] == self.end and rank < width):
+                    pool.append((tokens, total / t**length))
+            live = [c for c in candidates if c[1][-1] != self.end][:width]
+            if t == longest:
+                return sorted(pool, key=lambda p: -p[1])[:nbest]
+        raise AssertionError
+
+
+def same(found: Hypothesis, other: Hypothesis) -> bool:
+    return found.tokens == other.tokens and math.isclose(found.score, other.score, rel_tol=1e-9, abs_tol=1e-12)

@@ -1,0 +1,195 @@
+"""Beam search against every sequence there is, against a beam on paper, and alone against in a batch."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_decoders import END, START, Hashed, Prefix, memory_of, same
+
+from regard.errors import RegardError
+from regard.find import build
+from regard.search import Search, Steps
+from regard.search.beam import Beam
+from regard.types import Look
+
+seeds = st.integers(0, 10**6)
+
+
+def search(beam, decoder, seeds, longest, **more):
+    return beam(
+        decoder, memory_of(seeds), start=START, end=getattr(decoder, "end", END), longest=torch.tensor(longest), **more
+    )
+
+
+class Table:
+    """p(next | last token): after the start 'a' 0.6, 'b' 0.4; a goes to four ends, b to one. Tokens: s, e, a, b."""
+
+    def start(self, memory):
+        return Prefix(memory, torch.zeros(len(memory.keys), 1, dtype=torch.long))
+
+    def step(self, state, token):
+        p = torch.tensor([[0, 0.1, 0.6, 0.3], [0, 1, 0, 0], [0, 0.3, 0.35, 0.35], [0, 0.9, 0.1, 0.0]]).double()
+        return state, Look(p[token][..., :1], weigh=lambda: p[token]), p[token].log()
+
+
+def test_by_hand():
+    """Greedy goes a (0.6) and then meets 0.35 at best; b e has 0.3 · 0.9 = 0.27 and is found with a width of 2."""
+    narrow = search(Beam(width=1, length=0.0), Table(), [0], [2])[0]
+    assert narrow[0].log_prob == pytest.approx(math.log(0.6 * 0.35))
+    [[wide]] = search(Beam(width=2, length=0.0), Table(), [0], [2])
+    assert wide.tokens == (3, END)
+    assert wide.log_prob == wide.score == pytest.approx(math.log(0.27))
+    [[mean]] = search(Beam(width=2, length=1.0), Table(), [0], [2])
+    assert mean.score == pytest.approx(math.log(0.27) / 2)
+    assert mean.log_prob == pytest.approx(math.log(0.27))
+    # "e" alone has 0.1: its mean is log 0.1, far below. Ended at once or after two: the list is in order.
+    nbest = search(Beam(width=4, length=1.0, nbest=3), Table(), [0], [2])[0]
+    assert [h.score for h in nbest] == pytest.approx([math.log(p) / 2 for p in (0.27, 0.21, 0.21)])
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=seeds, longest=st.integers(1, 4), length=st.sampled_from([0.0, 0.6, 1.0, 2.0]), nbest=st.integers(1, 6))
+@pytest.mark.parametrize(("holes", "banned"), [(0, ()), (2, ()), (0, (2,)), (3, (0,)), (0, (END,))])
+def test_a_wide_beam_finds_what_brute_force_finds(holes, banned, seed, longest, length, nbest):
+    decoder = Hashed(vocab=3, holes=holes)
+    everything = {
+        tokens: total / len(tokens) ** length for tokens, total in decoder.everything(seed, longest, banned).items()
+    }
+    if not everything:
+        with pytest.raises(RegardError, match="no token can follow"):
+            search(Beam(81, length, nbest), decoder, [seed], [longest], banned=banned)
+        return
+    [found] = search(Beam(81, length, nbest), decoder, [seed], [longest], banned=banned)
+    assert [h.score for h in found] == pytest.approx(sorted(everything.values(), reverse=True)[:nbest])
+    assert [h.score for h in found] == pytest.approx([everything[h.tokens] for h in found])
+    assert len({h.tokens for h in found}) == len(found)
+    assert not any(token in banned for h in found for token in h.tokens)
+    for h in found:
+        assert h.log_prob == pytest.approx(h.score * len(h.tokens) ** length)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    seed=seeds,
+    vocab=st.integers(2, 6),
+    scale=st.sampled_from([1.0, 6.0, 20.0]),
+    longest=st.lists(st.integers(1, 9), min_size=1, max_size=3),
+    width=st.integers(1, 7),
+    length=st.sampled_from([0.0, 0.6, 1.0, 1.7]),
+    nbest=st.integers(1, 4),
+    end=st.integers(0, 1),
+)
+def test_stopping_early_changes_nothing(seed, vocab, scale, longest, width, length, nbest, end):
+    decoder = Hashed(vocab, scale, end=end)
+    sentences = [seed + i for i in range(len(longest))]
+    found = search(Beam(width, length, nbest), decoder, sentences, longest)
+    for sentence, most, list_found in zip(sentences, longest, found, strict=True):
+        expected = decoder.plain_beam(sentence, most, width, length, nbest)
+        assert [h.tokens for h in list_found] == [tokens for tokens, _ in expected]
+        assert [h.score for h in list_found] == pytest.approx([score for _, score in expected])
+
+
+def test_it_does_stop_early():
+    class Sure(Hashed):
+        def step(self, state, token):
+            state, look, logits = super().step(state, token)
+            logits[..., END] += 40
+            return state, look, logits
+
+    decoder = Sure(vocab=5)
+    search(Beam(3, 1.0), decoder, [1, 2], [50, 60])
+    assert decoder.steps < 5
+
+
+@pytest.mark.parametrize("length", [0.0, 1.0])
+def test_alone_or_among_64(length):
+    decoder, sentences = Hashed(vocab=11, scale=9.0), list(range(64))
+    longest = [1 + (s * 7) % 25 for s in sentences]
+    beam = Beam(4, length, 3)
+    together = search(beam, decoder, sentences, longest, weights=True)
+    assert len({len(found[0].tokens) for found in together}) > 3, "the sentences should finish at different times"
+    for sentence, most, found in zip(sentences, longest, together, strict=True):
+        [alone] = search(beam, decoder, [sentence], [most], weights=True)
+        assert found == alone
+        for one, other in zip(found, alone, strict=True):
+            assert torch.equal(one.weights, other.weights)
+
+
+@pytest.mark.parametrize("heads", [0, 2])
+def test_weights_follow_the_survivor(heads):
+    decoder, sentences = Hashed(vocab=7, scale=2.0, heads=heads), [3, 4, 5]
+    found = search(Beam(5, 1.0, 4), decoder, sentences, [6, 9, 1], weights=True)
+    for sentence, hypotheses in zip(sentences, found, strict=True):
+        for h in hypotheses:
+            expected = torch.tensor([[d, sentence] for d in decoder.digests(sentence, h.tokens)], dtype=torch.float64)
+            if heads:
+                expected = torch.stack([expected + head for head in range(heads)])
+            assert torch.equal(h.weights, expected)
+    assert any(len(h.tokens) > 3 for hypotheses in found for h in hypotheses)
+
+
+def test_weights_are_not_worked_out_unless_asked_for():
+    class Blind(Hashed):
+        def step(self, state, token):
+            state, look, logits = super().step(state, token)
+            return state, Look(look.answer, weigh=lambda: pytest.fail("asked for weights")), logits
+
+    [[h]] = search(Beam(), Blind(), [1], [4])
+    assert h.weights is None
+
+
+def test_the_end_is_there_only_where_it_was_chosen():
+    found = search(Beam(9, 1.0, 9), Hashed(vocab=3), [8], [3])[0]
+    ended = [h for h in found if h.tokens[-1] == END]
+    cut = [h for h in found if h.tokens[-1] != END]
+    assert ended
+    assert cut
+    assert all(len(h.tokens) == 3 for h in cut)
+    assert all(END not in h.tokens[:-1] for h in found)
+
+
+def test_half_precision_is_normalised_in_single():
+    logits = torch.tensor([1.0, 2.0, 3.0, 4.0]).bfloat16()
+
+    class Half(Hashed):
+        def step(self, state, token):
+            state, look, _ = super().step(state, token)
+            return state, look, logits.expand(*token.shape, 4)
+
+    [[h]] = search(Beam(3), Half(), [1], [1])
+    assert h.log_prob == pytest.approx(-math.log(1 + math.exp(-1) + math.exp(-2) + math.exp(-3)), abs=1e-6)
+
+
+def test_not_a_number_is_said_and_not_guessed():
+    class Broken(Hashed):
+        def step(self, state, token):
+            state, look, logits = super().step(state, token)
+            logits[1] = float("nan")
+            return state, look, logits
+
+    with pytest.raises(RegardError, match="sentence 1 of the batch"):
+        search(Beam(), Broken(), [1, 2, 3], [4, 4, 4])
+
+
+@pytest.mark.parametrize("options", [{"width": 0}, {"length": -0.1}, {"length": 9.0}, {"nbest": 0}])
+def test_bad_options(options):
+    with pytest.raises(RegardError, match=next(iter(options))):
+        Beam(**options)
+
+
+def test_limits():
+    nobody = torch.zeros(0, dtype=torch.long)
+    assert Beam()(Hashed(), memory_of([]), start=START, end=END, longest=nobody) == []
+    with pytest.raises(RegardError, match="length of 0"):
+        search(Beam(), Hashed(), [1, 2], [3, 0])
+
+
+def test_found_by_name():
+    beam = build("search", {"name": "beam", "width": 2})
+    assert isinstance(beam, Search)
+    assert isinstance(Hashed(), Steps)
+    [[one]] = search(beam, Hashed(), [5], [4])
+    [[other]] = search(Beam(2), Hashed(), [5], [4])
+    assert same(one, other)

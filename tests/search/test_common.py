@@ -1,0 +1,58 @@
+"""The parts that every search uses: log-probabilities, limits, and hypotheses made of tensors."""
+
+import math
+
+import pytest
+import torch
+
+from regard.errors import RegardError
+from regard.search._common import gathered, log_probs, steps_of, truly_possible
+
+inf = math.inf
+nobody = torch.zeros(0, dtype=torch.long)
+
+
+def test_log_probs_by_hand():
+    """Logits 0, log 3 are 1/4 and 3/4; a banned token takes its probability with it."""
+    logits = torch.tensor([[[0.0, math.log(3), -inf]]], dtype=torch.float64)
+    assert log_probs(logits, nobody).exp().flatten().tolist() == pytest.approx([0.25, 0.75, 0])
+    assert log_probs(logits, torch.tensor([1])).exp().flatten().tolist() == pytest.approx([0.25, 0, 0])
+
+
+def test_what_is_not_a_number_cannot_be_chosen():
+    logits = torch.tensor([[[-inf, -inf], [math.nan, 1.0], [0.0, 0.0]]])
+    found = log_probs(logits, nobody)[0]
+    assert found[:2].tolist() == [[-inf, -inf], [-inf, -inf]]
+    assert found[2].tolist() == pytest.approx([-math.log(2)] * 2)
+
+
+@pytest.mark.parametrize(("given", "worked"), [("bfloat16", "float32"), ("float32", "float32"), ("float64", "float64")])
+def test_at_least_single_precision(given, worked):
+    assert log_probs(torch.zeros(1, 1, 2, dtype=getattr(torch, given)), nobody).dtype == getattr(torch, worked)
+
+
+def test_steps():
+    assert steps_of(torch.tensor([3, 9, 1])) == 9
+    with pytest.raises(RegardError, match="greatest length of -1; expected room for one token"):
+        steps_of(torch.tensor([3, -1]))
+
+
+def test_the_first_impossible_sentence_is_named():
+    truly_possible(torch.tensor([True, True]))
+    with pytest.raises(RegardError, match="sentence 1 of the batch"):
+        truly_possible(torch.tensor([True, False, False]))
+
+
+def test_gathered_by_hand():
+    """One sentence, two hypotheses: the first looked from slot 1 and then 0; the second was never found."""
+    looks = [torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), torch.tensor([[[5.0, 6.0], [7.0, 8.0]]])]
+    [[h]] = gathered(
+        tokens=torch.tensor([[[4, 0]], [[5, 0]]]),
+        lengths=torch.tensor([[2, 1]]),
+        scores=torch.tensor([[-0.5, -inf]]),
+        totals=torch.tensor([[-1.0, 0.0]]),
+        slots=torch.tensor([[[1, 0]], [[0, 0]]]),
+        looks=looks,
+    )
+    assert (h.tokens, h.score, h.log_prob) == ((4, 5), -0.5, -1.0)
+    assert h.weights.tolist() == [[3.0, 4.0], [5.0, 6.0]]

@@ -1,0 +1,273 @@
+"""The house holds: imports point one way, parts are found by name, every module is documented and tested.
+
+Nothing here lists modules: the tests read what is there, so a new file is held to the rules the day it arrives.
+"""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from regard import find
+
+tests = Path(__file__).resolve().parent
+source = tests.parent / "src" / "regard"
+modules = sorted(source.rglob("*.py"))
+
+ground = {"types", "errors", "find", "files"}
+# Left to right; a room may use the rooms of every stage to its left, and itself. Rooms that share a
+# stage do not know each other. The door (`regard/__init__.py` and other files at the top) may use anything,
+# and only the last stage may come in by it.
+stages = [
+    {"ground"},
+    {"text"},
+    {"kernels"},
+    {"attend"},
+    {"encode", "predict"},
+    {"search", "measure", "look"},
+    {"data"},
+    {"train"},
+    {"tasks"},
+    {"cli", "serve"},
+]
+folders = [
+    "attend.score",
+    "attend.weigh",
+    "attend.bias",
+    "text",
+    "encode",
+    "predict.generate",
+    "search",
+    "measure",
+    "data.made",
+    "tasks",
+]
+heavy = {"torch", "numpy", "matplotlib", "tokenizers", "sacrebleu", "entmax", "datasets", "fastapi"}
+unsafe_modules = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
+unsafe_calls = {"eval", "exec", "torch.load", "torch.hub.load", "numpy.load", "np.load", "pandas.read_pickle"}
+# Calls of find.py whose first argument names a place in the house: a use by name is still a use.
+by_name = {"In", "Of", "build", "find", "names", "import_module"}
+by_name |= {f"find.{name}" for name in by_name} | {"importlib.import_module"}
+
+
+def room(dotted: str) -> str:
+    """The room of a place inside regard: "attend.score.dot" → attend; files at the top are ground or door."""
+    first = dotted.split(".")[0]
+    if first in ground:
+        return "ground"
+    return first if any(first in stage for stage in stages) else "door"
+
+
+def allowed(user: str, used: str) -> bool:
+    if user == "door" or user == used:
+        return True
+    place = {name: i for i, stage in enumerate(stages) for name in stage}
+    if used == "door":
+        return place[user] == len(stages) - 1
+    return place[used] < place[user]
+
+
+def dotted(path: Path) -> str:
+    """The place of a file inside regard, without the leading `regard.`."""
+    return ".".join(path.relative_to(source).with_suffix("").parts).removesuffix("__init__").rstrip(".")
+
+
+def name_of(node: ast.expr) -> str:
+    """`a.b.c` as written, where it is only names and dots."""
+    if isinstance(node, ast.Attribute):
+        return f"{name_of(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def imported(tree: ast.AST, path: Path) -> Iterator[tuple[int, str]]:
+    """Every module a file imports, at its head or later, with the line; relative ones made whole."""
+    package = ["regard", *path.relative_to(source).parent.parts]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
+            module = ".".join(filter(None, [base, node.module]))
+            # `from regard import types` names a module, `from regard.types import Look` a thing in one.
+            yield from ((node.lineno, f"{module}.{alias.name}") for alias in node.names)
+
+
+def used(tree: ast.AST, path: Path) -> Iterator[tuple[int, str]]:
+    """Every place of regard that a file uses, by import or by name, without the leading `regard.`."""
+    for line, name in imported(tree, path):
+        if name.split(".")[0] == "regard":
+            yield line, name.removeprefix("regard").lstrip(".")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and name_of(node.func) in by_name and node.args:
+            first = node.args[0]
+            if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                place = first.value.removeprefix("regard.")
+                if room(place) != "door":
+                    yield first.lineno, place
+
+
+def wrong_ways(tree: ast.AST, path: Path) -> list[str]:
+    here = room(dotted(path))
+    return [f"{dotted(path)}:{line} uses {name}" for line, name in used(tree, path) if not allowed(here, room(name))]
+
+
+def unsafe(tree: ast.AST, path: Path) -> list[str]:
+    found = []
+    for line, name in imported(tree, path):
+        if name.split(".")[0] in unsafe_modules or name in unsafe_calls:
+            found.append(f"{dotted(path)}:{line} imports {name}")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and name_of(node.func).removeprefix("builtins.") in unsafe_calls:
+            found.append(f"{dotted(path)}:{node.lineno} calls {name_of(node.func)}")
+        elif isinstance(node, ast.keyword) and node.arg == "allow_pickle":
+            found.append(f"{dotted(path)}:{node.value.lineno} says allow_pickle")
+    return found
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def at_head(tree: ast.Module) -> ast.Module:
+    """What runs when the module is imported: no bodies of functions, nothing only for the type checker."""
+
+    class Drop(ast.NodeTransformer):
+        def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+            return ast.Pass()
+
+        def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+            return ast.Pass()
+
+        def visit_If(self, node: ast.If) -> ast.AST:
+            return ast.Pass() if name_of(node.test).split(".")[-1] == "TYPE_CHECKING" else self.generic_visit(node)
+
+    changed = Drop().visit(tree)
+    assert isinstance(changed, ast.Module)
+    return changed
+
+
+def none(complaints: list[str]) -> None:
+    assert not complaints, "\n" + "\n".join(complaints)
+
+
+def test_imports_point_one_way() -> None:
+    none([complaint for path in modules for complaint in wrong_ways(parsed(path), path)])
+
+
+@pytest.mark.parametrize(
+    ("place", "code", "fine"),
+    [
+        ("attend/heads.py", "from regard.types import Look", True),
+        ("attend/heads.py", "from regard import types, errors", True),
+        ("attend/heads.py", "from regard.attend.score import dot", True),
+        ("attend/heads.py", "from .mask import causal", True),
+        ("attend/score/dot.py", "from ...kernels import choose", True),
+        ("attend/heads.py", "from regard.predict import classify", False),
+        ("attend/heads.py", "def f():\n    import regard.train.loop", False),
+        ("attend/score/dot.py", "from ...encode import rnn", False),
+        ("encode/rnn.py", "from regard import predict", False),
+        ("look/page.py", "import regard.measure.aer", False),
+        ("tasks/copy.py", "from regard import Attention", False),
+        ("tasks/copy.py", "import regard", False),
+        ("cli/train.py", "from regard import train", True),
+        ("cli/train.py", "import regard", True),
+        ("cli/train.py", "import regard.serve", False),
+        ("api.py", "import regard.serve, regard.cli.main", True),
+        ("types.py", "from regard.text import words", False),
+        ("find.py", "from regard.errors import RegardError", True),
+        ("encode/rnn.py", "x: Annotated[Spec, In('attend.score')] = 'dot'", True),
+        ("encode/rnn.py", "x: Annotated[Spec, In('tasks')] = 'copy'", False),
+        ("encode/rnn.py", "importlib.import_module('regard.train.loop')", False),
+        ("encode/rnn.py", "line.find('tasks')", True),
+        ("encode/rnn.py", "find.build('tasks', spec)", False),
+    ],
+)
+def test_the_direction_is_seen(place: str, code: str, fine: bool) -> None:
+    assert (wrong_ways(ast.parse(code), source / place) == []) is fine
+
+
+def test_the_command_line_and_the_front_door_are_light() -> None:
+    """`regard --help` answers at once: neither `regard` nor any file of the command line brings in the heavy ones."""
+    verbs = [path for path in modules if path.relative_to(source).parts[0] == "cli"]
+    direct = [
+        f"{dotted(path)}:{line} imports {name}"
+        for path in verbs
+        for line, name in imported(at_head(parsed(path)), path)
+        if name.split(".")[0] in heavy
+    ]
+    none(direct)
+    names = ["regard", *(f"regard.{dotted(path)}" for path in verbs)]
+    code = f"import sys, {', '.join(names)}; print(*sorted({heavy!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "", "imported through other modules of regard"
+
+
+def test_only_what_runs_at_import_counts_as_the_head() -> None:
+    code = "import os\nif TYPE_CHECKING:\n    import torch\nif os.name:\n    import numpy\ndef f():\n    import torch\n"
+    assert [name for _, name in imported(at_head(ast.parse(code)), source / "cli/x.py")] == ["os", "numpy"]
+
+
+def test_nothing_is_unpickled_or_evaluated() -> None:
+    none([complaint for path in modules for complaint in unsafe(parsed(path), path)])
+
+
+@pytest.mark.parametrize(
+    ("code", "fine"),
+    [
+        ("model.eval()", True),
+        ("re.compile('x')", True),
+        ("safetensors.torch.load(data)", True),
+        ("eval('1')", False),
+        ("builtins.exec('1')", False),
+        ("import pickle", False),
+        ("from pickle import loads", False),
+        ("torch.load('x')", False),
+        ("from torch import load", False),
+        ("f(x, allow_pickle=True)", False),
+    ],
+)
+def test_the_unsafe_is_seen(code: str, fine: bool) -> None:
+    assert (unsafe(ast.parse(code), source / "train/x.py") == []) is fine
+
+
+def test_no_file_is_long() -> None:
+    lengths = {dotted(path): len(path.read_text(encoding="utf-8").splitlines()) for path in modules}
+    assert {name: length for name, length in lengths.items() if length > 320} == {}
+
+
+def test_every_module_says_what_it_is() -> None:
+    none([f"{dotted(path) or 'regard'}: no docstring" for path in modules if not ast.get_docstring(parsed(path))])
+
+
+@pytest.mark.parametrize("folder", folders)
+def test_every_part_is_found_by_its_name(folder: str) -> None:
+    wrong = []
+    for name in find.names(folder):
+        part = find.find(folder, name)
+        camel = "".join(word.capitalize() for word in name.split("_"))
+        if not isinstance(part, type) or part.__name__ != camel or part.__module__ != f"regard.{folder}.{name}":
+            wrong.append(f"{folder}.{name}: found {part!r}, expected a class {camel} defined there")
+        elif not (vars(part).get("__doc__") or "").strip():
+            wrong.append(f"{folder}.{name}: {camel} has no docstring")
+    none(wrong)
+
+
+def test_every_module_has_its_test() -> None:
+    """a/b.py ↔ tests/a/test_b.py, or test_a_b.py where that is taken; a part's may stand anywhere in its room."""
+    missing = []
+    for path in modules:
+        place = path.relative_to(source)
+        if place.name.startswith("__"):
+            continue
+        stem = path.stem.lstrip("_")
+        is_part = ".".join(place.parent.parts) in folders
+        where = tests / (place.parts[0] if is_part else place.parent)
+        wanted = {f"test_{stem}.py", f"test_{'_'.join([*place.parent.parts[-1:], stem])}.py"}
+        there = {found.name for found in (where.rglob("test_*.py") if is_part else where.glob("test_*.py"))}
+        if not wanted & there:
+            missing.append(f"{place.as_posix()}: no {(where / f'test_{stem}.py').relative_to(tests.parent).as_posix()}")
+    none(missing)

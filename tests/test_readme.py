@@ -1,0 +1,244 @@
+"""What the README says is true: its Python runs, prints what it shows, and its commands are understood.
+
+- Every ```python block runs, in order, in one namespace and an empty folder. Where a ```text block follows
+  at once, the code must print exactly that; `…` stands for anything within a line, alone on a line for any lines.
+- Every `regard` command of a ```console, ```sh or ```bash block must name a verb that exists, with options it has.
+- `<!-- not run: why -->` above a block leaves it out.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+readme = Path(__file__).resolve().parent.parent / "README.md"
+shells = {"console", "sh", "bash", "shell"}
+
+
+@dataclass(frozen=True)
+class Block:
+    language: str
+    text: str
+    line: int  # of its first line of text, counted from 1
+    above: str  # the nearest line above that is not empty
+    end: int  # of its closing fence
+
+    @property
+    def runs(self) -> bool:
+        return not re.fullmatch(r"<!-- not run: \S.*-->", self.above)
+
+
+def blocks(page: str) -> list[Block]:
+    """The fenced blocks of a page."""
+    found: list[Block] = []
+    lines = page.splitlines()
+    start, language, fence, above = 0, "", "", ""
+    for number, line in enumerate(lines, start=1):
+        opening = re.fullmatch(r"(`{3,}) *([\w+-]*).*", line.strip())
+        if not fence and opening:
+            start, fence, language = number + 1, opening[1], opening[2]
+            above = next((earlier.strip() for earlier in reversed(lines[: number - 1]) if earlier.strip()), "")
+        elif fence and line.strip() == fence:
+            found.append(Block(language, "\n".join(lines[start - 1 : number - 1]) + "\n", start, above, number))
+            fence = ""
+    assert not fence, f"README.md:{start - 1}: a block is never closed"
+    return found
+
+
+def shown(page: str) -> Iterator[tuple[Block, Block | None]]:
+    """Each Python block that runs, with the text block right after it that shows what it prints."""
+    found = blocks(page)
+    lines = page.splitlines()
+    for block, after in zip(found, [*found[1:], None], strict=False):
+        if block.language == "python" and block.runs:
+            follows = after is not None and not "".join(lines[block.end : after.line - 2]).strip()
+            yield block, after if follows and after and after.language == "text" else None
+
+
+def matches(printed: str, expected: str) -> bool:
+    """Equal line by line, spaces at the ends of lines aside, where `…` stands for anything."""
+    pattern = "".join(
+        r"(?:.*\n)*"
+        if line.strip() == "…"
+        else ".*".join(re.escape(piece) for piece in line.rstrip().split("…")) + r"\n"
+        for line in expected.rstrip().splitlines()
+    )
+    text = "".join(line.rstrip() + "\n" for line in printed.rstrip().splitlines())
+    return re.fullmatch(pattern, text) is not None
+
+
+def commands(page: str) -> Iterator[tuple[int, str, list[str]]]:
+    """Every `regard` command: its line, its verb ("" for none) and the options it uses."""
+    for block in blocks(page):
+        if block.language not in shells or not block.runs:
+            continue
+        text = block.text.replace("\\\n", "  ")  # a command may go on in the next line
+        prompted = any(line.lstrip().startswith("$ ") for line in text.splitlines())
+        for line in text.splitlines():
+            if prompted and not line.lstrip().startswith("$ "):
+                continue  # what a command prints
+            # The words of a shell line, with |, && and the like as words of their own.
+            words = shlex.shlex(line.lstrip().removeprefix("$ "), posix=True, punctuation_chars=True)
+            words.whitespace_split = True
+            command: list[str] = []
+            for word in [*words, ";"]:
+                if word and set(word) <= set("();<>|&"):
+                    if command[:1] == ["regard"]:
+                        verb = next((w for w in command[1:] if not w.startswith("-")), "")
+                        options = [w.split("=")[0] for w in command[1:] if re.match(r"--?[A-Za-z]", w)]
+                        yield block.line, verb, options
+                    command = []
+                else:
+                    command.append(word)
+
+
+@cache
+def help_of(verb: str) -> str:
+    """What `regard VERB --help` says, wide enough that nothing is cut."""
+    code = "import sys; from regard.cli.main import main; sys.argv[0] = 'regard'; main()"
+    words = [sys.executable, "-c", code, *([verb] if verb else []), "--help"]
+    wide = {**os.environ, "COLUMNS": "200"}
+    done = subprocess.run(words, capture_output=True, text=True, encoding="utf-8", env=wide, timeout=120)
+    assert done.returncode == 0, f"regard {verb} --help: {done.stderr or done.stdout}"
+    return re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
+
+
+def has_option(text: str, option: str) -> bool:
+    return re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", text) is not None
+
+
+def run(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Run the Python of a page as a reader would, block after block."""
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for block, output in shown(page):
+        capsys.readouterr()
+        # Empty lines above, so that a traceback points at the line of the README.
+        exec(compile("\n" * (block.line - 1) + block.text, str(readme), "exec"), namespace)
+        printed = capsys.readouterr().out
+        if output is not None:
+            assert matches(printed, output.text), (
+                f"README.md:{block.line} prints\n{printed}\nand README.md:{output.line} shows\n{output.text}"
+            )
+
+
+def test_the_python_of_the_readme_runs_and_prints_what_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(readme.read_text(encoding="utf-8"), capsys)
+
+
+def test_the_commands_of_the_readme_are_understood() -> None:
+    wrong = [
+        f"README.md:{line}: regard {verb} has no {option}"
+        for line, verb, options in commands(readme.read_text(encoding="utf-8"))
+        for option in options
+        if not has_option(help_of(verb), option)
+    ]
+    for _, verb, _ in commands(readme.read_text(encoding="utf-8")):
+        help_of(verb)  # a verb used without options must exist too
+    assert not wrong, "\n".join(wrong)
+
+
+page = """
+```python
+x = 2
+```
+
+words between
+
+```text
+not what it prints: words stand between
+```
+
+```python
+print("x is", x)
+```
+
+```text
+x is 2
+```
+
+<!-- not run: needs a GPU -->
+```python
+raise SystemExit
+```
+
+```console
+$ echo hi | regard translate runs/a --beam 5 && regard look "a -b" --to=page.html
+--not-an-option of a command
+$ regard --version   # --nor-this
+$ regard train data=x \\
+    --seed 3
+```
+
+<!-- not run: only shown -->
+```sh
+regard fly --now
+```
+
+```sh
+regard info
+```
+"""
+
+
+def test_blocks_run_in_one_namespace(capsys: pytest.CaptureFixture[str]) -> None:
+    run(page, capsys)
+
+
+def test_what_is_shown_must_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(AssertionError, match=r"README.md:13 prints\s+x is 2"):
+        run(page.replace("x is 2", "x is 3"), capsys)
+    with pytest.raises(SystemExit):
+        run(page.replace("<!-- not run: needs a GPU -->", ""), capsys)
+
+
+def test_a_block_never_closed_is_told() -> None:
+    with pytest.raises(AssertionError, match="never closed"):
+        blocks("```python\nx = 1\n")
+
+
+def test_commands_are_read_as_a_shell_reads_them() -> None:
+    assert [(verb, options) for _, verb, options in commands(page)] == [
+        ("translate", ["--beam"]),
+        ("look", ["--to"]),
+        ("", ["--version"]),
+        ("train", ["--seed"]),
+        ("info", []),
+    ]
+
+
+def test_an_option_is_a_whole_word() -> None:
+    assert has_option("  --beam-size INTEGER\n --beam, -b  How many", "--beam")
+    assert has_option("  --beam, -b  How many", "-b")
+    assert not has_option("  --beam-size INTEGER", "--beam")
+    assert not has_option("  --no-beam", "--beam")
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected", "same"),
+    [
+        ("a\nb\n", "a\nb", True),
+        ("a \nb\n\n", "a\nb\n", True),
+        ("a\n", "a\nb\n", False),
+        ("a\nb\n", "a\n", False),
+        ("loss 0.123 after 5 s\n", "loss … after … s\n", True),
+        ("loss 0.123 after 5 m\n", "loss … after … s\n", False),
+        ("loss 1\nafter 2 s\n", "loss … s\n", False),
+        ("a\n1\n2\nz\n", "a\n…\nz\n", True),
+        ("a\nz\n", "a\n…\nz\n", True),
+        ("(.*)\n", "(.*)\n", True),
+        ("x\n", ".\n", False),
+        ("", "", True),
+    ],
+)
+def test_an_ellipsis_stands_for_anything(printed: str, expected: str, same: bool) -> None:
+    assert matches(printed, expected) is same

@@ -1,0 +1,66 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.text.bpe import Bpe
+from regard.types import Token
+
+ALPHABET = "abcß \n\té\u0301<s>/.,😀שİ"
+
+
+def test_by_hand() -> None:
+    # Words ▁ab ×3, ▁b ×1: a-b is seen 3 times, as ▁-a is, and first in order; then ▁-ab, 3 times; ▁-b only once.
+    text = Bpe(least=2).train(["ab ab ab b"])
+    assert text.vocabulary[4:] == ["a", "b", "▁", "ab", "▁ab"]
+    assert text.encode("ab b") == [8, 6, 5, 3]
+    assert text.tokens("ab ab") == (Token("ab", 0, 2), Token("ab", 3, 5), Token("</s>", 5, 5))
+    assert text.tokens("b b")[:2] == (Token("", 0, 0), Token("b", 0, 1))
+    assert text.tokens(" ab")[:2] == (Token("", 0, 0), Token("ab", 1, 3))
+    assert text.decode([8, 8, 7, 3]) == "ab abab"
+    assert text.pieces([8, 8, 7, 3]) == (Token("ab", 0, 2), Token("ab", 3, 5), Token("ab", 5, 7), Token("</s>", 7, 7))
+
+
+@given(st.text(ALPHABET))
+def test_every_space_comes_back(written: str) -> None:
+    text = Bpe(size=60, least=1).train([ALPHABET, "abc abc <s> ab."])
+    assert text.decode(text.encode(written)) == written
+
+
+def test_unknown_characters() -> None:
+    text = Bpe(least=2).train(["aa bb c"])
+    assert "c" not in text.vocabulary
+    assert text.tokens("ac☃a")[:-1] == (
+        Token("", 0, 0),
+        Token("a", 0, 1),
+        Token("c", 1, 2),
+        Token("☃", 2, 3),
+        Token("a", 3, 4),
+    )
+    assert text.decode(text.encode("ac☃a")) == "a<unk><unk>a"
+
+
+def test_size_is_kept_by_leaving_out_the_rarest() -> None:
+    letters = "".join(chr(0x4E00 + i) * (i + 1) for i in range(50))
+    text = Bpe(size=24, least=1).train([letters])
+    assert len(text) == 24
+    assert text.vocabulary[4:] == [chr(0x4E00 + i) for i in range(31, 50)] + ["▁"] or set(text.vocabulary[4:]) == {
+        "▁",
+        *(chr(0x4E00 + i) for i in range(31, 50)),
+    }
+
+
+def test_rare_letters_are_not_taken_for_a_pattern() -> None:
+    text = Bpe(least=2).train(["aa]^-\\[b aab"])
+    assert not set("]^-\\[") & set(text.vocabulary)
+    assert text.decode(text.encode("aab")) == "aab"
+
+
+def test_words_and_signs_do_not_merge() -> None:
+    text = Bpe().train(["end. end. end. end..."])
+    assert "▁end" in text.vocabulary
+    assert not any("d." in piece for piece in text.vocabulary)
+
+
+def test_typed_specials_that_were_merged_are_still_text() -> None:
+    text = Bpe().train(["x<s>y x<s>y <s> </s> </s> </s>"] * 9)
+    assert not {0, 2, 3} & set(text.encode("x<s>y <s> </s>")[:-1])
+    assert text.decode(text.encode("x<s>y </s>")) == "x<s>y </s>"
