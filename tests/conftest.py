@@ -1,3 +1,4 @@
+# ruff: noqa: E402
 """Shapes are types: in the tests every annotated tensor of regard is checked at run time."""
 
 import os
@@ -9,8 +10,13 @@ from jaxtyping import install_import_hook
 
 hook = install_import_hook("regard", "beartype.beartype")
 
+import hypothesis
 import pytest
 import torch
+
+# A busy machine is not a failing test.
+hypothesis.settings.register_profile("regard", deadline=None)
+hypothesis.settings.load_profile("regard")
 
 
 @pytest.fixture(autouse=True)

@@ -137,7 +137,18 @@ def prepare(task: str, options: Mapping[str, Any]) -> Prepared:
     splits = call(load_data, config["data"], default=made.default_data, columns=made.columns)
     made.learn(splits.train)
     torch.manual_seed(config["train"]["seed"])
-    return Prepared(config, made, splits, made.model())
+    return Prepared(config, made, splits, _network(made))
+
+
+def _network(task: Any) -> nn.Module:
+    """The task's model; sizes that make none (0 layers, a dropout of 1.5) are the user's to mend."""
+    try:
+        return task.model()  # type: ignore[no-any-return]
+    except (ValueError, RuntimeError, TypeError, ZeroDivisionError) as error:
+        if isinstance(error, RegardError):
+            raise
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise RegardError(f"no model can be made of these options ({reason})", do="look at their sizes") from None
 
 
 @dataclass(frozen=True)
@@ -152,17 +163,21 @@ class Trained:
 
 def train(
     task: str,
-    data: str = "",
+    data: str | Mapping[str, Any] = "",
     out: str | Path = "",
     time: str = "",
     fresh: bool = False,
     quiet: bool = False,
     **options: Any,
 ) -> Trained:
-    """Train a task, or go on with a training; the run lies in `out` (runs/TASK if not given)."""
+    """Train a task, or go on with a training; the run lies in `out` (runs/TASK if not given).
+
+    `data` is what to train on, or a table of the options of `data`. Other options are tables by name, as
+    `encoder={"hidden": 64}, train={"rate": 2e-3}`.
+    """
     asked: dict[str, Any] = dict(options)
     if data:
-        asked["data"] = merge(asked.get("data", {}), {"train": data})
+        asked["data"] = {"train": data} if isinstance(data, str) else data
     if time:
         asked["train"] = merge(asked.get("train", {}), {"time": time})
     folder = Path(out or f"runs/{task}")
@@ -206,9 +221,12 @@ def flat(config: Mapping[str, Any], path: str = "") -> list[tuple[str, Any]]:
     return pairs
 
 
-def load(folder: str | Path, device: str = "auto") -> Model:
-    """A trained run, ready to answer."""
+def load(folder: str | Path, device: str = "auto", trust: bool = False) -> Model:
+    """A trained run, ready to answer. `trust` lets a run name classes from outside regard, whose code is then run."""
     run = Run.open(Path(folder))
+    for key, value in flat(run.config):
+        if key.endswith("name") and "." in str(value) and not trust:
+            raise RegardError(f"{folder} uses {value}, a part from outside regard", do="load it with trust=True if you trust it")
     task = make_task(run.config)
     try:
         task.restore(run.kept)
@@ -218,6 +236,6 @@ def load(folder: str | Path, device: str = "auto") -> Model:
         raise RegardError(
             f"{folder} is a damaged run (tokenizer.json: {error})", do="train again with --fresh"
         ) from None
-    network = task.model()
+    network = _network(task)
     run.load_weights(network)
     return Model(run, task, network.to(device_of(device)).eval())

@@ -64,9 +64,12 @@ def find(folder: str, name: str) -> type[Any]:
     if "." in name:
         module, _, attribute = name.rpartition(".")
         try:
-            return getattr(importlib.import_module(module), attribute)  # type: ignore[no-any-return]
-        except (ImportError, AttributeError, ValueError) as error:
+            found = getattr(importlib.import_module(module), attribute)
+        except (ImportError, AttributeError, ValueError, TypeError) as error:
             raise RegardError(f"cannot import {name!r} ({error})", expected="a class as package.module.Class") from None
+        if not isinstance(found, type):
+            raise RegardError(f"{name!r} is {found!r}", expected="a class as package.module.Class")
+        return found
     known = names(folder)
     if name not in known:
         raise RegardError(f"no {folder} is named {name!r}", do=nearest(name, known))
@@ -102,6 +105,8 @@ def _target(mark: In | Of, spec: dict[str, Any], path: str) -> Callable[..., Any
         if "name" not in spec:
             raise RegardError(f"{path}: no name", do=f"choose one of {', '.join(names(mark.folder))}")
         return find(mark.folder, str(spec["name"]))
+    if "name" in spec:
+        raise RegardError(f"{path}: got {spec['name']!r}", expected="a table of options, without a name")
     module, _, attribute = mark.place.rpartition(".")
     return getattr(importlib.import_module(f"regard.{module}"), attribute)  # type: ignore[no-any-return]
 
@@ -118,10 +123,11 @@ def full(thing: Callable[..., Any], options: Mapping[str, Any], path: str = "") 
         given = options.get(key, parameter.default)
         if mark is None:
             result[key] = _checked(given, parameter.annotation, path + key) if key in options else given
-        elif given is None:
+        elif given is None or (given == "none" and parameter.default is None):
             result[key] = None
-        elif isinstance(given, list | tuple):  # several parts of one folder
-            specs = [_named(one, None, path + key) for one in given]
+        elif isinstance(parameter.default, list | tuple):  # several parts of one folder; one is a list of one
+            several = given if isinstance(given, list | tuple) else [given]
+            specs = [_named(one, None, path + key) for one in several]
             result[key] = [full(_target(mark, one, path + key), one, f"{path}{key}.") for one in specs]
         else:
             spec = _named(given, parameter.default, path + key)
@@ -161,17 +167,25 @@ def _checked(value: Any, kind: Any, path: str) -> Any:
         if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
             return value
         raise RegardError(f"{path}: got {value!r}", expected=type_names[kind])
-    if get_origin(kind) in (tuple, list) and isinstance(value, list | tuple):
-        return tuple(value)
+    if get_origin(kind) in (tuple, list):
+        if not isinstance(value, list | tuple):
+            raise RegardError(f"{path}: got {value!r}", expected="a list")
+        inner = get_args(kind)
+        each = [inner[0]] * len(value) if get_origin(kind) is list or inner[-1] is Ellipsis else list(inner)
+        if len(each) != len(value):
+            raise RegardError(f"{path}: got {value!r}", expected=f"a list of {len(each)}")
+        return tuple(_checked(one, kind_of_one, path) for one, kind_of_one in zip(value, each, strict=True))
     return value
 
 
 def call(thing: Callable[..., Any], options: Mapping[str, Any], **given: Any) -> Any:
     """Call with the user's options, offering what the code gives: the callable takes what it names."""
-    check(thing, options)
+    filled = full(thing, options)  # the values as checked: "none" is None by now, a part has its name
     takes = inspect.signature(thing).parameters
     offered = {key: value for key, value in given.items() if key in takes}
-    return thing(**{**{key: value for key, value in options.items() if key != "name"}, **offered})
+    # TOML has lists where signatures have tuples.
+    own = {key: tuple(filled[key]) if isinstance(filled[key], list) else filled[key] for key in options if key != "name"}
+    return thing(**{**own, **offered})
 
 
 def build(folder: str, spec: Spec, **given: Any) -> Any:

@@ -80,7 +80,7 @@ class Rows:
 
     def select(self: R, rows: Int[Tensor, " some"]) -> R:
         """The same for these sentences only, in this order."""
-        return _through(self, lambda tensor: tensor.index_select(0, rows))  # type: ignore[no-any-return]
+        return _through(self, lambda tensor: tensor.index_select(0, rows.to(tensor.device)))  # type: ignore[no-any-return]
 
     def to(self: R, device: torch.device | str) -> R:
         return _through(self, lambda tensor: tensor.to(device, non_blocking=True))  # type: ignore[no-any-return]

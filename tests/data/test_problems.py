@@ -10,6 +10,9 @@ def rows(name: str, *pairs: tuple[str, str]) -> list[Example]:
     return [Example((source,), target, f"{name}.tsv:{line}") for line, (source, target) in enumerate(pairs, 1)]
 
 
+clean = [(f"ein Satz mit der Nummer {i}", f"a sentence with number {i}") for i in range(12)]
+
+
 def found(train: list[tuple[str, str]], valid: list[tuple[str, str]] | None = None) -> dict[str, Problem]:
     splits = Splits(rows("train", *clean, *train), rows("valid", *(valid or [])), [])
     return {problem.kind: problem for problem in problems(splits)}
@@ -45,6 +48,7 @@ def test_empty_copied_long_and_lopsided() -> None:
     assert found([("s" * 2001, "t" * 2000)])["long"].count == 1
     assert found([("ein Satz mit der Nummer", "a")])["ratio"].examples == ("train.tsv:13",)
     assert "ratio" not in found([("kurz", "a")])
+    assert "ratio" not in found([("ein Satz mit der Nummer", "a")] * 4)  # so many that it is the way of this set
 
 
 def test_characters() -> None:

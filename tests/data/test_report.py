@@ -12,6 +12,9 @@ def rows(name: str, *pairs: tuple[str, str]) -> list[Example]:
     return [Example((source,), target, f"{name}.tsv:{line}") for line, (source, target) in enumerate(pairs, 1)]
 
 
+clean = [(f"ein Satz mit der Nummer {i}", f"a sentence with number {i}") for i in range(12)]
+
+
 def test_by_hand() -> None:
     part = report(Splits(rows("a", ("a b", "x"), ("abc", "yy zz"), ("a b", "xy")))).parts["train"]
     assert (part.rows, part.distinct, part.alphabet) == (3, 2, 7)

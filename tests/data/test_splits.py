@@ -35,10 +35,13 @@ def test_adding_lines_moves_no_others() -> None:
     assert split(some(2_000)[::-1]).valid == few.valid[::-1]
 
 
-@given(st.lists(st.sampled_from("abcdefghij"), max_size=40), st.integers(0, 5))
-def test_every_part_and_no_leak(sources: list[str], seed: int) -> None:
+shares = st.sampled_from([(0.05, 0.05), (0.5, 0.5), (0.1, 0.9), (0.9, 0.1)])
+
+
+@given(st.lists(st.sampled_from("abcdefghij"), max_size=40), shares, st.integers(0, 5))
+def test_every_part_and_no_leak(sources: list[str], shares: tuple[float, float], seed: int) -> None:
     examples = [Example((source,), f"{row}") for row, source in enumerate(sources)]
-    parts = split(examples, seed=seed)
+    parts = split(examples, *shares, seed=seed)
     sides = [{e.inputs for e in part} for part in (parts.train, parts.valid, parts.test)]
     assert sorted((*parts.train, *parts.valid, *parts.test), key=lambda e: int(e.target)) == examples
     assert not sides[0] & sides[1]

@@ -66,6 +66,13 @@ def test_hostile_tokens_add_no_element(whole: str) -> None:
     whole.encode()
 
 
+def test_the_data_cannot_leave_its_element() -> None:
+    text = page([gaze_of(("<!--<script>", "]]>", "&lt;", "</script"), ("\u2028", "\u2029"))], "")
+    ((_, data),) = [s for s in Elements(text).all("script") if s[0].get("type") == "application/json"]
+    assert not set(data) & set("<>&\u2028\u2029")
+    assert json.loads(data)["gazes"][0]["rows"][0]["text"] == "<!--<script>"
+
+
 def test_the_policy_allows_this_style_and_this_script_and_nothing_else(whole: str) -> None:
     elements = Elements(whole)
     (policy,) = [a["content"] for a, _ in elements.all("meta") if a.get("http-equiv") == "Content-Security-Policy"]

@@ -84,9 +84,13 @@ class Attention(nn.Module):
             weighed = self.weigh(self._energies(q, keys, terms, state), seen)
             answer = weighed.answer(memory.values)
 
+        kind = q.device.type
+        halved, half = torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)
+
         def weights() -> Tensor:
-            done = weighed if weighed is not None else self.weigh(self._energies(q, keys, terms, state), seen)
-            return done.weights(answer.dtype)
+            with torch.autocast(kind, half, enabled=halved):  # as the look was taken, whenever it is asked
+                done = weighed if weighed is not None else self.weigh(self._energies(q, keys, terms, state), seen)
+                return done.weights(answer.dtype)
 
         following = None if state is None else self._update(state, weights())
         return Look(

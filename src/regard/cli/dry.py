@@ -5,7 +5,7 @@ show("translate", {"encoder": {"hidden": 64}})
 
 from typing import TYPE_CHECKING, Any
 
-from regard.cli.show import figure, plain, setting, table
+from regard.cli.show import count, plain, setting, table
 
 if TYPE_CHECKING:
     from rich.tree import Tree
@@ -42,7 +42,7 @@ def show(task: str, options: dict[str, Any]) -> None:
             table([(k, setting(v), f"(default {setting(u)})") for (k, v), (_, u) in zip(changed, before, strict=True)])
         )
 
-    parts = [(name, f"{len(getattr(ready.splits, name)):,} examples") for name in ("train", "valid", "test")]
+    parts = [(name, count(len(getattr(ready.splits, name)), "example")) for name in ("train", "valid", "test")]
     print(f"\ndata: {plain(ready.config['data']['train'] or ready.task.default_data)}\n{table(parts)}")
     _batch(ready)
     print("\nnothing was written")
@@ -73,7 +73,7 @@ def _batch(ready: "Prepared") -> None:
     shapes = [(f"input {n}", str(list(one.values.shape))) for n, one in enumerate(batch.inputs, 1)]
     if batch.target is not None:
         shapes.append(("target", str(list(getattr(batch.target, "values", batch.target).shape))))
-    print(f"\none batch of {figure(len(cut))} an epoch\n{table(shapes)}")
+    print(f"\none batch of {len(cut):,} an epoch\n{table(shapes)}")
     first = ready.splits.train[cut[0][0]]
     texts = getattr(ready.task, "texts", {})
     sides = [("source", first.source), ("target", first.target)]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from regard.cli.options import search
-from regard.cli.show import figures, plain, to_json
+from regard.cli.show import count, figures, plain, to_json
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def run(
         print(to_json({"data" if data else "split": name, "examples": len(examples), **measures}))
         return
     note = " (the run has no test split)" if split is None and name == "valid" and not data else ""
-    print(f"{plain(name)}{note}, {len(examples):,} examples")
+    print(f"{plain(name)}{note}, {count(len(examples), 'example')}")
     print(figures(measures))
 
 
@@ -49,7 +49,7 @@ def _file(model: "Model", path: str) -> "list[Example]":
     from regard.data.load import load_part
 
     own = model.config["data"]
-    fields = f"{own['source']},{own['target']}".split(",") if own["source"] else ()
+    fields = f"{own['source']},{own['target']}".split(",") if own.get("source") else ()
     return load_part(path, model.task.columns, tuple(field.strip() for field in fields))
 
 

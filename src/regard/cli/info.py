@@ -64,7 +64,7 @@ def _run(folder: str) -> list[tuple[str, str]]:
 
     model = load(folder, "cpu")
     network, config = model.network, model.config
-    events = read(Path(folder) / "log.jsonl")
+    events = [event for event in read(Path(folder) / "log.jsonl") if isinstance(event, dict) and "step" in event]
     rows = [
         ("run", plain(folder)),
         ("task", plain(config["task"])),

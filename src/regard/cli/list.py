@@ -5,11 +5,13 @@ import inspect
 import re
 from collections.abc import Callable
 from importlib.util import find_spec
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
-from regard.cli.show import setting, table, to_json
+from regard.cli.show import plain, setting, table, to_json
 from regard.errors import RegardError
 from regard.find import find, names, nearest, settable
 
@@ -49,19 +51,24 @@ def run(
     if as_json:
         print(to_json([{"kind": one, **part} for one, some in found.items() for part in some]))
         return
-    from rich.console import Console
-    from rich.padding import Padding
-    from rich.text import Text
-
-    console = Console(markup=False, highlight=False, emoji=False)
-    for one, some in found.items():
-        console.print(Text(f"{one}: {_about(one)}", style="bold"))
+    for number, (one, some) in enumerate(found.items()):
+        print("\n" * (number > 0) + _wrapped(f"{one.upper()}: {_about(one)}", 0, 2))
         for part in some:
-            console.print(Padding(Text(f"{part['name']}: {part['about']}"), (0, 0, 0, 2)))
+            print(_wrapped(f"{part['name']}: {part['about']}", 2, 4))
             for line in (*part["papers"], "  ".join(map(_written, part["options"]))):
                 if line:
-                    console.print(Padding(Text(line, style="dim"), (0, 0, 0, 6)))
-        console.print()
+                    print(_wrapped(line, 6, 6))
+
+
+def _wrapped(text: str, first: int, rest: int) -> str:
+    return fill(
+        plain(text),
+        get_terminal_size((100, 24)).columns,
+        initial_indent=" " * first,
+        subsequent_indent=" " * rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def parts(kind: str) -> list[dict[str, Any]]:
@@ -75,7 +82,7 @@ def parts(kind: str) -> list[dict[str, Any]]:
 
 def _part(name: str, thing: Callable[..., Any]) -> dict[str, Any]:
     module = inspect.getdoc(inspect.getmodule(thing)) or ""
-    about = (inspect.getdoc(thing) or module).split("\n")[0].strip("`")
+    about = (inspect.getdoc(thing) or module).split("\n")[0].replace("`", "")
     return {
         "name": name,
         "about": about,
@@ -114,7 +121,8 @@ def _first_line(module: str) -> str:
     if spec is None or spec.origin is None:
         return ""
     with open(spec.origin, encoding="utf-8") as file:
-        return (ast.get_docstring(ast.parse(file.read())) or "").split("\n")[0]
+        line = (ast.get_docstring(ast.parse(file.read())) or "").split("\n")[0]
+    return line.replace("`", "").split(". ")[0].rstrip(".")
 
 
 def tasks() -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from regard.cli.options import search
-from regard.cli.show import plain
+from regard.cli.show import looked, plain
 from regard.errors import RegardError
 
 __all__ = ["run"]
@@ -40,11 +40,7 @@ def run(
     if any(gaze is None for gaze in gazes):
         raise RegardError(f"{folder} does not look at its input", expected="a run whose model attends")
     for text, prediction in zip(texts, predictions, strict=True):
-        print(f"{plain(text)} → {plain(prediction.text)}")
-        if not out:
-            from regard.look.terminal import show
-
-            print(f"\n{show(prediction.look)}\n")
+        print(f"{plain(text)} → {plain(prediction.text)}" if out else f"{looked(prediction)}\n")
     if out and len(gazes) > 1:
         from regard.look.gaze import write
         from regard.look.page import page

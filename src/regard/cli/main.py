@@ -25,8 +25,16 @@ __all__ = ["answer", "main"]
 verbs = ("train", "evaluate", "predict", "look", "data", "list", "info")  # in the order of the help
 
 
+class Verb(typer.core.TyperCommand):
+    """One of them; its function may ask for a `typer.Context`, and is given one."""
+
+    context_class = typer.Context
+
+
 class Verbs(typer.core.TyperGroup):
-    """The verbs; a wrong one names the nearest."""
+    """All of them; a wrong name suggests the nearest."""
+
+    context_class = typer.Context
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] not in self.commands and not args[0].startswith("-"):
@@ -45,10 +53,11 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
+def _version(wanted: bool) -> bool:
     if wanted:
         print(f"regard {__version__}")
         raise typer.Exit
+    return wanted
 
 
 @app.callback(invoke_without_command=True)
@@ -65,7 +74,7 @@ def _top(
 
 for _verb in verbs:
     _module = importlib.import_module(f"regard.cli.{_verb}")
-    app.command(_verb, epilog=f"Example: {_module.example}", no_args_is_help=False)(_module.run)
+    app.command(_verb, epilog=f"Example: {_module.example}", cls=Verb)(_module.run)
 
 
 def answer(argv: Sequence[str]) -> int:
@@ -76,14 +85,14 @@ def answer(argv: Sequence[str]) -> int:
     words = [word for word in own if word != "--debug"] + words[len(own) :]
     command = typer.main.get_command(app)
     try:
-        with command.make_context("regard", words, obj=list(argv)) as ctx:
-            command.invoke(ctx)
+        code = 0
+        try:
+            with command.make_context("regard", words, obj=list(argv)) as ctx:
+                command.invoke(ctx)
+        except typer.Exit as end:
+            code = end.exit_code
         sys.stdout.flush()
-    except typer.Exit as end:
-        return end.exit_code
-    except BrokenPipeError:  # whoever read our output has enough
-        _close_output()
-        return 141
+        return code
     except (Exception, KeyboardInterrupt) as error:
         code, line = told(error)
         if debug and not isinstance(error, KeyboardInterrupt):
@@ -91,17 +100,16 @@ def answer(argv: Sequence[str]) -> int:
         elif line:
             print(f"regard: {plain(line)}", file=sys.stderr)
         return code
-    return 0
-
-
-def _close_output() -> None:
-    """So that the interpreter, when it ends, does not try to write what nobody reads."""
-    with open(os.devnull, "w") as nowhere:
-        os.dup2(nowhere.fileno(), 1)
 
 
 def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal that lacks a letter shows its number
             stream.reconfigure(errors="backslashreplace")
-    sys.exit(answer(sys.argv[1:]))
+    code = answer(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except OSError:  # the reader is gone, or the disk full: what is left would only be tried, and told of, again
+        with open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+    sys.exit(code)

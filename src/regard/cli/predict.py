@@ -6,9 +6,9 @@ large batches. An empty line is answered with an empty line.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -57,26 +57,36 @@ def run(
 
         model = load(folder, device)
         if wanted.get("name") == "beam" and "width" not in wanted:
-            wanted["width"] = max(nbest, model.config["search"].get("width", 5))
-        for number, lines in chunks(stream, "standard input" if file == "-" else file):
+            own = model.config["search"]
+            wanted["width"] = max(nbest, own.get("width", 5) if isinstance(own, dict) else 5)
+        # read1 waits for some bytes, where read would wait for all it was asked for.
+        for number, lines in chunks(
+            getattr(stream, "read1", stream.read), "standard input" if file == "-" else file, eager=seed is None
+        ):
             if seed is not None:
                 wanted["seed"] = seed + number  # else every chunk would draw alike
             sys.stdout.buffer.write("".join(f"{line}\n" for line in _answers(model, lines, as_json, wanted)).encode())
             sys.stdout.buffer.flush()
 
 
-def chunks(stream: BinaryIO, name: str) -> Iterator[tuple[int, list[tuple[str, str]]]]:
-    """What has arrived, as (text, where) a line, at most `together` at once; each with the lines before it."""
+def chunks(read: Callable[[int], bytes], name: str, eager: bool = True) -> Iterator[tuple[int, list[tuple[str, str]]]]:
+    """Lines as (text, where), at most `together` at once, with the number of lines before them.
+
+    `read` gives some bytes, at most as many as asked for, and none at the end.
+    `eager` gives what has arrived; else chunks are full, and the same however the input comes.
+    """
     rest, before = b"", 0
-    read = getattr(stream, "read1", stream.read)
+    waiting: list[bytes] = []
     while data := read(1 << 16):
         *whole, rest = (rest + data).split(b"\n")
-        for first in range(0, len(whole), together):
-            some = whole[first : first + together]
+        waiting += whole
+        while len(waiting) >= together or (waiting and eager):
+            some, waiting = waiting[:together], waiting[together:]
             yield before, [_line(line, name, before + n) for n, line in enumerate(some, 1)]
             before += len(some)
-    if rest:
-        yield before, [_line(rest, name, before + 1)]
+    waiting += [rest] if rest else []
+    if waiting:
+        yield before, [_line(line, name, before + n) for n, line in enumerate(waiting, 1)]
 
 
 def _line(data: bytes, name: str, number: int) -> tuple[str, str]:

@@ -6,9 +6,13 @@ print(table([("exact_match", figure(0.97)), ("bleu", figure(98.1))]))
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["figure", "figures", "plain", "setting", "table", "to_json"]
+if TYPE_CHECKING:
+    from regard.types import Prediction
+
+__all__ = ["count", "figure", "figures", "looked", "plain", "setting", "table", "to_json"]
 
 
 def plain(text: str) -> str:
@@ -32,6 +36,11 @@ def figure(value: float | int | str) -> str:
     return f"{value:.4g}"
 
 
+def count(number: int, what: str) -> str:
+    """1 example, 2,000 examples"""
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
 def figures(measures: Mapping[str, float | int | str]) -> str:
     """Measures by name, one a line."""
     return table([(plain(name), figure(value)) for name, value in measures.items()])
@@ -46,7 +55,18 @@ def setting(value: Any) -> str:
 
 def to_json(value: Any) -> str:
     """JSON in one line; what is not a finite number is null, for JSON has no word for it."""
-    return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False)
+    return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, default=str)
+
+
+def looked(prediction: "Prediction", true: str | None = None) -> str:
+    """A source, its answer (and the true one), and under them where the model looked."""
+    from regard.look.terminal import show
+
+    line = f"{plain(prediction.source)} → {plain(prediction.text)}"
+    if true is not None and true != prediction.text:
+        line += f" (true: {plain(true)})"
+    # The title is the source, which the line has said.
+    return line if prediction.look is None else f"{line}\n\n{show(replace(prediction.look, title=''))}"
 
 
 def _finite(value: Any) -> Any:

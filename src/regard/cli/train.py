@@ -2,12 +2,12 @@
 
 import shlex
 import signal
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from regard.cli.options import asked
-from regard.cli.show import figure, figures, plain
+from regard.cli.show import count, figure, figures, looked, plain
 
 if TYPE_CHECKING:
     from regard.api import Trained
@@ -75,19 +75,17 @@ def _ending(trained: "Trained") -> None:
     outcome, model = trained.outcome, trained.model
     folder = str(model.run.folder)
     if not outcome.tokens_per_second:
-        print(
-            f"this run was finished already, at step {outcome.step:,}; more steps, or --fresh, would train it further"
-        )
+        print(f"this run was finished already, at step {outcome.step:,}; --fresh begins again")
     best = model.task.best
     if trained.test:
         score = trained.test.get(best)
         first = "" if score is None else f": {best} {figure(score)}"
-        print(f"test, {len(trained.splits.test):,} examples{first}")
+        print(f"test, {count(len(trained.splits.test), 'example')}{first}")
         print(figures(trained.test))
     else:
         print(f"no test set; best {best} on valid: {figure(outcome.best)}")
     chosen = _short([*trained.splits.test, *trained.splits.valid, *trained.splits.train])
-    _look(model, chosen)
+    print(f"\n{looked(model(chosen.source), chosen.target)}")
     name, text = shlex.quote(folder), shlex.quote(chosen.source)
     print(f"\nThe run lies in {plain(folder)}. Try next:")
     for line in (f"predict {name} < lines.txt", f"look {name} {text} -o look.html", f"evaluate {name}"):
@@ -98,12 +96,3 @@ def _short(examples: "list[Example]") -> "Example":
     """The first that is short, else the shortest: one that a person takes in at a glance."""
     written = [example for example in examples if example.source.strip()] or examples
     return next((e for e in written if len(e.source) <= short), min(written, key=lambda e: len(e.source)))
-
-
-def _look(model: Any, chosen: "Example") -> None:
-    from regard.look.terminal import show
-
-    [prediction] = model.predict([chosen.source])
-    print(f"\n{plain(chosen.source)} → {plain(prediction.text)}" + f" (true: {plain(chosen.target)})\n")
-    if prediction.look is not None:
-        print(show(prediction.look))

@@ -1,4 +1,4 @@
-"""What went wrong, in one line and an exit code: 2 for what the user can mend, 130 for Ctrl-C, 1 for our own faults.
+"""What went wrong, in one line and an exit code: 2 for what the user can mend, 1 for our own faults.
 
 Errors are known by name where their class would cost an import.
 
@@ -6,7 +6,6 @@ Errors are known by name where their class would cost an import.
 """
 
 import errno
-import signal
 
 from regard.errors import RegardError
 
@@ -30,12 +29,14 @@ def told(error: BaseException) -> tuple[int, str]:
     """Exit code and line for an error; the line is empty where there is nothing to say."""
     name, text = type(error).__name__, " ".join(str(error).split())
     if isinstance(error, KeyboardInterrupt):
-        return 128 + signal.SIGINT, ""
+        return 130, ""
+    if isinstance(error, BrokenPipeError):  # whoever read our output has enough
+        return 141, ""
     if isinstance(error, RegardError):
         return 2, str(error)
     if hasattr(error, "format_message"):  # the command line itself could not be read
         return 2, _misused(error)
-    if isinstance(error, MemoryError) or name == "OutOfMemoryError" or "can't allocate memory" in text:
+    if isinstance(error, MemoryError) or name == "OutOfMemoryError" or "allocate memory" in text:
         return 2, no_memory
     if isinstance(error, OSError):
         reason = (error.strerror or text or name).lower()

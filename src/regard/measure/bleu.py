@@ -30,7 +30,8 @@ class Bleu:
         if self.tokenize not in BLEU.TOKENIZERS:
             raise RegardError(f"BLEU tokenize={self.tokenize!r}", do=nearest(self.tokenize, BLEU.TOKENIZERS))
         try:
-            bleu = BLEU(tokenize=self.tokenize, lowercase=self.lower)
+            # force: with tokenize=none the text is meant to be tokenised already, and sacrebleu need not say so.
+            bleu = BLEU(tokenize=self.tokenize, lowercase=self.lower, force=self.tokenize == "none")
         except (ImportError, RuntimeError) as error:  # some languages need a package that sacrebleu leaves out
             raise RegardError(f"BLEU tokenize={self.tokenize!r}: {error}") from None
         score = bleu.corpus_score([p.text for _, p in pairs], [[example.target for example, _ in pairs]]).score

@@ -1,6 +1,7 @@
 """card.md: what a run is, what it learned from, how well it does, and how to use it; every figure is this run's own."""
 
 import platform
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,11 @@ def card(run: Run, outcome: Any, splits: Splits, model: nn.Module, test: dict[st
     """Write the card beside the model."""
     size = sum(parameter.numel() for parameter in model.parameters())
     data = run.config["data"].get("train") or "the built-in set"
-    where = torch.cuda.get_device_name() if torch.cuda.is_available() else f"{platform.machine()} CPU"
+    on_gpu = next(model.parameters()).is_cuda
+    where = torch.cuda.get_device_name() if on_gpu else f"{platform.machine()} CPU"
+    folder = shlex.quote(str(run.folder))
     rows = [
-        f"| {name} | {value:.4f} |" if isinstance(value, float) else f"| {name} | `{value}` |"
+        f"| {name} | {value:.4f} |" if isinstance(value, float) else f"| {name} | `{_cell(value)}` |"
         for name, value in test.items()
     ]
     lines = [
@@ -36,8 +39,8 @@ def card(run: Run, outcome: Any, splits: Splits, model: nn.Module, test: dict[st
         "![learning curve](curve.png)",
         "",
         "```sh",
-        f"regard evaluate {run.folder}",
-        f'regard look {run.folder} "a text of yours" -o look.html',
+        f"regard evaluate {folder}",
+        f'regard look {folder} "a text of yours" -o look.html',
         "```",
         "",
         "What it was trained on is all it knows: other kinds of text will be answered too, and wrongly. Where it "
@@ -45,3 +48,8 @@ def card(run: Run, outcome: Any, splits: Splits, model: nn.Module, test: dict[st
         "",
     ]
     return write_whole(run.folder / "card.md", "\n".join(lines))
+
+
+def _cell(text: str) -> str:
+    """A bar would end the cell, inside code too."""
+    return text.replace("|", r"\|")

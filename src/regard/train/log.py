@@ -1,5 +1,6 @@
 """log.jsonl: one line an event, appended as it happens; after a stop it is cut back to the saved moment."""
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,9 @@ def read(path: Path) -> list[dict[str, Any]]:
     """Every whole line; one that a killed writer left half-written at the end is passed over."""
     events = []
     for line in path.read_text(encoding="utf-8").split("\n") if path.exists() else []:
-        try:
+        with contextlib.suppress(json.JSONDecodeError):
             events.append(json.loads(line))
-        except json.JSONDecodeError:
-            continue
-    return events
+    return [event for event in events if isinstance(event, dict)]
 
 
 class Log:

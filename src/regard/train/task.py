@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from torch import Tensor, nn
 
@@ -32,6 +32,7 @@ class Loss:
     count: int
 
 
+@runtime_checkable
 class Task(Protocol):
     """One file in `tasks/` each; the constructor's options are the task's configuration."""
 

@@ -132,15 +132,17 @@ def recur(cell: str, x: Tensor, s: Tensor, c: Tensor, weights: list[Tensor]) -> 
     return (1 - z) * torch.tanh(x_n + r * s_n) + z * s, c
 
 
-def by_hand(
-    P: dict[str, Tensor], cell: str, place: str, feed: bool, layers: int, memory: Memory, row: int, words: list[int]
-) -> tuple[Tensor, Tensor]:
-    """The module's equations for one sentence, word by word, with additive attention: logits and weights."""
+def by_hand(part: Recurrent, tiring: float, memory: Memory, row: int, words: list[int]) -> tuple[Tensor, Tensor]:
+    """The module's equations for one sentence, word by word, with additive attention: logits and weights.
+
+    `tiring` times the weights of all earlier words is taken from the energies.
+    """
+    P, cell, place, feed, layers = part.state_dict(), part.cell, part.place, part.feed, part.rnn.num_layers
     keys, values = memory.keys[row, : lengths[row]], memory.values[row, : lengths[row]]
 
     def attend(q: Tensor) -> tuple[Tensor, Tensor]:
         W_q, b, W_k, w = (P[f"attention.score.{name}"] for name in ["W_q.weight", "W_q.bias", "W_k.weight", "w"])
-        e = torch.stack([w @ torch.tanh(W_q @ q + W_k @ k + b) for k in keys])
+        e = torch.stack([w @ torch.tanh(W_q @ q + W_k @ k + b) for k in keys]) - tiring * sum(weights)
         a = e.exp() / e.exp().sum()
         return sum(a_i * v for a_i, v in zip(a, values, strict=True)), a  # type: ignore[return-value]
 
@@ -158,7 +160,8 @@ def by_hand(
     c = [torch.zeros(hidden).double() for _ in range(layers)]
     E, b = P["embedding.weight"], P["tied_bias"]
     r = torch.zeros(embed).double()
-    logits, weights = [], []
+    logits: list[Tensor] = []
+    weights: list[Tensor] = []
     for word in words:
         t = E[word]
         if place == "before":
@@ -170,21 +173,23 @@ def by_hand(
             context, a = attend(s[-1])
             r = readout(context, s[-1])
         logits.append(E @ r + b)
-        weights.append(torch.cat([a, torch.zeros(memory.keys.shape[1] - len(a)).double()]))
+        weights.append(a)
     return torch.stack(logits), torch.stack(weights)
 
 
+@pytest.mark.parametrize(("kind", "tiring"), [("additive", 0.0), ("tired", 2.0)], ids=["additive", "tired"])
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize("cell", cells)
 @in_every_place
-def test_it_is_the_equations_it_says(place: str, feed: bool, cell: str, layers: int) -> None:
-    part, memory = decoder(cell=cell, place=place, feed=feed, layers=layers), a_memory()
+def test_it_is_the_equations_it_says(place: str, feed: bool, cell: str, layers: int, kind: str, tiring: float) -> None:
+    part, memory = decoder(kind, cell=cell, place=place, feed=feed, layers=layers), a_memory()
+    assert (part.place, part.feed, part.cell) == (place, feed, cell)
     look, logits = part.unroll(memory, tokens[:, :3])
-    for row in range(2):
-        words = tokens[row, :3].tolist()
-        expected = by_hand(part.state_dict(), cell, place, feed, layers, memory, row, words)
+    for row, length in enumerate(lengths):
+        expected = by_hand(part, tiring, memory, row, tokens[row, :3].tolist())
         torch.testing.assert_close(logits[row], expected[0])
-        torch.testing.assert_close(look.weights[row], expected[1])
+        torch.testing.assert_close(look.weights[row, :, :length], expected[1])
+        assert not look.weights[row, :, length:].any()
 
 
 @pytest.mark.parametrize("cell", cells)

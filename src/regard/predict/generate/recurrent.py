@@ -44,6 +44,11 @@ class State(Beams):
     memory: Memory
 
 
+def _whole(memory: Memory) -> torch.autocast:
+    """Steps are small and wait for each other: casting to half precision and back would cost more than it saves."""
+    return torch.autocast(memory.keys.device.type, enabled=False)
+
+
 class Recurrent(Decoder):
     """An Elman, LSTM or GRU network that looks at the memory once a token."""
 
@@ -79,17 +84,22 @@ class Recurrent(Decoder):
 
     def start(self, memory: Memory) -> State:
         assert memory.summary is not None
-        layers = torch.tanh(self.bridge(memory.summary)).unsqueeze(1).chunk(self.rnn.num_layers, dim=-1)
+        kind = self.bridge.weight.dtype  # an encoder under autocast gives less
+        keys, summary = memory.keys.to(kind), memory.summary.to(kind)
+        values = keys if memory.values is memory.keys else memory.values.to(kind)
+        with _whole(memory):
+            layers = torch.tanh(self.bridge(summary)).unsqueeze(1).chunk(self.rnn.num_layers, dim=-1)
+            prepared = self.attention.prepare(keys, values, memory.mask)
         zeros = tuple(torch.zeros_like(layer) for layer in layers) if self.cell == "lstm" else ()
-        fed = layers[0].new_zeros(len(memory.summary), 1, self.readout.out_features) if self.feed else None
-        prepared = self.attention.prepare(memory.keys, memory.values, memory.mask)
+        fed = layers[0].new_zeros(len(summary), 1, self.readout.out_features) if self.feed else None
         return State(layers, zeros, fed, None, prepared)
 
     def step(
         self, state: State, token: Int[Tensor, "batch beam"]
     ) -> tuple[State, Look, Float[Tensor, "batch beam vocab"]]:
-        state, look, s = self._advance(state, embedded := self._embed(token))
-        r = state.fed if state.fed is not None else self._read(s, look.answer, embedded)
+        with _whole(state.memory):
+            state, look, s = self._advance(state, embedded := self._embed(token))
+            r = state.fed if state.fed is not None else self._read(s, look.answer, embedded)
         return state, look, self._logits(r)
 
     def unroll(
@@ -102,11 +112,12 @@ class Recurrent(Decoder):
             look = self.attention(s, state.memory)
             return look, self._logits(self._read(s, look.answer, embedded))
         looks, states, fed = [], [], []
-        for x in embedded.unsqueeze(2).unbind(1):
-            state, look, s = self._advance(state, x)
-            looks.append(look)
-            states.append(s)
-            fed.append(state.fed)
+        with _whole(memory):
+            for x in embedded.unsqueeze(2).unbind(1):
+                state, look, s = self._advance(state, x)
+                looks.append(look)
+                states.append(s)
+                fed.append(state.fed)
         look = Look.join(looks)
         # What no later step waits for is done for all steps at once.
         r = torch.cat(fed, dim=1) if self.feed else self._read(torch.cat(states, dim=1), look.answer, embedded)  # type: ignore[arg-type]

@@ -1,0 +1,126 @@
+"""`regard predict`: lines in, lines out, in order, as they come."""
+
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from command_line import Regard
+
+from regard.api import load
+from regard.cli import predict
+from regard.cli.main import answer
+
+
+def test_order_empty_lines_and_ends_of_lines(regard: Regard, run: Path) -> None:
+    texts = ["abc", "", "fedcb", " ", "a", "abc"]
+    expected = [load(run)(text).text if text.strip() else "" for text in texts]
+    said = regard("predict", run, stdin="\ufeffabc\n\r\nfedcb\r\n \na\nabc".encode())
+    assert (said.code, said.err) == (0, "")
+    assert said.out == "".join(f"{line}\n" for line in expected)
+
+
+def test_nothing_in_nothing_out(regard: Regard, run: Path) -> None:
+    assert regard("predict", run) == regard("predict", run, "-")
+    assert regard("predict", run).out == ""
+
+
+def test_only_a_line_feed_ends_a_line(regard: Regard, run: Path) -> None:
+    assert regard("predict", run, stdin="ab\u2028c\x0bd\x85e\rf\n".encode()).out.count("\n") == 1
+
+
+def test_a_file(regard: Regard, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(predict, "together", 2)
+    path = tmp_path / "lines.txt"
+    path.write_text("abc\n\nfed\nab\nba\n")
+    assert regard("predict", run, path).out == regard("predict", run, stdin=path.read_bytes()).out
+    assert regard("predict", run, path).out.count("\n") == 5
+    assert (
+        regard("predict", run, tmp_path / "no.txt").line()
+        == f"{tmp_path / 'no.txt'}: no such file or directory; check the name"
+    )
+    assert "is a directory" in regard("predict", run, tmp_path).line()
+
+
+def test_json(regard: Regard, run: Path) -> None:
+    lines = regard("predict", run, "--json", "--nbest", "3", stdin=b"abc\n\n").out.splitlines()
+    first, second = map(json.loads, lines)
+    assert set(first) == {"source", "text", "score", "others"}
+    assert (first["source"], len(first["others"])) == ("abc", 2)
+    scores = [first["score"], *(other["score"] for other in first["others"])]
+    assert scores == sorted(scores, reverse=True)
+    assert second == {"source": "", "text": "", "score": None}
+    assert "others" not in json.loads(regard("predict", run, "--json", "--beam", "2", stdin=b"abc\n").out)
+
+
+def test_answers_come_as_soon_as_they_can(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second piece is read only when the first line's answer is out; half a line waits for its rest."""
+    pieces, seen = [b"abc\nfe", b"d\n", b""], []
+
+    def read1(size: int) -> bytes:
+        seen.append(capsys.readouterr().out.count("\n"))
+        return pieces[len(seen) - 1]
+
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=SimpleNamespace(read1=read1, read=None)))
+    assert answer(["predict", str(run)]) == 0
+    assert seen == [0, 1, 1]
+
+
+def test_samples_are_the_same_however_the_input_comes(
+    regard: Regard, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(predict, "together", 2)
+    words = ["predict", run, "--sample", "--temperature", "2", "--top-k", "5", "--top-p", "0.9", "--seed", "4"]
+    text = b"abcde\nfedcb\nabcde\nfedcb\n"
+    once = regard(*words, stdin=text).out
+    assert once == regard(*words, stdin=text).out
+    chunked = [list(predict.chunks(Drip(text, n).read, "x", eager=False)) for n in (1, 3, 100)]
+    assert chunked[0] == chunked[1] == chunked[2]
+    assert [number for number, _ in chunked[0]] == [0, 2]
+
+
+class Drip:
+    """A stream that gives few bytes at a time."""
+
+    def __init__(self, data: bytes, piece: int) -> None:
+        self.data, self.piece = data, piece
+
+    def read(self, size: int) -> bytes:
+        some, self.data = self.data[: self.piece], self.data[self.piece :]
+        return some
+
+
+def test_lines_are_put_together_from_pieces() -> None:
+    text = "äb\r\n\nc"
+    chunks = list(predict.chunks(Drip(text.encode(), 1).read, "x"))
+    assert [line for _, lines in chunks for line in lines] == [("äb", "x:1"), ("", "x:2"), ("c", "x:3")]
+
+
+def test_broken_text_names_its_line(regard: Regard, run: Path) -> None:
+    said = regard("predict", run, stdin=b"abc\nfe\xff\n")
+    assert said.line() == "standard input:2: byte 3 of the line is 0xff; expected UTF-8; give text in UTF-8"
+
+
+def test_a_text_longer_than_the_model_takes(regard: Regard, run: Path, tmp_path: Path) -> None:
+    path = tmp_path / "long.txt"
+    path.write_text("abc\n\n" + "a" * 1500 + "\n")
+    assert regard("predict", run, path).line().startswith(f"{path}:3: 1,501 tokens; expected at most 1,024")
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["--nbest", "3"], "--nbest 3 without --json"),
+        (["--seed", "3"], "--seed without --sample"),
+        (["--sample", "--beam", "3"], "--sample and --beam"),
+        (["--sample", "--temperature", "0"], "temperature=0.0; expected a number above 0"),
+        (["--beam", "0"], "--beam 0; expected 1 or more"),
+        (["--json", "--nbest", "0"], "--nbest 0; expected 1 or more"),
+        (["--beam", "wide"], "--beam"),
+    ],
+)
+def test_wishes_that_cannot_be_met(regard: Regard, run: Path, words: list[str], found: str) -> None:
+    assert found in regard("predict", run, *words, stdin=b"abc\n").line()

@@ -1,0 +1,60 @@
+"""What verbs print: aligned, escaped, and JSON that is JSON."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from regard.cli.show import count, figure, figures, looked, plain, setting, table, to_json
+from regard.look.gaze import Gaze
+from regard.types import Prediction, Token
+
+
+def test_plain_is_one_line_that_no_screen_obeys() -> None:
+    assert plain("[b]März\n\x1b[1m\u202e") == "[b]März\\n\\x1b[1m\\u202e"
+
+
+def test_table() -> None:
+    assert table([("a", "1"), ("bbb", "22")]) == "  a    1\n  bbb  22"
+    assert figures({"exact_match": 0.5, "sig": "x|y"}) == "  exact_match  0.5\n  sig          x|y"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.97123, "0.9712"),
+        (98.1, "98.1"),
+        (12345.6, "12,346"),
+        (7, "7"),
+        (4000, "4,000"),
+        (math.inf, "inf"),
+        ("a\tb", "a\\tb"),
+    ],
+)
+def test_figure(value: float | int | str, shown: str) -> None:
+    assert figure(value) == shown
+
+
+def test_count() -> None:
+    assert [count(n, "example") for n in (0, 1, 2000)] == ["0 examples", "1 example", "2,000 examples"]
+
+
+def test_setting_is_what_one_would_write() -> None:
+    assert [setting(v) for v in (None, True, "gru", ("a", 1), 2e-3)] == ["none", "true", "gru", '["a", 1]', "0.002"]
+
+
+def test_json_has_no_word_for_infinity() -> None:
+    assert json.loads(to_json({"a": math.inf, "b": (1.5, math.nan), "c": "ü"})) == {
+        "a": None,
+        "b": [1.5, None],
+        "c": "ü",
+    }
+
+
+def test_looked() -> None:
+    gaze = Gaze(np.array([[1.0, 0.0]]), (Token("y"),), (Token("a"), Token("b")), title="ab")
+    shown = looked(Prediction("y", -1.0, gaze, "ab"), true="z")
+    first, empty, header, row, *_ = shown.split("\n")
+    assert (first, empty, header.split(), row.split()) == ("ab → y (true: z)", "", ["a", "b"], ["y", "██·"])
+    assert looked(Prediction("y", -1.0, None, "ab"), true="y") == "ab → y"

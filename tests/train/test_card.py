@@ -1,0 +1,65 @@
+"""The card tells what a run is, in its own figures."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from regard.data.splits import Splits
+from regard.train.card import card
+from regard.train.loop import Outcome
+from regard.train.run import Run
+from regard.types import Example
+
+one = Example(("a",), "A")
+outcome = Outcome(step=1234, best=0.5, stopped=None, seconds=61.4, tokens_per_second=5678.9)
+
+
+def written(tmp_path: Path, data: str, test: dict[str, float | str], splits: Splits) -> str:
+    model = nn.Linear(99, 20)  # 2,000 parameters
+    run = Run.create(tmp_path / "dates", {"task": "translate", "data": {"train": data}}, {}, model)
+    path = card(run, outcome, splits, model, test)
+    assert path == tmp_path / "dates" / "card.md"
+    return path.read_text(encoding="utf-8")
+
+
+def test_every_figure_is_the_run_s_own(tmp_path: Path) -> None:
+    figures: dict[str, float | str] = {"bleu": 37.5, "bleu_signature": "nrefs:1|case:mixed"}
+    text = written(tmp_path, "pairs.tsv", figures, Splits([one] * 2100, [one] * 2, [one] * 3))
+    assert text.startswith("# translate: dates\n")
+    assert "A model of 2,000 parameters, trained with regard on pairs.tsv: 2,100 examples for training" in text
+    assert "2 for validation, 3 for the test" in text
+    assert "1,234 steps in 61 s" in text
+    assert "5,679 target tokens a second; best validation value 0.5000" in text
+    assert "| bleu | 37.5000 |" in text
+    assert "| bleu_signature | `nrefs:1" in text
+    assert f"regard evaluate {tmp_path / 'dates'}" in text
+
+
+def test_a_table_stays_a_table(tmp_path: Path) -> None:
+    """A | inside a cell would be two cells."""
+    text = written(tmp_path, "", {"s": "a|b", "x": 1.0}, Splits([one]))
+    rows = [line.replace(r"\|", "") for line in text.splitlines() if line.startswith("|")]
+    assert len(rows) == 4
+    assert {row.count("|") for row in rows} == {3}
+
+
+def test_without_a_test_set(tmp_path: Path) -> None:
+    text = written(tmp_path, "", {}, Splits([one]))
+    assert "No test set was given." in text
+    assert "trained with regard on the built-in set" in text
+    assert "| test measure |" not in text
+
+
+def test_a_name_with_spaces_can_still_be_typed(tmp_path: Path) -> None:
+    model = nn.Linear(1, 1)
+    run = Run.create(tmp_path / "my run", {"task": "translate", "data": {}}, {}, model)
+    text = card(run, outcome, Splits([one]), model, {}).read_text(encoding="utf-8")
+    assert f"regard evaluate '{tmp_path / 'my run'}'" in text
+
+
+def test_it_names_what_the_model_was_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a GPU that was not used")
+    assert "CPU (torch" in written(tmp_path, "", {}, Splits([one]))

@@ -1,0 +1,42 @@
+"""A place goes through JSON and back; a digest names exactly its examples."""
+
+import json
+import math
+from dataclasses import asdict
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.train.place import Place, digest
+from regard.types import Example
+
+Rows = list[tuple[tuple[str, ...], str]]
+texts = st.text("ab\x1f\n\x00\ud8001 ", max_size=4)  # with all that could pass for an end or a number
+rows = st.lists(st.tuples(st.lists(texts, min_size=1, max_size=2).map(tuple), texts), max_size=4)
+
+
+def test_through_json_and_back() -> None:
+    fresh = Place(data="x", steps=10)
+    assert math.isnan(Place(**json.loads(json.dumps(asdict(fresh)))).best)
+    place = Place("x", 10, step=7, epoch=2, batch=3, best=0.1 + 0.2, since=1, spent=1 / 3, tokens=99, loss_sum=2 / 3)
+    assert Place(**json.loads(json.dumps(asdict(place)))) == place
+
+
+@given(rows, rows)
+def test_a_digest_names_exactly_these_examples(some: Rows, others: Rows) -> None:
+    first, second = ([Example(*row) for row in rows] for rows in (some, others))
+    assert (digest(first) == digest(second)) == (some == others)
+
+
+def test_no_text_passes_for_two() -> None:
+    assert digest([Example(("a\x1fb",), "c")]) != digest([Example(("a", "b"), "c")])
+    assert digest([Example(("a",), "b\x1f\nc\x1fd")]) != digest([Example(("a",), "b"), Example(("c",), "d")])
+
+
+def test_order_counts_and_the_place_of_a_line_does_not() -> None:
+    a, b = Example(("a",), "A", "x.tsv:1"), Example(("b",), "B", "x.tsv:2")
+    assert digest([a, b]) != digest([b, a])
+    assert digest([a, b]) == digest([Example(("a",), "A", "y.tsv:7"), b])
+    assert digest([a]) != digest([])
+    assert digest([Example(("a", "b"), "c")]) != digest([Example(("a",), "b"), Example(("c",), "")])
+    assert digest([Example(("\ud800",), "")]) == digest([Example(("\ud800",), "")])  # even half a character

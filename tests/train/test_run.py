@@ -1,0 +1,160 @@
+"""A run is made at once, opens or says why not, and never takes a folder that is someone else's."""
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from regard.errors import RegardError
+from regard.train.run import Run, plain
+
+config: dict[str, Any] = {
+    "task": "translate",
+    "search": None,
+    "measures": ("bleu", {"name": "chrf", "word_order": 2}),
+    "train": {"rate": 1e-3, "time": "", "deep": {"none": None, "on": True}},
+}
+told = {
+    "task": "translate",
+    "measures": ["bleu", {"name": "chrf", "word_order": 2}],
+    "train": {"rate": 1e-3, "time": "", "deep": {"on": True}},
+}
+kept = {"source": {"ü": "漢字 ☃"}}
+
+
+def model(seed: int = 0, size: int = 3) -> nn.Module:
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(size, 2), nn.Linear(2, size))
+
+
+def weights(of: nn.Module) -> list[list[float]]:
+    return [parameter.detach().flatten().tolist() for parameter in of.parameters()]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return Run.create(tmp_path / "runs" / "one", config, kept, model())
+
+
+def refused(act: Any) -> str:
+    with pytest.raises(RegardError) as caught:
+        act()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_plain_is_what_toml_holds() -> None:
+    assert plain(config) == told
+    assert plain((1, (2, None))) == [1, [2, None]]
+
+
+def test_made_and_opened_again(run: Run) -> None:
+    assert {file.name for file in run.folder.iterdir()} == {
+        "config.toml",
+        "tokenizer.json",
+        "model.safetensors",
+        "log.jsonl",
+    }
+    opened = Run.open(run.folder)
+    assert opened.config == run.config == told
+    assert opened.kept == kept
+    assert opened.state == run.folder / "state"
+    fresh = model(seed=1)
+    opened.load_weights(fresh)
+    assert weights(fresh) == weights(model())
+    assert list(run.folder.parent.iterdir()) == [run.folder]
+
+
+def test_changed(run: Run) -> None:
+    run.configure({**config, "train": {"epochs": 9}})
+    assert Run.open(run.folder).config["train"] == {"epochs": 9}
+    run.save_weights(model(seed=4))
+    fresh = model()
+    run.load_weights(fresh)
+    assert weights(fresh) == weights(model(seed=4))
+
+
+@pytest.mark.parametrize("call", ["tomli_w.dumps", "json.dumps", "regard.train.run.save", "os.fsync", "os.rename"])
+def test_half_a_run_is_never_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    def broken(*_: object, **__: object) -> None:
+        assert not (tmp_path / "one").exists()
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(call, broken)
+    with pytest.raises(OSError, match="No space"):
+        Run.create(tmp_path / "one", config, kept, model())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_folder_may_become_a_run(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    Run.create(tmp_path / "one", config, kept, model())
+    assert Run.is_in(tmp_path / "one")
+
+
+@pytest.mark.parametrize("name", ["diary.txt", ".hidden"])
+def test_a_folder_of_other_things_is_left_alone(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / name).write_text("dear diary")
+    assert "is not a run; choose another --out" in refused(lambda: Run.create(folder, config, kept, model()))
+    assert [(file.name, file.read_text()) for file in folder.iterdir()] == [(name, "dear diary")]
+    file = tmp_path / "file"
+    file.write_text("x")
+    assert "is not a run" in refused(lambda: Run.create(file, config, kept, model()))
+    assert file.read_text() == "x"
+    assert {path.name for path in tmp_path.iterdir()} == {"mine", "file"}
+
+
+def test_no_run(tmp_path: Path, run: Run) -> None:
+    assert "is not there; expected a folder made by 'regard train'" in refused(lambda: Run.open(tmp_path / "no"))
+    assert "it has no config.toml" in refused(lambda: Run.open(tmp_path))
+    assert "is not" in refused(lambda: Run.open(run.folder / "config.toml"))
+    assert not Run.is_in(tmp_path)
+    assert Run.is_in(run.folder)
+
+
+@pytest.mark.parametrize("name", ["config.toml", "tokenizer.json"])
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[[[", b"3", None])
+def test_damaged_words_about_itself(run: Run, name: str, content: bytes | None) -> None:
+    file = run.folder / name
+    file.unlink()
+    if content is not None:
+        file.write_bytes(content)
+    assert "damaged run" in (said := refused(lambda: Run.open(run.folder))) or (content is None and "no config" in said)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 0.99])
+def test_truncated_weights(run: Run, share: float) -> None:
+    file = run.folder / "model.safetensors"
+    content = file.read_bytes()
+    file.write_bytes(content[: int(share * len(content))])
+    assert "damaged run" in refused(lambda: run.load_weights(model()))
+    file.unlink()
+    assert "damaged run" in refused(lambda: run.load_weights(model()))
+
+
+def test_weights_of_another_model(run: Run) -> None:
+    said = refused(lambda: run.load_weights(model(size=5)))
+    assert "damaged run" in said
+    assert len(said) < 500  # not a line for each of its tensors
+
+
+def test_weights_are_replaced_whole(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(os, "replace", broken)
+    with pytest.raises(OSError, match="No space"):
+        run.save_weights(model(seed=4))
+    with pytest.raises(OSError, match="No space"):
+        run.configure({"task": "other"})
+    fresh = model(seed=2)
+    run.load_weights(fresh)
+    assert weights(fresh) == weights(model())
+    assert tomllib.loads((run.folder / "config.toml").read_text()) == told
+    assert len(list(run.folder.iterdir())) == 4
