@@ -2,7 +2,7 @@
 
     python benchmarks/translate.py train DATA        the recipe below, to its end: BLEU on val and test, time, tokens/s
     python benchmarks/translate.py speed DATA        tokens/s of training at JoeyNMT's sizes and batch
-    python benchmarks/translate.py decode DATA RUN   seconds for the test sentences at beam 5, with and without alignments
+    python benchmarks/translate.py decode DATA RUN   seconds for the test sentences at beam 5, without and with looks
 
 DATA is a folder with train.de, val.de, test_2016_flickr.de and the same in en (also .gz), tokenised and
 lower-cased. Options of regard may follow as key=value. Figures go to results/NAME.json (`--name`).

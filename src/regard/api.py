@@ -113,9 +113,8 @@ def configure(task: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def make_task(config: Mapping[str, Any]) -> Task:
-    return build(
-        "tasks", {"name": config["task"], **{k: v for k, v in config.items() if k not in ("task", "data", "train")}}
-    )  # type: ignore[no-any-return]
+    options = {key: value for key, value in config.items() if key not in ("task", "data", "train")}
+    return build("tasks", {"name": config["task"], **options})  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -226,7 +225,10 @@ def load(folder: str | Path, device: str = "auto", trust: bool = False) -> Model
     run = Run.open(Path(folder))
     for key, value in flat(run.config):
         if key.endswith("name") and "." in str(value) and not trust:
-            raise RegardError(f"{folder} uses {value}, a part from outside regard", do="load it with trust=True if you trust it")
+            raise RegardError(
+                f"{folder} uses {value}, a part from outside regard",
+                do="load it with trust=True (--trust) if you know what it does",
+            )
     task = make_task(run.config)
     try:
         task.restore(run.kept)

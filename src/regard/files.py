@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["new_folder", "sync", "write_whole"]
+__all__ = ["new_folder", "sweep", "sync", "write_whole"]
 
 
 def sync(path: Path) -> None:
@@ -42,6 +42,15 @@ def write_whole(path: Path, content: str | bytes) -> Path:
         raise
     sync(path.parent)
     return path
+
+
+def sweep(folder: Path) -> None:
+    """Clear away what killed writers left half-made in a folder that is nobody else's at this moment."""
+    for left in folder.glob(".*.tmp-*"):
+        if left.is_dir() and not left.is_symlink():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

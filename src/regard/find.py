@@ -47,7 +47,7 @@ class Of:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """"did you mean …?" where something is near, else the whole list."""
+    """ "did you mean …?" where something is near, else the whole list."""
     known = sorted(known)
     close = get_close_matches(word, known, n=1, cutoff=0.6)
     return f"did you mean {close[0]!r}?" if close else "known: " + (", ".join(known) or "none")
@@ -183,9 +183,9 @@ def call(thing: Callable[..., Any], options: Mapping[str, Any], **given: Any) ->
     filled = full(thing, options)  # the values as checked: "none" is None by now, a part has its name
     takes = inspect.signature(thing).parameters
     offered = {key: value for key, value in given.items() if key in takes}
+    own = {key: filled[key] for key in options if key != "name"}
     # TOML has lists where signatures have tuples.
-    own = {key: tuple(filled[key]) if isinstance(filled[key], list) else filled[key] for key in options if key != "name"}
-    return thing(**{**own, **offered})
+    return thing(**{key: tuple(v) if isinstance(v, list) else v for key, v in own.items()} | offered)
 
 
 def build(folder: str, spec: Spec, **given: Any) -> Any:

@@ -87,3 +87,14 @@ def test_a_folder_that_is_no_run(regard: Regard, tmp_path: Path) -> None:
 
 def test_a_device_that_is_not_there(regard: Regard, run: Path) -> None:
     assert "device 'cuda:99' cannot be used here" in regard("evaluate", run, "--device", "cuda:99").line()
+
+
+def test_code_that_a_run_names_is_run_only_where_it_is_trusted(regard: Regard, run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(run, folder, ignore=shutil.ignore_patterns("state"))
+    config = (folder / "config.toml").read_text()
+    (folder / "config.toml").write_text(config.replace('"recurrent"', '"regard.encode.recurrent.Recurrent"', 1))
+    for verb in ("evaluate", "predict", "info"):
+        assert "a part from outside regard" in regard(verb, folder).line()
+    assert "a part from outside regard" in regard("look", folder, "abc").line()
+    assert "a part from outside regard" not in regard("predict", folder, "--trust").err

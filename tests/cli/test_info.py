@@ -1,6 +1,7 @@
 """`regard info`: versions for bug reports, and what a run is."""
 
 import json
+import shutil
 from pathlib import Path
 
 import torch
@@ -31,3 +32,14 @@ def test_a_run(regard: Regard, run: Path, pairs: Path) -> None:
     best = max(event["valid"]["token_accuracy"] for event in log)
     assert shown["valid token_accuracy"].startswith(f"{best:.4g}, the best, at step ")
     assert "test exact_match" in shown
+
+
+def test_the_best_step_is_found_wherever_it_stands(regard: Regard, run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(run, folder, ignore=shutil.ignore_patterns("state"))
+    values = {10: 0.25, 20: 0.75, 30: 0.5}
+    events = [json.dumps({"step": step, "valid": {"token_accuracy": value}}) for step, value in values.items()]
+    (folder / "log.jsonl").write_text("\n".join([*events, '{"step": 40, "va']))
+    assert "0.75, the best, at step 20\n" in regard("info", folder).out
+    (folder / "log.jsonl").write_text("")
+    assert "none validated yet" in regard("info", folder).out

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,15 @@ from regard.train.task import Item, Loss
 from regard.types import Batch, Example, Sequences
 
 Change = Callable[[Translate], None]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread() -> Iterator[None]:
+    """Things this small are quickest on one, however busy the machine is."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 def at_step(number: int, act: Callable[[], Any]) -> Change:
@@ -121,11 +130,9 @@ def test_the_same_twice(tmp_path: Path, whole: dict[str, Any]) -> None:
     assert everything(tmp_path / "run") == whole
     assert [event["step"] for event in whole["log"]] == [5, 10, 15, 20, 22]
     assert [event["epoch"] for event in whole["log"]] == [0, 1, 2, 3, 3]
-    assert whole["place"] | {"data": "", "tokens": 0, "best": 0, "since": 0} == {
-        **{"data": "", "steps": 22, "step": 22, "epoch": 3, "batch": 4, "best": 0, "since": 0, "tokens": 0},
-        **{"loss_sum": 0.0, "loss_count": 0, "finished": True},
-        **{key: whole["place"][key] for key in ("wanted", "limit")},
-    }
+    place = whole["place"]
+    assert (place["step"], place["steps"], place["epoch"], place["batch"], place["finished"]) == (22, 22, 3, 4, True)
+    assert place["best"] == min(event["valid"]["perplexity"] for event in whole["log"])
 
 
 def test_chance_matters_here(tmp_path: Path, whole: dict[str, Any]) -> None:
@@ -300,7 +307,7 @@ def test_patience(tmp_path: Path) -> None:
     again = fit_in(tmp_path / "run", scripted([0.1]), steps=100, every=2, patience=3)
     assert (again.step, again.best) == (12, 3.0)
     more = fit_in(tmp_path / "run", scripted(values[6:] + [2.0] * 9), steps=100, every=2, patience=4)
-    assert (more.step, more.best) == (22, 1.0)  # more patience was asked for: 13 and 14 find the 1.0, then four more
+    assert (more.step, more.best) == (22, 1.0)  # more patience was asked for: step 14 finds the 1.0, then four worse
 
 
 def test_the_best_weights_are_kept_and_handed_over(tmp_path: Path) -> None:
@@ -412,7 +419,7 @@ def test_state_is_saved_every_so_many_seconds(
 
 def test_the_rate_follows_the_plan(tmp_path: Path) -> None:
     """Warm-up of 4 steps, then a line to 0 at step 22; the rate logged is that of the step just taken."""
-    fit_in(tmp_path / "run", scripted([1.0] * 9), every=2, decay="linear", rate=0.01)
+    fit_in(tmp_path / "run", scripted([1.0] * 11), patience=99, every=2, decay="linear", rate=0.01)
     assert rates(tmp_path / "run") == pytest.approx(
         [0.005, 0.01] + [0.01 * (1 - (step - 1 - 4) / 18) for step in range(6, 23, 2)]
     )
@@ -428,10 +435,12 @@ class Line(nn.Module):
         self.vector = nn.Parameter(torch.tensor([3.0]))
 
 
-class Slope:
+class Slope(Translate):
     """A loss of 5·matrix − 7·vector a token, two tokens an example: its slope is (5, −7), whatever the batch."""
 
-    name, columns, default_data, preset, best = "slope", 2, "", {}, "perplexity"
+    best = "perplexity"
+
+    def __init__(self) -> None: ...
 
     def items(self, examples: list[Example]) -> list[Item]:
         return [Item(([1],), [1, 2]) for _ in examples]
@@ -448,9 +457,6 @@ class Slope:
 
     def measure(self, _: Any) -> dict[str, float]:
         return {"perplexity": 1.0}
-
-    def better(self, new: float, old: float) -> bool:
-        return new < old
 
 
 def slope(folder: Path, **options: Any) -> tuple[float, float, dict[str, Any]]:
@@ -499,7 +505,7 @@ def test_the_loss_of_the_log_is_a_mean_since_the_last_validation(tmp_path: Path)
 
         def loss(model: nn.Module, batch: Batch) -> Loss:
             found = real(model, batch)
-            totals.append((float(found.total), found.count))
+            totals.append((float(found.total.detach()), found.count))
             return found
 
         task.loss = loss  # type: ignore[method-assign]
@@ -547,7 +553,7 @@ def test_other_data_is_refused(tmp_path: Path) -> None:
     fit_in(tmp_path / "run", signalled(3, signal.SIGINT))
     same = splits()
     other = Splits([*same.train[:-1], Example(("six",), "7")], same.valid, same.test)
-    with pytest.raises(RegardError, match="the training data is not what .* began with; use --fresh"):
+    with pytest.raises(RegardError, match=r"the training data is not what .* began with; use --fresh"):
         fit_in(tmp_path / "run", data=other)
     assert place_of(tmp_path / "run")["step"] == 3
 

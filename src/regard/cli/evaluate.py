@@ -26,6 +26,7 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object and nothing else.")] = False,
     beam: Annotated[int | None, typer.Option(metavar="N", help="Search with a beam of this width.")] = None,
     device: Annotated[str, typer.Option(metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
+    trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the run names.")] = False,
 ) -> None:
     """Measure a trained model, with real decoding."""
     if data and split:
@@ -33,7 +34,7 @@ def run(
     wanted = search(beam)
     from regard.api import load
 
-    model = load(folder, device)
+    model = load(folder, device, trust)
     name, examples = (data, _file(model, data)) if data else _own(model, split)
     measures = model.evaluate(examples, **wanted)
     if as_json:

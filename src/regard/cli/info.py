@@ -18,9 +18,10 @@ example = "regard info runs/translate"
 
 def run(
     folder: Annotated[str | None, typer.Argument(metavar="RUN", help="The folder of a run.")] = None,
+    trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the run names.")] = False,
 ) -> None:
     """Show versions and hardware. With a run: what it is, how far it came, how well it does."""
-    print(table(_run(folder) if folder is not None else _machine(), indent=0))
+    print(table(_run(folder, trust) if folder is not None else _machine(), indent=0))
 
 
 def _version(package: str) -> str:
@@ -58,11 +59,11 @@ def _machine() -> list[tuple[str, str]]:
     return rows
 
 
-def _run(folder: str) -> list[tuple[str, str]]:
+def _run(folder: str, trust: bool) -> list[tuple[str, str]]:
     from regard.api import load
     from regard.train.log import read
 
-    model = load(folder, "cpu")
+    model = load(folder, "cpu", trust)
     network, config = model.network, model.config
     events = [event for event in read(Path(folder) / "log.jsonl") if isinstance(event, dict) and "step" in event]
     rows = [

@@ -23,6 +23,7 @@ def run(
     ] = "",
     beam: Annotated[int | None, typer.Option(metavar="N", help="Search with a beam of this width.")] = None,
     device: Annotated[str, typer.Option(metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
+    trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the run names.")] = False,
 ) -> None:
     """Show where the model looked. In the terminal, or with -o as a picture or a page."""
     suffix = Path(out).suffix.lower()
@@ -35,7 +36,7 @@ def run(
     wanted = search(beam)
     from regard.api import load
 
-    predictions = load(folder, device).predict(texts, **wanted)
+    predictions = load(folder, device, trust).predict(texts, **wanted)
     gazes = [prediction.look for prediction in predictions]
     if any(gaze is None for gaze in gazes):
         raise RegardError(f"{folder} does not look at its input", expected="a run whose model attends")

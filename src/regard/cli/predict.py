@@ -43,6 +43,7 @@ def run(
     ] = None,
     seed: Annotated[int | None, typer.Option(metavar="S", help="With --sample: the same seed draws the same.")] = None,
     device: Annotated[str, typer.Option(metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
+    trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the run names.")] = False,
 ) -> None:
     """Answer line after line. One line comes out for one line in, in order, as soon as it is there."""
     if nbest != 1 and not as_json:
@@ -55,7 +56,7 @@ def run(
         stream = sys.stdin.buffer if file == "-" else stack.enter_context(Path(file).expanduser().open("rb"))
         from regard.api import load
 
-        model = load(folder, device)
+        model = load(folder, device, trust)
         if wanted.get("name") == "beam" and "width" not in wanted:
             own = model.config["search"]
             wanted["width"] = max(nbest, own.get("width", 5) if isinstance(own, dict) else 5)

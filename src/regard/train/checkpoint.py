@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from regard.errors import RegardError
 from regard.files import new_folder
 
-__all__ = ["restore", "save"]
+__all__ = ["peek", "restore", "save"]
 
 
 def _newest(folder: Path) -> Path | None:
@@ -61,15 +61,34 @@ def save(
             shutil.rmtree(old, ignore_errors=True)
 
 
-def restore(
-    folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: dict[str, Tensor]
-) -> dict[str, Any] | None:
-    """Go back to the newest moment and return its place; None where there is none yet."""
+def peek(folder: Path) -> dict[str, Any] | None:
+    """The place of the newest moment, without going there."""
     newest = _newest(folder)
     if newest is None:
         return None
     try:
-        place: dict[str, Any] = json.loads((newest / "place.json").read_text())
+        place = json.loads((newest / "place.json").read_text())
+        if not isinstance(place, dict):
+            raise ValueError("place.json holds no table")
+    except (OSError, ValueError) as error:
+        raise damaged(newest, error) from None
+    return place
+
+
+def damaged(moment: Path, why: object) -> RegardError:
+    return RegardError(
+        f"{moment} is damaged ({why})", do="remove that folder and train again, or start over with --fresh"
+    )
+
+
+def restore(
+    folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: dict[str, Tensor]
+) -> dict[str, Any] | None:
+    """Go back to the newest moment and return its place; None where there is none yet."""
+    newest, place = _newest(folder), peek(folder)
+    if newest is None:
+        return None
+    try:
         model.load_state_dict(load_file(newest / "weights.safetensors"))
         moments: dict[int, dict[str, Tensor]] = {}
         for name, value in load_file(newest / "optimiser.safetensors").items():
@@ -84,7 +103,5 @@ def restore(
         if "cuda" in random and torch.cuda.is_available():
             torch.cuda.set_rng_state(random["cuda"])
     except (OSError, SafetensorError, KeyError, RuntimeError, ValueError) as error:
-        raise RegardError(
-            f"{newest} is damaged ({error})", do="remove that folder and train again, or start over with --fresh"
-        ) from None
+        raise damaged(newest, error) from None
     return place

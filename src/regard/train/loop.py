@@ -18,6 +18,8 @@ from torch import nn
 from regard.data.batch import batches
 from regard.data.splits import Splits
 from regard.errors import RegardError
+from regard.files import sweep
+from regard.find import nearest
 from regard.train import checkpoint
 from regard.train.average import Average
 from regard.train.curve import draw
@@ -93,10 +95,11 @@ def fit(
     mean = Average(model, average)
     log = Log(run.folder / "log.jsonl")
     torch.manual_seed(seed)
-    place = _resume(
-        Place(data=digest(splits.train), steps=wanted), run, checkpoint.restore(run.state, model, optimiser, mean.mean)
-    )
+    fresh = Place(digest(splits.train), wanted, wanted, limit)
+    place = _resume(fresh, run, checkpoint.peek(run.state), patience)
+    checkpoint.restore(run.state, model, optimiser, mean.mean)
     log.cut(place.step)
+    sweep(run.folder)
 
     began = clock.monotonic() - place.spent  # as if all sittings had been one
     saved, sitting, tokens_before = clock.monotonic(), clock.monotonic(), place.tokens
@@ -121,7 +124,7 @@ def fit(
                 group["lr"] = rate * Plan(place.steps, warmup, decay).rate(place.step)
             with precise(where, precision):
                 loss = task.loss(model, batch)
-            (loss.total / loss.count).backward()
+            (loss.total / loss.count).backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(model.parameters(), clip)
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
@@ -131,9 +134,8 @@ def fit(
             loss_sum += loss.total.detach()
             place.loss_count += loss.count
 
-            validate = place.step % every == 0
-            if place.step % GLANCE == 0 or validate or place.step >= place.steps:
-                spent = clock.monotonic() - began
+            validate, spent = place.step % every == 0, clock.monotonic() - began
+            if place.step % GLANCE == 0 or validate or place.step >= place.steps or spent >= limit:
                 place.steps = affordable(wanted, place.step, spent, limit)
                 value = float(loss_sum) / max(1, place.loss_count)
                 if not math.isfinite(value):
@@ -144,6 +146,8 @@ def fit(
                 model.eval()
                 with mean.applied(), precise(where, precision):
                     figures = task.measure(task.results(model, splits.valid[:valid], quick=True))
+                    if task.best not in figures:
+                        raise RegardError(f"best={task.best!r} was not measured", do=nearest(task.best, figures))
                     place.since += 1
                     if math.isnan(place.best) or task.better(float(figures[task.best]), place.best):
                         place.best, place.since = float(figures[task.best]), 0
@@ -183,15 +187,22 @@ def _groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
     ]
 
 
-def _resume(fresh: Place, run: Run, saved: dict[str, Any] | None) -> Place:
-    """The saved place, if there is one and it is of this data; a finished one goes on only if more steps are wanted."""
+def _resume(fresh: Place, run: Run, saved: dict[str, Any] | None, patience: int) -> Place:
+    """The saved place, if there is one and it is of this data; a finished one goes on only if more is wanted."""
     if saved is None:
         return fresh
-    place = Place(**saved)
+    try:
+        place = Place(**saved)
+    except TypeError as error:
+        raise checkpoint.damaged(run.state, error) from None
     if place.data != fresh.data:
         raise RegardError(f"the training data is not what {run.folder} began with", do="use --fresh or another --out")
-    if fresh.steps > place.step and place.step >= place.steps:
-        place.finished, place.steps = False, fresh.steps
+    if place.finished:
+        if fresh.wanted > place.wanted or fresh.limit > place.limit:
+            place.steps = affordable(fresh.wanted, place.step, place.spent, fresh.limit)
+        place.finished = place.step >= place.steps or place.since >= patience
+    if not place.finished:
+        place.wanted, place.limit = fresh.wanted, fresh.limit
     return place
 
 

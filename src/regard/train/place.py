@@ -15,7 +15,9 @@ class Place:
     """The one thing of the loop that changes; saved as JSON."""
 
     data: str  # a digest of the training examples: going on with others would not be going on
-    steps: int  # the plan
+    steps: int  # the plan: what is wanted, or what of it the time allows
+    wanted: int = 0
+    limit: float = math.inf  # seconds
     step: int = 0
     epoch: int = 0
     batch: int = 0  # the next batch of this epoch

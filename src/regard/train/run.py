@@ -85,7 +85,7 @@ class Run:
 
 
 def _packed(model: nn.Module) -> bytes:
-    return save({name: value.contiguous() for name, value in model.state_dict().items()})  # type: ignore[no-any-return]
+    return save({name: value.contiguous() for name, value in model.state_dict().items()})
 
 
 def _damaged(folder: Path, why: object) -> RegardError:

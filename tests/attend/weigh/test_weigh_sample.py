@@ -100,3 +100,16 @@ def test_a_sure_choice_has_no_entropy() -> None:
     (weighed.entropy + weighed.log_prob).sum().backward()
     assert e.grad is not None
     assert e.grad.isfinite().all()
+
+
+def test_the_narrowest_numbers_overflow_without_harm() -> None:
+    """In float16 a hidden key's log-probability is −∞; its p·log p still counts as nothing."""
+    e = torch.tensor([[20.0, 19.0, 5.0]], dtype=torch.float16, requires_grad=True)
+    weighed = Sample().train()(e, torch.tensor([True, True, False]))
+    assert weighed.entropy is not None
+    assert weighed.log_prob is not None
+    # p = (e, 1)/(e + 1) = (0.731059, 0.268941), H = 0.582203
+    assert_close(weighed.entropy.float(), torch.tensor([0.582203]), atol=2e-3, rtol=0)
+    (weighed.entropy + weighed.log_prob).sum().backward()
+    assert e.grad is not None
+    assert e.grad.isfinite().all()

@@ -17,7 +17,7 @@ def softmax(
 ) -> Float[Tensor, "*lead key"]:
     """Softmax over the visible keys; zeros, with zero gradients, where there are none."""
     weights = torch.softmax(lowered(energies, mask), dim=-1)
-    return weights if mask is None else weights.masked_fill(~mask, 0.0)
+    return weights if mask is None else torch.where(mask, weights, 0.0)
 
 
 class Softmax(Weighing):
