@@ -4,8 +4,8 @@ result = regard.train("translate", data="pairs.tsv", out="runs/mine", time="5m")
 regard.load("runs/mine")("Dienstag, 5. März 2024").text
 """
 
-import shutil
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -182,7 +182,7 @@ def train(
     folder = Path(out or f"runs/{task}")
     ready = prepare(task, asked)
     if fresh and Run.is_in(folder):
-        shutil.rmtree(folder)
+        Run.remove(folder)
     if Run.is_in(folder):
         run = Run.open(folder)
         _same(run, ready.config)
@@ -196,7 +196,7 @@ def train(
     test: dict[str, float | str] = {}
     if outcome.stopped is None and ready.splits.test:
         test = model.evaluate(ready.splits.test)
-    if outcome.stopped is None:
+    if outcome.stopped is None and outcome.tokens_per_second:  # else it was finished before, and has its card
         card(run, outcome, ready.splits, ready.network, test)
     return Trained(model, outcome, test, ready.splits)
 
@@ -220,21 +220,31 @@ def flat(config: Mapping[str, Any], path: str = "") -> list[tuple[str, Any]]:
     return pairs
 
 
+def _outside(config: Any) -> Iterator[str]:
+    """Everything in a configuration that `find` would import from elsewhere: a dotted name. Files are in `data`."""
+    if isinstance(config, Mapping):
+        for key, value in config.items():
+            if key != "data":
+                yield from _outside(value)
+    elif isinstance(config, list | tuple):
+        for value in config:
+            yield from _outside(value)
+    elif isinstance(config, str) and re.fullmatch(r"\.*[^\W\d]\w*(\.\w+)+", config):
+        yield config
+
+
 def load(folder: str | Path, device: str = "auto", trust: bool = False) -> Model:
     """A trained run, ready to answer. `trust` lets a run name classes from outside regard, whose code is then run."""
     run = Run.open(Path(folder))
-    for key, value in flat(run.config):
-        if key.endswith("name") and "." in str(value) and not trust:
-            raise RegardError(
-                f"{folder} uses {value}, a part from outside regard",
-                do="load it with trust=True (--trust) if you know what it does",
-            )
+    if not trust and (outside := next(_outside(run.config), None)):
+        raise RegardError(
+            f"{folder} uses {outside}, a part from outside regard",
+            do="load it with trust=True (--trust) if you know what it does",
+        )
     task = make_task(run.config)
     try:
         task.restore(run.kept)
     except (KeyError, TypeError, ValueError) as error:
-        if isinstance(error, RegardError):
-            raise
         raise RegardError(
             f"{folder} is a damaged run (tokenizer.json: {error})", do="train again with --fresh"
         ) from None

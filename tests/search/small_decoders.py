@@ -57,8 +57,11 @@ class Hashed:
         self.steps += 1
         assert state.digest.shape == token.shape
         digest = digest_after(state.digest, token)
-        number = mixed(digest[..., None], torch.arange(self.vocab))
-        logits = (number.double() / 9973 * self.scale).masked_fill(number % 7 < self.holes, float("-inf"))
+        tokens = torch.arange(self.vocab)
+        number = mixed(digest[..., None], tokens)
+        # The sine parts tokens that share a number: which of equals a search takes is nobody's promise.
+        parted = number + 0.3 * torch.sin(digest[..., None].double() + 1.7 * tokens)
+        logits = (parted.double() / 9973 * self.scale).masked_fill(number % 7 < self.holes, float("-inf"))
         weights = torch.stack([digest.double(), state.memory.keys[:, :, 0].expand_as(digest)], dim=-1)
         if self.heads:
             weights = torch.stack([weights + head for head in range(self.heads)], dim=1)
@@ -68,7 +71,10 @@ class Hashed:
 
     def python_log_probs(self, digest: int, banned: tuple[int, ...] = ()) -> list[float]:
         numbers = [mixed(digest, v) for v in range(self.vocab)]
-        logits = [-math.inf if n % 7 < self.holes else n / 9973 * self.scale for n in numbers]
+        parted = [n + 0.3 * math.sin(digest + 1.7 * v) for v, n in enumerate(numbers)]
+        logits = [
+            -math.inf if n % 7 < self.holes else p / 9973 * self.scale for n, p in zip(numbers, parted, strict=True)
+        ]
         z = sum(map(math.exp, logits))
         return [-math.inf if v in banned or not z else logit - math.log(z) for v, logit in enumerate(logits)]
 

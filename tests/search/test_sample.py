@@ -56,7 +56,8 @@ def test_the_same_again_and_log_prob_is_the_models_own(options):
     decoder, sentences = Hashed(vocab=7, scale=3.0), [5, 6, 7]
     sample = Sample(**options, count=4, seed=11)
     found = search(sample, decoder, sentences, [9, 3, 6], weights=True, banned=(4,))
-    assert search(sample, decoder, sentences, [9, 3, 6], banned=(4,)) == found
+    assert search(Sample(**options, count=4, seed=11), decoder, sentences, [9, 3, 6], banned=(4,)) == found
+    assert search(sample, decoder, sentences, [9, 3, 6], banned=(4,)) != found  # the next batch draws anew
     assert search(Sample(**options, count=4, seed=12), decoder, sentences, [9, 3, 6], banned=(4,)) != found
     for sentence, most, hypotheses in zip(sentences, [9, 3, 6], found, strict=True):
         assert len(hypotheses) == 4

@@ -19,7 +19,7 @@ import torch
 from small_runs import fit_in, small_task
 
 from regard.tasks.translate import Translate
-from regard.train import checkpoint
+from regard.train import checkpoint, loop
 from regard.train.run import Run
 
 # Each with the most calls a sitting makes before it is likely to be over.
@@ -68,6 +68,7 @@ def sitting(folder: Path, moment: tuple[Any, str, int, bool] | None) -> int:
 
 def main(folder: Path, seed: int, kills: int) -> None:
     torch.set_num_threads(1)  # threads do not survive a fork
+    loop.draw = lambda folder: None  # type: ignore[assignment]  # pictures would take most of the time
     fit_in(folder / "whole", save_every=0)  # here, so that what torch loads on first use is loaded once
     random, run = Random(seed), folder / "killed"
     while True:

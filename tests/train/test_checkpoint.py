@@ -113,7 +113,9 @@ def test_the_newest_is_taken_by_number(tmp_path: Path) -> None:
     shutil.move(tmp_path / "kept", tmp_path / "step-9")
     for name in ("step-x", "step-", ".step-30.tmp-abc", "other"):
         (tmp_path / name).mkdir()
+    assert checkpoint.peek(tmp_path) == {"step": 10, "best": 1 / 3}
     assert training.restore(tmp_path) == {"step": 10, "best": 1 / 3}
+    assert {path.name for path in tmp_path.iterdir()} == {"step-10", "other"}  # what a killed writer left is cleared
 
 
 def test_older_moments_go_only_when_the_new_one_is_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +130,7 @@ def test_older_moments_go_only_when_the_new_one_is_complete(tmp_path: Path, monk
     def watching(path: Path, **options: Any) -> None:
         removed.append(path.name)
         assert {file.name for file in (tmp_path / "step-2").iterdir()} == files
-        assert Training().restore(tmp_path) == {"step": 2, "best": 1 / 3}
+        assert checkpoint.peek(tmp_path) == {"step": 2, "best": 1 / 3}
         real(path, **options)
 
     training.train(1)
@@ -202,6 +204,18 @@ def test_damage_is_told_in_one_line(tmp_path: Path, name: str, damage: str) -> N
     with pytest.raises(RegardError, match=r"step-1 is damaged .*; remove that folder") as caught:
         Training().restore(tmp_path)
     assert "\n" not in str(caught.value)
+
+
+def test_a_damaged_moment_clears_nothing_away(tmp_path: Path) -> None:
+    training = Training()
+    training.train(2)
+    training.save(tmp_path)
+    shutil.copytree(tmp_path / "step-2", tmp_path / "step-1")
+    (tmp_path / "step-2" / "weights.safetensors").unlink()
+    with pytest.raises(RegardError, match="step-2 is damaged"):
+        training.restore(tmp_path)
+    shutil.rmtree(tmp_path / "step-2")  # as the message says
+    assert training.restore(tmp_path) is not None
 
 
 def test_a_moment_of_another_model_is_not_taken(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ section 3.1). Drawn by the Gumbel trick, argmax(log p' + g), which never makes t
     samples = Sample(temperature=0.8, top_p=0.95, count=4, seed=1)(decoder, memory, start=1, end=2, longest=lengths)
 
 Score and log_prob are both Σ log p(token) under the model's own distribution, before any sharpening or
-cutting. With a seed the same call gives the same samples; in another batch a sentence draws others.
+cutting. With a seed the same calls in the same order give the same samples; each call draws others.
 """
 
 from collections.abc import Sequence
@@ -40,6 +40,7 @@ class Sample:
         if count < 1:
             raise RegardError(f"count={count}", expected="1 or more samples a sentence")
         self.temperature, self.top_k, self.top_p, self.count, self.seed = temperature, top_k, top_p, count, seed
+        self.generator: torch.Generator | None = None  # made at the first call, where the memory is
 
     def draw(
         self, log_probs: Float[Tensor, "batch beam vocab"], generator: torch.Generator | None = None
@@ -69,11 +70,12 @@ class Sample:
         weights: bool = False,
         banned: Sequence[int] = (),
     ) -> list[list[Hypothesis]]:
-        generator = None if self.seed is None else torch.Generator(memory.keys.device).manual_seed(self.seed)
+        if self.seed is not None and self.generator is None:
+            self.generator = torch.Generator(memory.keys.device).manual_seed(self.seed)
         return walk(
             decoder,
             memory,
-            lambda log_probs: self.draw(log_probs, generator),
+            lambda log_probs: self.draw(log_probs, self.generator),
             count=self.count,
             start=start,
             end=end,

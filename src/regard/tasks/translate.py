@@ -55,7 +55,7 @@ class Translate(Generation):
             "chrf",
             "alignment",
         ),
-        best: str = "bleu",
+        best: str = "chrf",
         smoothing: float = 0.1,
         drop: float = 0.4,
         longest: int = 1024,

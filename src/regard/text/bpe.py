@@ -25,6 +25,8 @@ inside = rf"{mark}?\w+|{mark}?[^\w{mark}]+|{mark}"
 
 
 class Bpe:
+    """Byte-pair encoding: frequent pieces of words, down to single characters."""
+
     def __init__(self, size: int = 8_000, lower: bool = False, least: int = 2) -> None:
         self.size = at_least(size, len(special) + 2, "size")
         self.lower = lower

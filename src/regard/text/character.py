@@ -16,6 +16,8 @@ __all__ = ["Character"]
 
 
 class Character:
+    """One token a Unicode code point, spaces too."""
+
     def __init__(self, lower: bool = False, least: int = 1) -> None:
         self.lower = lower
         self.least = at_least(least, 1, "least")

@@ -39,6 +39,8 @@ def punctuation(tokenizer: Tokenizer) -> None:
 
 
 class Word:
+    """Whole words, split at spaces or also at punctuation."""
+
     def __init__(
         self,
         size: int = 30_000,

@@ -56,8 +56,13 @@ def save(
         save_file(average, making / "average.safetensors")
         save_file(_random(), making / "random.safetensors")
         (making / "place.json").write_text(json.dumps(place))
-    for old in folder.iterdir():
-        if old != target and (old.name.startswith("step-") or ".tmp-" in old.name):
+    _only(target)
+
+
+def _only(moment: Path) -> None:
+    """Older moments, and what a killed writer left, are of no more use beside a complete one."""
+    for old in moment.parent.iterdir():
+        if old != moment and (old.name.startswith("step-") or ".tmp-" in old.name):
             shutil.rmtree(old, ignore_errors=True)
 
 
@@ -104,4 +109,5 @@ def restore(
             torch.cuda.set_rng_state(random["cuda"])
     except (OSError, SafetensorError, KeyError, RuntimeError, ValueError) as error:
         raise damaged(newest, error) from None
+    _only(newest)
     return place

@@ -36,6 +36,8 @@ __all__ = ["Outcome", "fit"]
 
 # How often the loop looks at the clock and the loss; looking makes a GPU wait.
 GLANCE = 20
+# Small data has short epochs; validating after each would take more time than training.
+RARELY = 100
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def fit(
 
     The plan is `steps`, or else `epochs`; `time` shortens it where the machine is too slow for it. A batch is
     filled up to `tokens` padded tokens, or holds `rows` examples. Validation comes every `every` steps (0: once
-    an epoch), over the first `valid` examples; state is saved then, and every `save_every` seconds.
+    an epoch, not within 100 steps), over the first `valid` examples; state is saved then, and every `save_every` seconds.
     """
     where, limit = device_of(device), seconds(time)
     model.to(where)
@@ -90,7 +92,7 @@ def fit(
         return batches(lengths, tokens=tokens, rows=rows, seed=seed, epoch=epoch)
 
     an_epoch = len(batches_of(0))
-    wanted, every = steps or epochs * an_epoch, every or an_epoch
+    wanted, every = steps or epochs * an_epoch, every or max(an_epoch, RARELY)
     optimiser = torch.optim.AdamW(_groups(model, weight_decay), lr=rate, betas=(0.9, 0.98), fused=where.type == "cuda")
     mean = Average(model, average)
     log = Log(run.folder / "log.jsonl")
@@ -149,8 +151,11 @@ def fit(
                     if task.best not in figures:
                         raise RegardError(f"best={task.best!r} was not measured", do=nearest(task.best, figures))
                     place.since += 1
-                    if math.isnan(place.best) or task.better(float(figures[task.best]), place.best):
-                        place.best, place.since = float(figures[task.best]), 0
+                    new = float(figures[task.best])
+                    if math.isnan(place.best) or task.better(new, place.best):
+                        place.since = 0
+                    if place.since == 0 or new == place.best:  # of equals the later: it has learned for longer
+                        place.best = new
                         run.save_weights(model)
                 model.train()
                 log.add(

@@ -4,6 +4,7 @@ run = Run.create(Path("runs/translate"), config, kept, model);  run = Run.open(P
 """
 
 import json
+import shutil
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from regard.errors import RegardError
 from regard.files import new_folder, write_whole
 
 __all__ = ["Run", "plain"]
+
+FILES = ("config.toml", "tokenizer.json", "model.safetensors", "log.jsonl", "curve.png", "card.md")
 
 
 def plain(config: Any) -> Any:
@@ -66,7 +69,18 @@ class Run:
 
     @staticmethod
     def is_in(folder: Path) -> bool:
-        return (folder / "config.toml").is_file()
+        """Whether the folder is a run: a file of that name alone could be anybody's."""
+        return all((folder / name).is_file() for name in ("config.toml", "tokenizer.json", "model.safetensors"))
+
+    @staticmethod
+    def remove(folder: Path) -> None:
+        """Take a run's own files away, and the folder if nothing else is in it."""
+        shutil.rmtree(folder / "state", ignore_errors=True)
+        for name in FILES:
+            (folder / name).unlink(missing_ok=True)
+        if others := sorted(path.name for path in folder.iterdir()):
+            raise RegardError(f"{folder} also holds {', '.join(others[:5])}", do="move that away, or use another --out")
+        folder.rmdir()
 
     def configure(self, config: dict[str, Any]) -> None:
         """Write a changed configuration (a longer training, say)."""
