@@ -1,6 +1,6 @@
 """What a newcomer meets: `regard --help`, and `regard train translate` with nothing else given.
 
-    python benchmarks/first.py --name first        # seconds from the command to its end, exact match on unseen dates
+python benchmarks/first.py --name first        # seconds from the command to its end, exact match on unseen dates
 """
 
 import argparse

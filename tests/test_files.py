@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.files import new_folder, sync, write_whole
+from regard.files import new_folder, sweep, sync, write_whole
 
 full_disk = OSError(errno.ENOSPC, "No space left on device")
 
@@ -138,3 +138,16 @@ def test_sync_takes_files_and_folders(tmp_path: Path) -> None:
     sync(tmp_path)
     with pytest.raises(FileNotFoundError):
         sync(tmp_path / "b")
+
+
+def test_sweep_takes_only_what_killed_writers_left(tmp_path: Path) -> None:
+    (tmp_path / ".a.txt.tmp-x1").write_text("half")
+    (tmp_path / ".run.tmp-x2").mkdir()
+    (tmp_path / ".run.tmp-x2" / "weights").write_text("half")
+    kept = ["a.txt", ".hidden", "b.tmp-c", "tmp-"]
+    for name in kept:
+        (tmp_path / name).write_text("mine")
+    (tmp_path / ".link.tmp-x3").symlink_to(tmp_path / "a.txt")
+    sweep(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(kept)
+    sweep(tmp_path / "no")

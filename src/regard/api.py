@@ -4,7 +4,6 @@ result = regard.train("translate", data="pairs.tsv", out="runs/mine", time="5m")
 regard.load("runs/mine")("Dienstag, 5. März 2024").text
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,11 +55,15 @@ class Model:
 
     def evaluate(self, examples: Sequence[Any], **search: Any) -> dict[str, float | str]:
         """Every measure of the task on examples, with real decoding."""
+        device, own = next(self.network.parameters()).device, self.task.search if search else None
         if search:
             self.task.search = self._search(search)
-        device = next(self.network.parameters()).device
-        with torch.inference_mode(), precise(device, "auto"):
-            return self.task.measure(self.task.results(self.network, examples))  # type: ignore[no-any-return]
+        try:
+            with torch.inference_mode(), precise(device, "auto"):
+                return self.task.measure(self.task.results(self.network, examples))  # type: ignore[no-any-return]
+        finally:
+            if search:  # it was chosen for this once
+                self.task.search = own
 
     def _search(self, options: Mapping[str, Any]) -> Any:
         """The run's own search with other options, or another one (`name="sample"`) with these alone."""
@@ -196,7 +199,7 @@ def train(
     test: dict[str, float | str] = {}
     if outcome.stopped is None and ready.splits.test:
         test = model.evaluate(ready.splits.test)
-    if outcome.stopped is None and outcome.tokens_per_second:  # else it was finished before, and has its card
+    if outcome.stopped is None and (outcome.tokens_per_second or not (folder / "card.md").exists()):
         card(run, outcome, ready.splits, ready.network, test)
     return Trained(model, outcome, test, ready.splits)
 
@@ -221,15 +224,20 @@ def flat(config: Mapping[str, Any], path: str = "") -> list[tuple[str, Any]]:
 
 
 def _outside(config: Any) -> Iterator[str]:
-    """Everything in a configuration that `find` would import from elsewhere: a dotted name. Files are in `data`."""
+    """Everything in a configuration that `find` would import from elsewhere: any name with a dot.
+
+    The tables of `data` and `train` name no parts, only files and times, but for a set that is made.
+    """
     if isinstance(config, Mapping):
         for key, value in config.items():
-            if key != "data":
+            if key not in ("data", "train"):
                 yield from _outside(value)
+            elif isinstance(value, Mapping) and str(value.get("train")).startswith("made:"):
+                yield from _outside(value["train"])
     elif isinstance(config, list | tuple):
         for value in config:
             yield from _outside(value)
-    elif isinstance(config, str) and re.fullmatch(r"\.*[^\W\d]\w*(\.\w+)+", config):
+    elif isinstance(config, str) and "." in config:
         yield config
 
 

@@ -63,3 +63,10 @@ def test_it_names_what_the_model_was_on(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a GPU that was not used")
     assert "CPU (torch" in written(tmp_path, "", {}, Splits([one]))
+
+
+def test_a_speed_that_was_not_measured_is_not_told(tmp_path: Path) -> None:
+    model = nn.Linear(1, 1)
+    run = Run.create(tmp_path / "run", {"task": "translate", "data": {}}, {}, model)
+    late = Outcome(step=9, best=0.5, stopped=None, seconds=1.0, tokens_per_second=0.0)
+    assert "tokens a second" not in card(run, late, Splits([one]), model, {}).read_text(encoding="utf-8")

@@ -323,16 +323,9 @@ def test_patience(tmp_path: Path) -> None:
     assert (more.step, more.best) == (22, 1.0)  # more patience was asked for: step 14 finds the 1.0, then four worse
 
 
-def test_the_best_weights_are_kept_and_handed_over(tmp_path: Path) -> None:
-    folder, seen, handed = tmp_path / "run", [], []
-    values = [5.0, 2.0, 3.0, 2.5]
-
-    def keep(task: Translate) -> None:
-        scripted(values, seen)(task)
-        real = task.model
-        task.model = lambda: handed.append(real()) or handed[-1]  # type: ignore[method-assign, func-returns-value]
-
-    outcome = fit_in(folder, keep, steps=8, every=2)
+def test_the_best_weights_are_kept(tmp_path: Path) -> None:
+    folder, seen = tmp_path / "run", []
+    outcome = fit_in(folder, scripted([5.0, 2.0, 3.0, 2.5], seen), steps=8, every=2)
     assert outcome.best == 2.0
     kept = load_file(folder / "model.safetensors")
     assert [all(torch.equal(kept[name], one[name]) for name in kept) for one in seen] == [False, True, False, False]

@@ -158,3 +158,17 @@ def test_weights_are_replaced_whole(run: Run, monkeypatch: pytest.MonkeyPatch) -
     assert weights(fresh) == weights(model())
     assert tomllib.loads((run.folder / "config.toml").read_text()) == told
     assert len(list(run.folder.iterdir())) == 4
+
+
+def test_removed_with_what_killed_writers_left(run: Run) -> None:
+    (run.state / "step-3").mkdir(parents=True)
+    (run.state / "step-3" / "place.json").write_text("{}")
+    (run.folder / ".model.safetensors.tmp-abc").write_bytes(b"half")
+    Run.remove(run.folder)
+    assert not run.folder.exists()
+
+
+def test_what_is_not_the_run_s_own_is_not_removed(run: Run) -> None:
+    (run.folder / "diary").write_text("dear diary")
+    assert "also holds diary; move that away" in refused(lambda: Run.remove(run.folder))
+    assert (run.folder / "diary").read_text() == "dear diary"

@@ -16,7 +16,7 @@ from regard.attend.attention import make
 from regard.data.batch import in_order
 from regard.encode import Encoder
 from regard.errors import RegardError
-from regard.find import Spec, build, call, find
+from regard.find import Spec, build, call, find, nearest
 from regard.look.gaze import Gaze
 from regard.measure import Results
 from regard.predict.generate import Decoder
@@ -70,6 +70,7 @@ class Generation:
         self.smoothing, self.longest = smoothing, longest
         self.search: Search = build("search", search)
         self.measures = [build("measure", one) for one in measures]
+        self.measured = [one if isinstance(one, str) else str(one["name"]) for one in measures]
         self.texts: dict[str, Text] = {}
 
     # --- words -------------------------------------------------------------------------------------------
@@ -160,6 +161,12 @@ class Generation:
         for one in self.measures:
             figures |= one(results)
         return figures
+
+    def choose_by(self, best: str) -> str:
+        """The measure by which weights are kept; it must be one of those taken."""
+        if best not in self.measured:
+            raise RegardError(f"best={best!r} is not among the measures", do=nearest(best, self.measured))
+        return best
 
     def better(self, new: float, old: float) -> bool:
         lower = find("measure", self.best).better == "lower"

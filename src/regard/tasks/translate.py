@@ -61,4 +61,4 @@ class Translate(Generation):
         longest: int = 1024,
     ) -> None:
         super().__init__(source, target, embed, encoder, attention, decoder, search, measures, smoothing, drop, longest)
-        self.best = best
+        self.best = self.choose_by(best)

@@ -26,14 +26,16 @@ def card(run: Run, outcome: Any, splits: Splits, model: nn.Module, test: dict[st
         f"| {name} | {value:.4f} |" if isinstance(value, float) else f"| {name} | `{_cell(value)}` |"
         for name, value in test.items()
     ]
+    # A run that was trained in an earlier sitting, and left before its card, has no speed to tell.
+    speed = f", {outcome.tokens_per_second:,.0f} target tokens a second" if outcome.tokens_per_second else ""
     lines = [
         f"# {run.config['task']}: {run.folder.name}",
         "",
         f"A model of {size:,} parameters, trained with regard on {data}: {len(splits.train):,} examples for training, "
         f"{len(splits.valid):,} for validation, {len(splits.test):,} for the test.",
         "",
-        f"{outcome.step:,} steps in {outcome.seconds:.0f} s on {where} (torch {torch.__version__}), "
-        f"{outcome.tokens_per_second:,.0f} target tokens a second; best validation value {outcome.best:.4f}.",
+        f"{outcome.step:,} steps in {outcome.seconds:.0f} s on {where} (torch {torch.__version__}){speed}; "
+        f"best validation value {outcome.best:.4f}.",
         "",
         *(["| test measure | value |", "|---|---|", *rows, ""] if rows else ["No test set was given.", ""]),
         "![learning curve](curve.png)",

@@ -15,7 +15,7 @@ from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from regard.errors import RegardError
-from regard.files import new_folder, write_whole
+from regard.files import new_folder, sweep, write_whole
 
 __all__ = ["Run", "plain"]
 
@@ -75,6 +75,7 @@ class Run:
     @staticmethod
     def remove(folder: Path) -> None:
         """Take a run's own files away, and the folder if nothing else is in it."""
+        sweep(folder)
         shutil.rmtree(folder / "state", ignore_errors=True)
         for name in FILES:
             (folder / name).unlink(missing_ok=True)

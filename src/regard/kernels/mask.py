@@ -1,0 +1,157 @@
+"""What a fused kernel may see, in one canonical form: a `Sight`.
+
+Every pattern that compares places (causal, forward, backward, not self, band) says only how far a key may stand
+from its query, so that all of them come down to three whole numbers: a pair is visible where
+
+    low <= key place - query place <= high   and   key place - query place != skip
+
+together with the lengths (keys and queries that are there) and any boolean mask. A kernel gets the three numbers
+and the pointers; `dense` gives the same as a boolean mask, for the readable path. True = may be looked at.
+
+    sight = Sight.of((2,), 5, 5, pattern="causal", lengths=torch.tensor([5, 3]))
+    sight.dense(2, 5, 5)          # [2, 5, 5]
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from regard.errors import RegardError
+from regard.find import nearest
+
+__all__ = ["FAR", "PATTERNS", "Sight"]
+
+FAR = 2**30
+"""Further than any two places are apart: a bound that holds nothing back, and a `skip` that skips nothing."""
+
+# How far ahead of its query a key may stand, and the one distance that is hidden. Shen 2018 calls strictly
+# earlier keys forward and strictly later ones backward.
+PATTERNS = {
+    "none": (-FAR, FAR, FAR),
+    "causal": (-FAR, 0, FAR),
+    "forward": (-FAR, -1, FAR),
+    "backward": (1, FAR, FAR),
+    "not_self": (-FAR, FAR, 0),
+}
+
+
+@dataclass(frozen=True)
+class Sight:
+    """Which keys each query may look at. The leading axes (batch, heads) are one axis here."""
+
+    lengths: Int[Tensor, " batch"] | None = None  # of the keys
+    query_lengths: Int[Tensor, " batch"] | None = None
+    pattern: str = "none"
+    band: int = -1  # at most this far apart; -1 for any distance
+    allowed: Bool[Tensor, "some rows key"] | None = None  # some = batch or 1, rows = query or 1
+    query_positions: Int[Tensor, "batch query"] | None = None  # where chosen tokens stood before they were chosen
+    key_positions: Int[Tensor, "batch key"] | None = None
+
+    def __post_init__(self) -> None:
+        if self.pattern not in PATTERNS:
+            raise RegardError(f"no pattern is named {self.pattern!r}", do=nearest(self.pattern, PATTERNS))
+        if self.band < -1:
+            raise RegardError(f"band: got {self.band}", expected="0 or more, or -1 for none")
+        if (self.query_positions is None) != (self.key_positions is None):
+            raise RegardError("positions of one side only", expected="those of the queries and of the keys, or none")
+
+    @staticmethod
+    def of(
+        lead: Sequence[int],
+        queries: int,
+        keys: int,
+        mask: Bool[Tensor, "*some key"] | None = None,
+        *,
+        lengths: Int[Tensor, "*lead"] | None = None,
+        query_lengths: Int[Tensor, "*lead"] | None = None,
+        pattern: str = "none",
+        band: int = -1,
+        positions: Int[Tensor, "*lead time"] | tuple[Tensor, Tensor] | None = None,
+        device: torch.device | str | None = None,
+    ) -> "Sight":
+        """From what a caller gives. `lead` are the sizes of the axes before [time, feature]; a mask broadcasts to
+        [*lead, query, key], lengths and positions to [*lead] and [*lead, time] (without a head axis: the same for
+        every head). One tensor of positions serves queries and keys alike."""
+        batch = prod(lead)
+        both = positions if isinstance(positions, tuple) else (positions, positions)
+
+        def whole(tensor: Tensor | None, name: str, *rest: int) -> Tensor | None:
+            """[*lead, *rest] with the leading axes as one."""
+            if tensor is None:
+                return None
+            missing = len(lead) + len(rest) - tensor.dim()
+            own = tensor.shape[: tensor.dim() - len(rest)]
+            shaped = tensor.reshape(*own, *[1] * max(missing, 0), *tensor.shape[len(own) :])
+            try:
+                return shaped.expand(*lead, *rest).reshape(batch, *rest).to(device, non_blocking=True)
+            except RuntimeError:
+                raise RegardError(f"{name} of shape {list(tensor.shape)}", expected=f"{[*lead, *rest]}") from None
+
+        if mask is not None:
+            shape = (1,) * (len(lead) + 2 - mask.dim()) + tuple(mask.shape)
+            rows = shape[-2]
+            same = all(size == 1 for size in shape[:-2])
+            wanted = (*((1,) * len(lead) if same else lead), rows, keys)
+            fits = len(shape) == len(lead) + 2 and rows in (1, queries)
+            try:
+                mask = mask.reshape(shape).expand(wanted).reshape(1 if same else batch, rows, keys)
+            except RuntimeError:
+                fits = False
+            if not fits:
+                raise RegardError(
+                    f"a mask of shape {list(mask.shape)}", expected=f"one that broadcasts to {[*lead, queries, keys]}"
+                )
+            mask = mask.to(device, non_blocking=True)
+        return Sight(
+            lengths=whole(lengths, "lengths"),
+            query_lengths=whole(query_lengths, "query lengths"),
+            pattern=pattern,
+            band=band,
+            allowed=mask,
+            query_positions=whole(both[0], "query positions", queries),
+            key_positions=whole(both[1], "key positions", keys),
+        )
+
+    @property
+    def everything(self) -> bool:
+        """Nothing is hidden from anyone."""
+        return (
+            self.lengths is None
+            and self.query_lengths is None
+            and self.allowed is None
+            and self.pattern == "none"
+            and self.band < 0
+        )
+
+    def diagonal(self, queries: int, keys: int) -> tuple[int, int, int]:
+        """`low`, `high`, `skip` for `key place - query place`. Without positions the place is the index and a
+        pattern lets the last query stand at the last key, as in cached decoding; a band counts both from 0."""
+        low, high, skip = PATTERNS[self.pattern]
+        offset = keys - queries if self.key_positions is None else 0
+        low, high, skip = (bound if abs(bound) == FAR else bound + offset for bound in (low, high, skip))
+        if self.band >= 0:
+            low, high = max(low, -self.band), min(high, self.band)
+        return low, high, skip
+
+    def dense(
+        self, batch: int, queries: int, keys: int, device: torch.device | str | None = None
+    ) -> Bool[Tensor, "batch query key"]:
+        """The same as a boolean mask (a view where axes are shared)."""
+        query, key = torch.arange(queries, device=device), torch.arange(keys, device=device)
+        low, high, skip = self.diagonal(queries, keys)
+        if self.query_positions is not None and self.key_positions is not None:
+            apart = self.key_positions.to(device)[:, None, :] - self.query_positions.to(device)[:, :, None]
+        else:
+            apart = (key[None, :] - query[:, None])[None]
+        seen = (apart >= low) & (apart <= high) & (apart != skip)
+        if self.allowed is not None:
+            seen = seen & self.allowed.to(device)
+        if self.lengths is not None:
+            seen = seen & (key < self.lengths.to(device)[:, None])[:, None, :]
+        if self.query_lengths is not None:
+            seen = seen & (query < self.query_lengths.to(device)[:, None])[:, :, None]
+        return seen.expand(batch, queries, keys)

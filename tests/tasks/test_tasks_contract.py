@@ -1,0 +1,130 @@
+"""Every task, the day it arrives: on its own data cut small it trains, saves, loads, answers and is measured.
+
+Nothing here names a task: a new file in `tasks/` is held to all of this.
+"""
+
+import functools
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import regard.train.loop
+from regard import api
+from regard.data.load import load as load_data
+from regard.data.splits import Splits
+from regard.find import find, names, settable
+from regard.train.log import read
+
+sizes = {"train": 64, "valid": 8, "test": 8}
+few: dict[str, Any] = {"rows": 16, "epochs": 100, "steps": 24, "every": 6, "warmup": 4, "time": "", "device": "cpu"}
+
+
+def cut(name: str) -> Splits:
+    """The task's default data, small; one that regard makes is made small if it can be."""
+    kind = find("tasks", name)
+    source, _, made = kind.default_data.partition(":")
+    if source == "made" and sizes.keys() <= settable(find("data.made", made)).keys():
+        splits = find("data.made", made)(**sizes).splits()
+    elif source == "made":
+        splits = load_data(kind.default_data, kind.columns)
+    else:
+        pytest.skip(f"{name} has no data of its own")
+    assert all(splits.train[0].inputs), splits.train[0]
+    return Splits(*(getattr(splits, part)[:size] for part, size in sizes.items()))
+
+
+@pytest.fixture(scope="module", params=names("tasks"))
+def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[api.Trained]:
+    splits = cut(request.param)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(regard.train.loop, "draw", lambda folder: None)
+        patch.setattr(api, "load_data", functools.wraps(load_data)(lambda **_: splits))
+        yield api.train(request.param, out=tmp_path_factory.mktemp("runs") / request.param, quiet=True, train=few)
+    torch.set_num_threads(threads)
+
+
+def inputs(trained: api.Trained) -> list[tuple[str, ...]]:
+    return [example.inputs for example in trained.splits.test]
+
+
+def test_its_loss_falls(trained: api.Trained) -> None:
+    losses = [event["loss"] for event in read(trained.model.run.folder / "log.jsonl")]
+    assert len(losses) == 4
+    assert all(map(math.isfinite, losses))
+    assert losses[-1] < losses[0]
+
+
+def test_it_keeps_the_best(trained: api.Trained) -> None:
+    best, task = trained.model.task.best, trained.model.task
+    values = [event["valid"][best] for event in read(trained.model.run.folder / "log.jsonl")]
+    assert trained.outcome.best in values
+    assert not any(task.better(value, trained.outcome.best) for value in values)
+
+
+def test_it_is_measured(trained: api.Trained) -> None:
+    assert trained.model.task.best in trained.test
+    numbers = [value for value in trained.test.values() if not isinstance(value, str)]
+    assert numbers
+    assert not any(map(math.isnan, numbers))
+    assert trained.model.evaluate(trained.splits.test) == trained.test
+
+
+def test_it_answers_in_order_and_as_before_when_loaded(trained: api.Trained) -> None:
+    texts = inputs(trained)
+    loaded = api.load(trained.model.run.folder)
+    before = trained.model.task.predict(trained.model.network, texts)
+    after = loaded.task.predict(loaded.network, texts)
+    assert len(before) == len(texts)
+    assert [(one.text, one.score) for one in after] == [(one.text, one.score) for one in before]
+    backwards = loaded.task.predict(loaded.network, texts[::-1])
+    assert [one.text for one in backwards[::-1]] == [one.text for one in before]
+    assert all(one.score == one.score for one in before)
+    assert loaded.task.predict(loaded.network, []) == []
+
+
+def test_its_looks_are_shares(trained: api.Trained) -> None:
+    for prediction in trained.model.task.predict(trained.model.network, inputs(trained)):
+        if prediction.look is not None:
+            sums = prediction.look.weights.sum(-1)
+            assert abs(sums - 1).max() < 1e-4
+    for prediction in trained.model.task.predict(trained.model.network, inputs(trained), look=False):
+        assert prediction.look is None
+
+
+def test_the_loss_of_many_is_the_sum_of_each(trained: api.Trained) -> None:
+    task, model = trained.model.task, trained.model.network
+    items = task.items(trained.splits.valid)
+
+    def loss(some: list[Any]) -> tuple[float, int]:
+        with torch.no_grad():
+            found = task.loss(model, task.collate(some))
+        return float(found.total), found.count
+
+    alone = [loss([item]) for item in items]
+    total, count = loss(items)
+    assert count == sum(one for _, one in alone)
+    assert total == pytest.approx(sum(one for one, _ in alone), rel=1e-4)
+
+
+def test_what_it_learned_comes_back(trained: api.Trained) -> None:
+    twin = api.make_task(trained.model.config)
+    twin.restore(trained.model.task.keep())
+    assert twin.keep() == trained.model.task.keep()
+    assert twin.items(trained.splits.test) == trained.model.task.items(trained.splits.test)
+
+
+def test_every_preset_is_an_option(trained: api.Trained) -> None:
+    kind = find("tasks", trained.model.config["task"])
+    api.configure(kind.name, kind.preset)
+
+
+def test_the_same_call_does_not_train_again(trained: api.Trained, tmp_path: Path) -> None:
+    again = api.train(trained.model.config["task"], out=trained.model.run.folder, quiet=True, train=few)
+    assert (again.outcome.step, again.outcome.tokens_per_second) == (24, 0)
+    assert again.test == trained.test

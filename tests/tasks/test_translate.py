@@ -1,0 +1,79 @@
+"""Translate: its presets are known options, its defaults make a model, and it learns."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from regard.api import configure, make_task
+from regard.find import find, settable
+from regard.tasks.translate import Translate
+from regard.train.log import read
+from regard.types import Example
+
+examples = [Example(("eins zwei",), "one two"), Example(("zwei",), "two")]
+
+
+def test_it_is_found_by_its_name() -> None:
+    assert find("tasks", "translate") is Translate
+    assert (Translate.name, Translate.columns, Translate.default_data) == ("translate", 2, "made:dates")
+
+
+@pytest.mark.parametrize("options", [{}, {"data": {"train": "pairs.tsv"}}])
+def test_presets_and_defaults_make_a_model(options: dict[str, Any]) -> None:
+    task = make_task(configure("translate", options))
+    task.learn(examples)
+    model = task.model()
+    loss = task.loss(model, task.collate(task.items(examples)))
+    assert loss.count == sum(len(item.target) for item in task.items(examples))
+    assert torch.isfinite(loss.total)
+    assert find("measure", task.best).better in ("higher", "lower")
+
+
+def test_every_option_is_the_user_s() -> None:
+    assert set(settable(Translate)) == {
+        *("source", "target", "embed", "encoder", "attention", "decoder", "search", "measures", "best"),
+        *("smoothing", "drop", "longest"),
+    }
+
+
+def test_the_defaults_are_not_shared_between_tasks() -> None:
+    one = Translate()
+    one.measures.clear()
+    one.options["source"] = "changed"
+    assert Translate().measures
+    assert Translate().options["source"] != "changed"
+
+
+def test_it_learns_a_few_pairs_by_heart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six words, forty steps: enough to say them all again, through the whole way from file to answer."""
+    import regard.train.loop
+    from regard.api import train
+
+    monkeypatch.setattr(regard.train.loop, "draw", lambda folder: None)
+    small: dict[str, Any] = {
+        "source": "character",
+        "target": "character",
+        "embed": 16,
+        "encoder": {"hidden": 24, "layers": 1},
+        "decoder": {"embed": 16, "hidden": 32, "dropout": 0.0},
+        "attention": {"score": {"hidden": 16}},
+        "best": "exact_match",
+        "drop": 0.0,
+        "smoothing": 0.0,
+    }
+    words = {"eins": "one", "zwei": "two", "drei": "three", "vier": "four", "acht": "eight", "zehn": "ten"}
+    (tmp_path / "words.tsv").write_text("".join(f"{source}\t{target}\n" for source, target in words.items()) * 4)
+    done = train(
+        "translate",
+        data={"train": str(tmp_path / "words.tsv"), "valid": str(tmp_path / "words.tsv")},
+        out=tmp_path / "run",
+        quiet=True,
+        **small,
+        train={"steps": 40, "every": 20, "rows": 24, "rate": 0.03, "warmup": 4, "average": 0.0, "device": "cpu"},
+    )
+    assert {word: done.model(word).text for word in words} == words
+    assert done.outcome.best == 1.0
+    first, *_, last = read(tmp_path / "run" / "log.jsonl")
+    assert last["loss"] < first["loss"]

@@ -1,0 +1,468 @@
+"""What a person calls from Python: options become a configuration, a run is trained, loaded, asked, gone on with."""
+
+import os
+import signal
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import tomli_w
+import torch
+from torch import nn
+
+import regard
+import regard.train.loop
+from regard import api
+from regard.api import configure, load, make_task, merge, prepare, train
+from regard.errors import RegardError
+from regard.tasks.translate import Translate
+from regard.train.task import Loss
+from regard.types import Batch, Example, Prediction
+
+words = ("one", "two", "three", "four", "five", "six")
+small: dict[str, Any] = {
+    "source": "character",
+    "target": "character",
+    "embed": 8,
+    "encoder": {"hidden": 8, "layers": 1},
+    "decoder": {"embed": 8, "hidden": 16},
+    "attention": {"score": {"hidden": 8}},
+    "search": {"width": 3, "nbest": 2},
+    "measures": ["perplexity", "exact_match", "bleu"],
+    "best": "perplexity",
+    "longest": 60,
+    "train": {"rows": 8, "steps": 24, "every": 8, "rate": 0.01, "warmup": 4, "average": 0.5, "device": "cpu"},
+}
+
+
+def with_train(**options: Any) -> dict[str, Any]:
+    return {**small, "train": {**small["train"], **options}}
+
+
+def lines(seed: int = 1, count: int = 60) -> list[str]:
+    random = Random(seed)
+    made = []
+    for _ in range(count):
+        picked = [random.randrange(len(words)) for _ in range(random.randint(1, 4))]
+        made.append(" ".join(words[i] for i in picked) + "\t" + "".join(str(i + 1) for i in picked) + "\n")
+    return made
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("data") / "pairs.tsv"
+    path.write_text("".join(lines()))
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def trained(pairs: str, tmp_path_factory: pytest.TempPathFactory) -> api.Trained:
+    return train("translate", data=pairs, out=tmp_path_factory.mktemp("runs") / "one", quiet=True, **small)
+
+
+@pytest.fixture
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regard.train.loop, "draw", lambda folder: None)
+
+
+def refused(act: Callable[[], Any]) -> str:
+    with pytest.raises(RegardError) as caught:
+        act()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+# --- options -------------------------------------------------------------------------------------------------
+
+
+def test_presets_are_for_the_built_in_data() -> None:
+    ours, own = configure("translate", {}), configure("translate", {"data": {"train": "mine.tsv"}})
+    assert ours["source"]["name"] == "character"
+    assert ours["embed"] == Translate.preset["embed"] == 64
+    assert ours["train"]["rate"] == Translate.preset["train"]["rate"]
+    assert own["source"]["name"] == "bpe"
+    assert own["embed"] == 256
+    assert own["train"]["rate"] != ours["train"]["rate"]
+
+
+def test_what_is_asked_for_counts_over_the_presets() -> None:
+    config = configure("translate", {"embed": 5, "encoder": {"hidden": 7}, "train": {"rate": 1, "rows": 3}})
+    assert config["embed"] == 5
+    assert config["encoder"]["hidden"] == 7
+    assert config["encoder"]["name"] == "recurrent"
+    assert config["decoder"]["hidden"] == Translate.preset["decoder"]["hidden"]
+    assert (config["train"]["rate"], config["train"]["rows"]) == (1.0, 3)
+    assert config["train"]["warmup"] == Translate.preset["train"]["warmup"]
+    assert config["task"] == "translate"
+
+
+def test_the_presets_stay_as_they_are() -> None:
+    before = repr(Translate.preset)
+    configure("translate", {"encoder": {"hidden": 7}, "attention": {"score": {"hidden": 1}}, "train": {"rate": 1.0}})
+    assert repr(Translate.preset) == before
+
+
+def test_a_part_of_another_name_takes_none_of_the_old_options() -> None:
+    preset = Translate.preset["attention"]["score"]
+    assert preset == {"name": "additive", "hidden": 64}
+
+    def score(asked: Any) -> Any:
+        return configure("translate", {"attention": {"score": asked}})["attention"]["score"]
+
+    assert score("dot") == {"name": "dot"}
+    assert score({"name": "dot"}) == {"name": "dot"}
+    assert score("additive")["hidden"] == 64  # the same part by its name alone
+    assert score({"hidden": 9}) == {**score("additive"), "hidden": 9}
+    assert configure("translate", {"search": "greedy"})["search"] == {"name": "greedy"}
+    assert configure("translate", {"search": {"width": 9}})["search"]["name"] == "beam"
+
+
+@pytest.mark.parametrize(
+    ("base", "over", "both"),
+    [
+        ({"a": 1}, {"b": 2}, {"a": 1, "b": 2}),
+        ({"a": {"x": 1, "y": 2}}, {"a": {"y": 3}}, {"a": {"x": 1, "y": 3}}),
+        ({"a": {"name": "p", "x": 1}}, {"a": "p"}, {"a": {"name": "p", "x": 1}}),
+        ({"a": {"name": "p", "x": 1}}, {"a": "q"}, {"a": {"name": "q"}}),
+        ({"a": {"name": "p", "x": 1}}, {"a": {"name": "q", "y": 2}}, {"a": {"name": "q", "y": 2}}),
+        ({"a": {"name": "p", "x": 1}}, {"a": {"name": "p", "y": 2}}, {"a": {"name": "p", "x": 1, "y": 2}}),
+        ({"a": "p"}, {"a": {"x": 1}}, {"a": {"name": "p", "x": 1}}),
+        ({"a": "p"}, {"a": {"name": "q", "x": 1}}, {"a": {"name": "q", "x": 1}}),
+        ({"a": ["p"]}, {"a": ["q"]}, {"a": ["q"]}),
+        ({"a": {"x": 1}}, {"a": {"name": "p"}}, {"a": {"x": 1, "name": "p"}}),
+    ],
+)
+def test_merging(base: dict[str, Any], over: dict[str, Any], both: dict[str, Any]) -> None:
+    kept = repr((base, over))
+    assert merge(base, over) == both
+    assert repr((base, over)) == kept
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"embd": 3}, "unknown option 'embd'; did you mean 'embed'?"),
+        ({"encoder": {"hiden": 3}}, "unknown option 'encoder.hiden'; did you mean 'hidden'?"),
+        ({"attention": {"score": {"hiden": 3}}}, "unknown option 'attention.score.hiden'; did you mean 'hidden'?"),
+        ({"train": {"rat": 3}}, "unknown option 'train.rat'; did you mean 'rate'?"),
+        ({"data": {"trian": "x"}}, "unknown option 'data.trian'; did you mean 'train'?"),
+        ({"rate": 1e-3}, "unknown option 'rate'"),
+        ({"search": "beem"}, "no search is named 'beem'; did you mean 'beam'?"),
+        ({"embed": "big"}, "embed: got 'big'; expected a whole number"),
+        ({"train": {"decay": "cosin"}}, "train.decay: got 'cosin'; expected one of cosine"),
+        ({"measures": ["blue"]}, "no measure is named 'blue'; did you mean 'bleu'?"),
+    ],
+)
+def test_a_slip_is_told_with_its_place(options: dict[str, Any], said: str) -> None:
+    assert refused(lambda: configure("translate", options)).startswith(said)
+
+
+def test_no_such_task() -> None:
+    assert refused(lambda: configure("transalte", {})) == "no tasks is named 'transalte'; did you mean 'translate'?"
+
+
+@pytest.mark.parametrize("options", [{}, {**small, "data": {"train": "x.tsv"}}, {"attention": {"heads": 2}}])
+def test_a_configuration_goes_through_toml_and_means_the_same(options: dict[str, Any]) -> None:
+    config = configure("translate", options)
+    again = tomllib.loads(tomli_w.dumps(config))
+    assert again == config
+    assert configure("translate", again) == config  # the file alone would do as the options of another run
+
+    def model(of: dict[str, Any]) -> nn.Module:
+        task = make_task(of)
+        task.learn([Example(("one two",), "12")])
+        torch.manual_seed(0)
+        return task.model()
+
+    one, other = model(config), model(again)
+    assert str(one) == str(other)
+    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+
+
+# --- trained, loaded, asked ----------------------------------------------------------------------------------
+
+
+def alike(one: Prediction, other: Prediction, exactly: bool = False) -> None:
+    assert (one.text, one.source) == (other.text, other.source)
+    assert one.score == (other.score if exactly else pytest.approx(other.score, abs=1e-5))
+    assert (one.look is None) == (other.look is None)
+    if one.look is not None:
+        assert (one.look.rows, one.look.columns) == (other.look.rows, other.look.columns)
+        assert one.look == other.look if exactly else abs(one.look.weights - other.look.weights).max() < 1e-5
+    for a, b in zip(one.others, other.others, strict=True):
+        alike(a, b, exactly)
+
+
+texts = ["six", "one two three four", "two", "", "three, six?", "one " * 11, "six"]
+
+
+def test_training_leaves_a_whole_run(trained: api.Trained) -> None:
+    folder = trained.model.run.folder
+    assert {path.name for path in folder.iterdir()} == {
+        *("config.toml", "model.safetensors", "tokenizer.json", "log.jsonl", "card.md", "curve.png", "state")
+    }
+    assert trained.outcome.step == 24
+    assert trained.outcome.stopped is None
+    assert trained.test.keys() == {"perplexity", "exact_match", "bleu", "bleu_signature"}
+    assert f"| perplexity | {trained.test['perplexity']:.4f} |" in (folder / "card.md").read_text()
+    assert "translate model" in repr(trained.model)
+
+
+def test_the_loaded_model_answers_as_the_one_in_memory(trained: api.Trained) -> None:
+    loaded = load(trained.model.run.folder)
+    for one, other in zip(loaded(texts), trained.model(texts), strict=True):
+        alike(one, other, exactly=True)
+    assert loaded.evaluate(trained.splits.test) == trained.test
+    assert not loaded.network.training
+    assert loaded.config == trained.model.config
+
+
+def test_many_at_once_are_as_one_by_one_and_in_order(trained: api.Trained) -> None:
+    together = trained.model(texts)
+    assert [prediction.source for prediction in together] == texts
+    for text, prediction in zip(texts, together, strict=True):
+        alike(prediction, trained.model(text))
+    backwards = trained.model(texts[::-1])
+    for one, other in zip(together, backwards[::-1], strict=True):
+        alike(one, other)
+    assert trained.model([]) == []
+
+
+def test_the_search_may_be_chosen_for_one_call(trained: api.Trained) -> None:
+    model = trained.model
+    usual = model("two six")
+    assert len(usual.others) == 1
+    assert len(model("two six", nbest=3).others) == 2
+    greedy = model("two six", name="greedy")
+    assert greedy.others == ()
+    alike(greedy, model("two six", width=1, nbest=1, length=0.0))
+    alike(model("two six"), usual, exactly=True)
+    assert "did you mean 'width'?" in refused(lambda: model("two", widht=3))
+    assert model("two", look=False).look is None
+
+
+def test_evaluating_with_another_search_changes_nothing_after_it(trained: api.Trained) -> None:
+    model = trained.model
+    usual = model("two six")
+    model.evaluate(trained.splits.test, name="greedy")
+    assert len(model("two six").others) == 1
+    alike(model("two six"), usual, exactly=True)
+
+
+def test_too_long_a_text_is_told_with_its_place(trained: api.Trained) -> None:
+    long = "one " * 30
+    said = refused(lambda: trained.model(["two", long]))
+    assert said.startswith("input 2: 121 tokens; expected at most 60")
+    places = [Example((text,), "", f"lines.txt:{row}") for row, text in enumerate(["two", long], 7)]
+    assert refused(lambda: trained.model.predict(["two", long], places=places)).startswith("lines.txt:8: 121 tokens")
+
+
+def test_the_data_can_be_read_again(trained: api.Trained) -> None:
+    assert trained.model.data() == trained.splits
+
+
+def test_regard_train_is_a_room_and_a_function(tmp_path: Path) -> None:
+    """`regard.train.loop` was imported at the top of this file, which made `regard.train` the package."""
+    assert regard.train.loop.fit is api.fit
+    assert callable(regard.train)
+    assert "no tasks is named 'transalte'" in refused(lambda: regard.train("transalte", out=tmp_path / "run"))
+    assert regard.load is api.load
+    assert regard.Model is api.Model
+    assert {"train", "load", "Model"} <= set(dir(regard))
+
+
+def test_nothing_is_written_where_something_is_wrong(tmp_path: Path, pairs: str) -> None:
+    out = tmp_path / "run"
+    assert "time 'soon'" in refused(lambda: train("translate", data=pairs, out=out, time="soon", **small))
+    assert "device" in refused(lambda: train("translate", data=pairs, out=out, **with_train(device="toaster")))
+    assert "best" in refused(lambda: train("translate", data=pairs, out=out, **{**small, "best": "bleurt"}))
+    assert "best" in refused(lambda: train("translate", data=pairs, out=out, **{**small, "best": "chrf"}))
+    refused(lambda: train("translate", data=str(tmp_path / "none.tsv"), out=out, **small))
+    refused(lambda: train("translate", data=pairs, out=out, **{**small, "embed": -1}))
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- gone on with --------------------------------------------------------------------------------------------
+
+
+def weights(folder: Path) -> bytes:
+    return (folder / "model.safetensors").read_bytes()
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_stopped_and_gone_on(tmp_path: Path, pairs: str, trained: api.Trained, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, calls = Translate.loss, iter(range(1, 100))
+
+    def loss(self: Translate, model: nn.Module, batch: Batch) -> Loss:
+        if next(calls) == 11:
+            os.kill(os.getpid(), signal.SIGINT)
+        return real(self, model, batch)
+
+    monkeypatch.setattr(Translate, "loss", loss)
+    stopped = train("translate", data=pairs, out=tmp_path / "run", quiet=True, **small)
+    assert (stopped.outcome.step, stopped.outcome.stopped, stopped.test) == (11, signal.SIGINT, {})
+    assert not (tmp_path / "run" / "card.md").exists()
+    assert isinstance(stopped.model("one"), Prediction)  # what it knows by now can be asked
+    done = train("translate", data=pairs, out=tmp_path / "run", quiet=True, **small)
+    assert (done.outcome.step, done.outcome.stopped, done.test) == (24, None, trained.test)
+    assert weights(tmp_path / "run") == weights(trained.model.run.folder)
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_done_is_done_until_more_is_wanted(tmp_path: Path, pairs: str, trained: api.Trained) -> None:
+    out = tmp_path / "run"
+
+    def go(**options: Any) -> api.Trained:
+        return train("translate", data=pairs, out=out, quiet=True, **with_train(**options))
+
+    go(steps=8)
+    card = (out / "card.md").read_text()
+    assert go(steps=8).outcome.tokens_per_second == 0
+    assert (out / "card.md").read_text() == card  # with the speed it had, not that of doing nothing
+    longer = go(steps=16)
+    assert longer.outcome.step == 16
+    assert tomllib.loads((out / "config.toml").read_text())["train"]["steps"] == 16
+    assert (out / "card.md").read_text() != card
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({**small, "embed": 16}, "embed=8, not 16"),
+        (with_train(rate=0.5), "train.rate=0.01, not 0.5"),
+        (with_train(seed=9), "train.seed=1, not 9"),
+        ({**small, "attention": {"score": "dot"}}, "attention.score.hidden=8, not None"),
+        ({**small, "decoder": {"embed": 8, "hidden": 16, "cell": "lstm"}}, "decoder.cell=gru, not lstm"),
+        ({**small, "measures": ["perplexity"]}, "measures="),
+    ],
+)
+def test_another_configuration_is_refused_by_name(
+    trained: api.Trained, pairs: str, options: dict[str, Any], named: str
+) -> None:
+    folder = trained.model.run.folder
+    before = weights(folder), (folder / "config.toml").read_text()
+    said = refused(lambda: train("translate", data=pairs, out=folder, quiet=True, **options))
+    assert said.startswith(f"{folder} was begun with {named}")
+    assert "--fresh" in said
+    assert (weights(folder), (folder / "config.toml").read_text()) == before
+
+
+@pytest.mark.parametrize("line", ["two\t3\n", "zwei\t七\n"])
+def test_other_data_under_the_same_name_is_refused(tmp_path: Path, line: str) -> None:
+    """Also where its letters, and so the sizes of the model, are others."""
+    path = tmp_path / "pairs.tsv"
+    path.write_text("".join(lines()))
+    train("translate", data=str(path), out=tmp_path / "run", quiet=True, **with_train(steps=2))
+    path.write_text("".join(lines()) + line * 40)
+    said = refused(lambda: train("translate", data=str(path), out=tmp_path / "run", quiet=True, **with_train(steps=2)))
+    assert said.startswith("the training data is not what")
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_fresh_begins_again(tmp_path: Path, pairs: str) -> None:
+    out = tmp_path / "run"
+    train("translate", data=pairs, out=out, quiet=True, **with_train(steps=2))
+    (out / ".model.safetensors.tmp-left").write_text("by a writer that was killed")
+    begun = train("translate", data=pairs, out=out, quiet=True, fresh=True, **{**with_train(steps=3), "embed": 4})
+    assert begun.outcome.step == 3
+    assert load(out).config["embed"] == 4
+    train("translate", data=pairs, out=tmp_path / "new", quiet=True, fresh=True, **with_train(steps=2))
+
+
+def test_a_folder_that_is_no_run_is_left_alone(tmp_path: Path, pairs: str) -> None:
+    (tmp_path / "diary").write_text("dear diary")
+    for fresh in (False, True):
+        said = refused(lambda fresh=fresh: train("translate", data=pairs, out=tmp_path, fresh=fresh, **small))
+        assert "is not a run" in said
+    assert [path.name for path in tmp_path.iterdir()] == ["diary"]
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_data_as_a_table_and_the_usual_place(tmp_path: Path, pairs: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "valid.tsv").write_text("one\t1\n")
+    done = train("translate", data={"train": pairs, "valid": "valid.tsv"}, quiet=True, **with_train(steps=2))
+    assert done.model.run.folder == Path("runs/translate")
+    assert len(done.splits.valid) == 1
+    assert done.test == {}  # valid was given and test was not
+    assert "No test set" in (tmp_path / "runs/translate/card.md").read_text()
+
+
+def test_the_time_limit_is_part_of_the_configuration(pairs: str) -> None:
+    ready = prepare("translate", {**with_train(time="9m"), "data": {"train": pairs}})
+    assert ready.config["train"]["time"] == "9m"
+
+
+# --- runs of others ------------------------------------------------------------------------------------------
+
+
+def test_no_run_and_damaged_ones(tmp_path: Path, trained: api.Trained) -> None:
+    assert "is not there" in refused(lambda: load(tmp_path / "none"))
+    assert "it has no config.toml" in refused(lambda: load(tmp_path))
+    for name, content in (
+        ("tokenizer.json", "{}"),
+        ("tokenizer.json", '{"source": {}, "target": {}}'),
+        ("tokenizer.json", '{"source": 3, "target": []}'),
+        ("model.safetensors", ""),
+        ("config.toml", 'task = "translate"'),
+    ):
+        folder = tmp_path / "run"
+        copy(trained.model.run.folder, folder)
+        (folder / name).write_text(content)
+        assert "damaged run" in refused(lambda folder=folder: load(folder)), (name, content)
+
+
+def copy(source: Path, target: Path) -> None:
+    target.mkdir(exist_ok=True)
+    for name in ("config.toml", "tokenizer.json", "model.safetensors"):
+        (target / name).write_bytes((source / name).read_bytes())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"task": "evil.Thing"},
+        {"encoder": "evil.Thing"},
+        {"encoder": {"name": "evil.Thing"}},
+        {"measures": ["evil.Thing"]},
+        {"measures": [{"name": "evil.Thing"}]},
+        {"attention": {"score": {"name": "evil.Thing"}}},
+        {"attention": {"bias": [{"name": "evil.Thing"}]}},
+        {"search": "ev-il.Thing"},
+        {"search": "0evil.Thing"},
+        {"data": {"train": "made:evil.Thing"}},
+    ],
+)
+def test_code_from_outside_is_run_only_if_trusted(
+    tmp_path: Path, trained: api.Trained, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+) -> None:
+    for name in ("evil", "ev-il", "0evil"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()")
+    monkeypatch.syspath_prepend(tmp_path)
+    copy(trained.model.run.folder, tmp_path / "run")
+    config = merge(tomllib.loads((tmp_path / "run" / "config.toml").read_text()), change)
+    (tmp_path / "run" / "config.toml").write_text(tomli_w.dumps(config))
+    assert "from outside regard; load it with trust=True" in refused(lambda: load(tmp_path / "run").data())
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_part_of_one_s_own_works_when_trusted(
+    tmp_path: Path, trained: api.Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine_own.py").write_text("from regard.search.greedy import Greedy\nclass Mine(Greedy): ...\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    copy(trained.model.run.folder, tmp_path / "run")
+    config = tomllib.loads((tmp_path / "run" / "config.toml").read_text())
+    (tmp_path / "run" / "config.toml").write_text(tomli_w.dumps({**config, "search": {"name": "mine_own.Mine"}}))
+    assert load(tmp_path / "run", trust=True)("two").others == ()
