@@ -69,7 +69,34 @@ class Table:
         return None if value is None else column.form.format(value).replace("|", r"\|")
 
 
-tables: dict[str, Callable[[Results], str]] = {}
+# What the trunk was to reach, and where the figure is: results file, dot, path of the figure.
+TRUNK = (
+    ("`regard --help`", "< 0.4 s", "first.help_seconds", "{:.2f} s"),
+    ("`regard train translate`, 2 CPU cores, the whole command", "≤ 180 s", "first.train_seconds", "{:.0f} s"),
+    ("its exact match on 2,000 unseen dates, 62 locales", "≥ 98 %", "first.exact_match", "{:.1%}"),
+    ("its looks that fall on the right characters", "", "first.alignment", "{:.1%}"),
+    ("Multi30k de→en, GRU + additive attention, test_2016_flickr, BLEU", "≥ 37", "multi30k_gru.bleu", "{:.1f}"),
+    ("its training on one H200", "≤ 420 s", "multi30k_gru.seconds", "{:.0f} s"),
+    ("JoeyNMT's sizes and batch, H200, target tokens/s", "≥ 31,250", "multi30k_speed.tokens_per_second", "{:,}"),
+    ("1,000 sentences at beam 5, H200", "≤ 1.3 s", "multi30k_decode.seconds_plain", "{:.2f} s"),
+    ("the same with alignments", "", "multi30k_decode.seconds_with_alignments", "{:.2f} s"),
+    ("training on 2 CPU cores beside JoeyNMT, same sizes, same run", "≥ 1.5×", "joeynmt_cpu.ratio", "{:.2f}×"),
+    ("stops after which the hashes equal an uninterrupted run's", "5 of 5", "resume.equal", "{}"),
+)
+
+
+def measured(results: Results) -> str:
+    """The README's table: a row a figure, with its goal and its record."""
+    lines = ["| what | to reach | measured | record |", "|---|---|---|---|"]
+    for what, reach, place, form in TRUNK:
+        name, _, path = place.partition(".")
+        value = _at(results.get(name, {}).get("figures"), path)
+        found = "–" if value is None else f"**{form.format(value)}**"
+        lines.append(f"| {what} | {reach} | {found} | [{name}](benchmarks/results/{name}.json) |")
+    return "\n".join(lines)
+
+
+tables: dict[str, Callable[[Results], str]] = {"measured": measured}
 
 
 def _at(tree: Any, path: str) -> Any:

@@ -49,7 +49,7 @@ class Model:
         """Answers in order; `places` says where each text was read, for messages."""
         chosen = self._search(search) if search else None
         device = next(self.network.parameters()).device
-        with torch.inference_mode(), precise(device, "auto"):
+        with torch.inference_mode(), precise(device, self.config["train"]["precision"]):
             rows = [(text,) for text in texts]
             return self.task.predict(self.network, rows, look, chosen, places)  # type: ignore[no-any-return]
 
@@ -59,7 +59,7 @@ class Model:
         if search:
             self.task.search = self._search(search)
         try:
-            with torch.inference_mode(), precise(device, "auto"):
+            with torch.inference_mode(), precise(device, self.config["train"]["precision"]):
                 return self.task.measure(self.task.results(self.network, examples))  # type: ignore[no-any-return]
         finally:
             if search:  # it was chosen for this once
@@ -99,7 +99,7 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 def configure(task: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The whole configuration of a run: what was asked for over the task's presets over every part's defaults."""
     kind = find("tasks", task)
-    builtin = not options.get("data", {}).get("train")
+    builtin = options.get("data", {}).get("train") in (None, "", kind.default_data)
     asked = merge(kind.preset if builtin else {}, {key: value for key, value in options.items() if key != "task"})
     parts = {key: value for key, value in asked.items() if key not in ("data", "train")}
     known = [*settable(kind), "data", "train"]
@@ -138,6 +138,7 @@ def prepare(task: str, options: Mapping[str, Any]) -> Prepared:
     made = make_task(config)
     splits = call(load_data, config["data"], default=made.default_data, columns=made.columns)
     made.learn(splits.train)
+    made.items([*splits.valid, *splits.test])  # what is too long there is better told before the training than after it
     torch.manual_seed(config["train"]["seed"])
     return Prepared(config, made, splits, _network(made))
 

@@ -167,11 +167,17 @@ class Look:
     log_prob: Tensor | None = None
     entropy: Tensor | None = None
     state: Any = None
+    features: bool = False  # whether each feature has weights of its own
 
     @cached_property
     def weights(self) -> Tensor:
-        """`[batch, query, key]`; under heads `[batch, head, query, key]`; feature-wise one axis more."""
+        """`[batch, query, key]`; under heads `[batch, head, query, key]`; feature-wise `[…, query, key, feature]`."""
         return self.weigh()
+
+    @property
+    def by_key(self) -> Tensor:
+        """The weights of the keys alone, the mean of the features where each has its own."""
+        return self.weights.mean(-1) if self.features else self.weights
 
     @staticmethod
     def join(looks: "Sequence[Look]") -> "Look":
@@ -183,10 +189,11 @@ class Look:
 
         return Look(
             answer=torch.cat([look.answer for look in looks], dim=1),
-            weigh=lambda: torch.cat([look.weights for look in looks], dim=-2),
+            weigh=lambda: torch.cat([look.weights for look in looks], dim=-3 if looks[0].features else -2),
             log_prob=together([look.log_prob for look in looks]),
             entropy=together([look.entropy for look in looks]),
             state=looks[-1].state,
+            features=looks[0].features,
         )
 
 

@@ -78,6 +78,11 @@ def look_at(attention: Attention, x: Given, **more: Any) -> Look:
     return look
 
 
+def keys_last(look: Look) -> Tensor:
+    """The weights with the keys on the last axis, be there an axis of features or not."""
+    return look.weights.transpose(-1, -2) if look.features else look.weights
+
+
 def queries(score: str) -> int:
     return QUERIES if asks(score) else 1
 
@@ -92,20 +97,20 @@ def test_shapes_and_weights(score: str, weigh: str, heads: int | None) -> None:
         between = () if heads is None else (heads,)
         assert look.answer.shape == (BATCH, queries(score), VALUE)
         before = look.answer.clone()
-        weights = look.weights
-        assert weights.shape == (BATCH, *between, queries(score), KEYS)
+        weights, width = keys_last(look), VALUE if heads is None else attention.heads.size // heads
+        assert weights.shape == (BATCH, *between, queries(score), *((width,) if look.features else ()), KEYS)
+        assert_close(look.by_key, weights.mean(-2) if look.features else weights)
         assert torch.equal(look.answer, before)
         for extra in (look.log_prob, look.entropy):
             assert extra is None or extra.shape == (BATCH, *between, queries(score))
         assert (weights >= 0).all()
         assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
-        hidden = ~x.mask[:, None] if heads is None else ~x.mask[:, None, None]
+        hidden = ~x.mask.reshape(BATCH, *[1] * (weights.dim() - 2), KEYS)
         assert (weights.masked_select(hidden) == 0).all()
-        if heads is None:
-            assert_close(weights @ x.values, look.answer, atol=1e-6, rtol=1e-5)
-        else:
-            values = attention.heads.values(x.values)
-            assert_close(attention.heads.merge(weights @ values), look.answer, atol=1e-6, rtol=1e-5)
+        values = x.values if heads is None else attention.heads.values(x.values)
+        summed = torch.einsum("...qfk,...kf->...qf", weights, values) if look.features else weights @ values
+        summed = summed if heads is None else attention.heads.merge(summed)
+        assert_close(summed, look.answer, atol=1e-6, rtol=1e-5)
     assert look.state is None
     assert not attention.stateful
 
@@ -231,7 +236,7 @@ def test_sentences_do_not_know_each_other(score: str, weigh: str, heads: int | N
         cut = Given(one.query, one.keys[:, :length], one.values[:, :length], one.mask[:, :length])
         alone = look_at(attention, cut)
         assert_close(alone.answer[0], together.answer[row], atol=1e-6, rtol=1e-5)
-        assert_close(alone.weights[0], together.weights[row][..., :length], atol=1e-6, rtol=1e-5)
+        assert_close(keys_last(alone)[0], keys_last(together)[row][..., :length], atol=1e-6, rtol=1e-5)
         bare = attention(cut.query, attention.prepare(cut.keys, cut.values))  # and without any mask
         assert_close(bare.answer, alone.answer, atol=1e-6, rtol=1e-5)
 

@@ -3,29 +3,43 @@
 import pytest
 import torch
 
-from regard.kernels.choose import choose
+from regard.kernels.choose import SMALL, choose, explain
+
+
+def rows(dtype: torch.dtype = torch.float32, queries: int = 64, keys: int = 128) -> tuple[torch.Tensor, torch.Tensor]:
+    """2 × 64 × 128 × 32 elements: more than enough to be worth a kernel."""
+    return torch.empty(2, queries, 32, dtype=dtype), torch.empty(2, keys, 32, dtype=dtype)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-def test_a_dot_product_under_a_softmax_is_fused(dtype: torch.dtype) -> None:
-    route = choose("dot", "softmax", dtype)
-    assert route.path == "sdpa"
-    assert "scaled_dot_product_attention" in route.why
+@pytest.mark.parametrize(("score", "path"), [("dot", "sdpa"), ("additive", "additive"), ("feature", "feature")])
+def test_what_has_a_kernel_is_fused_under_a_softmax(dtype: torch.dtype, score: str, path: str) -> None:
+    assert choose(score, "softmax", *rows(dtype)).path == path
+    assert explain(score, "softmax", *rows(dtype)).startswith("fused: ")
+
+
+@pytest.mark.parametrize("score", ["additive", "feature"])
+def test_a_fused_kernel_must_be_worth_its_launch(score: str) -> None:
+    keys = SMALL["cpu"] // (2 * 32)
+    assert choose(score, "softmax", *rows(queries=1, keys=keys)).path == score
+    assert "little" in explain(score, "softmax", *rows(queries=1, keys=keys - 1))
+    assert choose("dot", "softmax", *rows(queries=1, keys=1)).path == "sdpa"
 
 
 @pytest.mark.parametrize(
     ("score", "weigh", "dtype", "paired", "why"),
     [
         ("dot", "softmax", torch.float64, False, "float64"),
+        ("additive", "softmax", torch.float64, False, "float64"),
         ("dot", None, torch.float32, False, "weighing"),
         (None, "softmax", torch.float32, False, "score"),
-        ("additive", "softmax", torch.float32, False, "score"),
         ("dot", "softmax", torch.float32, True, "pair"),
+        ("additive", "softmax", torch.float32, True, "pair"),
     ],
 )
 def test_everything_else_is_readable_and_says_why(
     score: str | None, weigh: str | None, dtype: torch.dtype, paired: bool, why: str
 ) -> None:
-    route = choose(score, weigh, dtype, paired)
-    assert route.path == "readable"
-    assert why in route.why
+    q, keys = rows(dtype)
+    assert choose(score, weigh, q, keys, paired).path == "readable"
+    assert why in explain(score, weigh, q, keys, paired)

@@ -10,6 +10,7 @@ then worked out only when `look.weights` is asked for. The answer is the same ei
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import Annotated, Any
 
@@ -76,30 +77,34 @@ class Attention(nn.Module):
             keys = keys + terms.keys
         seen = self._seen(memory.mask, mask)
 
-        route = choose(self.score.kernel, self.weigh.kernel, q.dtype, paired=terms.pairs is not None)
+        features = self.score.features
+        route = choose(self.score.kernel, self.weigh.kernel, q, keys, paired=terms.pairs is not None)
         weighed: Weighed | None = None
         if route.path == "sdpa":
             answer = dot_attention(q, keys, memory.values, seen, terms.energies, self.score.scale)
+        elif route.path != "readable":
+            answer = self._fused(route.path, q, keys, memory.values, seen, terms.energies)
         else:
-            weighed = self.weigh(self._energies(q, keys, terms, state), seen)
-            answer = weighed.answer(memory.values)
+            weighed = self._weighed(q, keys, terms, state, seen)
+            answer = weighed.answer(memory.values, features)
 
         kind = q.device.type
         halved, half = torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)
 
         def weights() -> Tensor:
             with torch.autocast(kind, half, enabled=halved):  # as the look was taken, whenever it is asked
-                done = weighed if weighed is not None else self.weigh(self._energies(q, keys, terms, state), seen)
-                return done.weights(answer.dtype)
+                done = weighed if weighed is not None else self._weighed(q, keys, terms, state, seen)
+                each = done.weights(answer.dtype)
+                return each.transpose(-1, -2) if features else each
 
-        following = None if state is None else self._update(state, weights())
-        return Look(
+        look = Look(
             answer=answer if self.heads is None else self.heads.merge(answer),
             weigh=weights,
-            log_prob=None if weighed is None else weighed.log_prob,
-            entropy=None if weighed is None else weighed.entropy,
-            state=following,
+            log_prob=None if weighed is None else _of_query(weighed.log_prob, features),
+            entropy=None if weighed is None else _of_query(weighed.entropy, features),
+            features=features,
         )
+        return look if state is None else replace(look, state=self._update(state, look.by_key))
 
     def _seen(self, kept: Tensor | None, given: Tensor | None) -> Tensor | None:
         """Both masks as one that broadcasts to `[batch, (head,) query, key]`."""
@@ -108,6 +113,27 @@ class Attention(nn.Module):
             seen = given if seen is None else seen & given
         return seen if seen is None or self.heads is None else seen.unsqueeze(1)
 
+    def _fused(
+        self, path: str, q: Tensor, keys: Tensor, values: Tensor, seen: Tensor | None, bias: Tensor | None
+    ) -> Tensor:
+        # Imported when first needed: Triton is slow to load, and many models never come here.
+        score: Any = self.score
+        if path == "additive":
+            from regard.kernels.additive import additive_attention
+
+            return additive_attention(q, keys, values, score.w, seen, bias=bias)
+        from regard.kernels.feature import feature_attention
+
+        return feature_attention(q, keys, values, seen, scale=score.c, bias=bias)
+
+    def _weighed(self, q: Tensor, keys: Tensor, terms: Terms, state: Any, seen: Tensor | None) -> Weighed:
+        """The readable path. A weighing sees the keys last: `[…, query, key]`, or `[…, query, feature, key]`."""
+        energies = self._energies(q, keys, terms, state)
+        if self.score.features:
+            energies, seen = energies.transpose(-1, -2), None if seen is None else seen.unsqueeze(-2)
+        weighed: Weighed = self.weigh(energies, seen)
+        return weighed
+
     def _energies(self, q: Tensor, keys: Tensor, terms: Terms, state: Any) -> Tensor:
         own = None if state is None else state[0]
         if terms.pairs is None:
@@ -115,8 +141,10 @@ class Attention(nn.Module):
         else:
             # Keys that differ by query: every query becomes a row of its own, so no score needs to know.
             apart = keys.unsqueeze(-3) + terms.pairs
-            energies = self.score.energies(q.unsqueeze(-2), apart, own).squeeze(-2)
-        return energies if terms.energies is None else energies + terms.energies
+            energies = self.score.energies(q.unsqueeze(-2), apart, own).squeeze(-3 if self.score.features else -2)
+        if terms.energies is None:
+            return energies
+        return energies + (terms.energies.unsqueeze(-1) if self.score.features else terms.energies)
 
     def _parts(self) -> list[Any]:
         return [self.score, *self.bias]
@@ -151,6 +179,11 @@ class Attention(nn.Module):
         return Terms(total("query"), total("keys"), total("pairs"), total("energies"))
 
 
+def _of_query(choices: Tensor | None, features: bool) -> Tensor | None:
+    """Where each feature chose for itself, the choices of a query together: log-probabilities and entropies add."""
+    return choices.sum(-1) if features and choices is not None else choices
+
+
 def make(
     query: int,
     key: int,
@@ -165,7 +198,7 @@ def make(
     """Attention from a configuration: the code gives the sizes, the user the rest. `size` is of all heads together."""
     around = None if heads is None else Heads(query, key, value, heads, size)
     if around is not None:
-        query = key = around.size // around.heads
-    scored = build("attend.score", score, query=query, key=key)
+        query = key = value = around.size // around.heads
+    scored = build("attend.score", score, query=query, key=key, value=value)
     biases = [build("attend.bias", one, hidden=scored.hidden) for one in bias]
     return Attention(scored, build("attend.weigh", weigh), biases, around)

@@ -20,16 +20,15 @@ import triton.language as tl
 from torch import Tensor
 from torch.nn.functional import pad
 
+from regard.kernels.exponents_triton import WIDE, exponents, in_range, padded
 from regard.kernels.mask import Sight
 from regard.kernels.mask_triton import arguments, reach, visible
-from regard.kernels.math_triton import exponential, high, low, packed, reciprocal, tanh
+from regard.kernels.math_triton import exponential, first_of, reciprocal, second_of, tanh
+from regard.kernels.softmax_triton import softmax_, softmax_backward
 
 __all__ = ["CHUNK", "Tiles", "backward", "forward", "tiles", "weights"]
 
 CHUNK = 2**26  # energies held at once
-BOUND = tl.constexpr(21.0)  # |q| + |k|: two factors of 1 + e^{2·21} have a finite, normal reciprocal
-GROUP = 8  # features a step
-WIDE = 64  # rows of energies and of features are padded to this, so that every load is aligned
 
 
 @dataclass(frozen=True)
@@ -49,40 +48,6 @@ def tiles(batch: int, queries: int, keys: int) -> Tiles:
     """Large tiles reuse what they load; small problems need more of them to fill the GPU."""
     large = batch * triton.cdiv(queries, 64) * triton.cdiv(keys, 64) >= 512
     return Tiles() if large else Tiles(queries=32, keys=32, warps=2, rows=32, features=32, grad_warps=2)
-
-
-@triton.jit(do_not_specialize=["time", "width", "pairs"])
-@no_type_check
-def exponents_kernel(source, out, sizes, time, width, pairs, stride, PACK: tl.constexpr, T: tl.constexpr, F: tl.constexpr):
-    """e^{2x} of [batch, time, width], zero beyond the ends, and the largest |x| of each batch row (as bits, so that
-    a NaN counts as the largest). PACK: pairs of features as words [batch, pair, stride]; else [batch, time, stride]."""
-    b = tl.program_id(2)
-    b64 = b.to(tl.int64)
-    rows = tl.program_id(0) * T + tl.arange(0, T)[:, None]
-    cols = tl.program_id(1) * F + tl.arange(0, F)[None, :]
-    base = source + b64 * time * width + rows * width
-    if PACK:
-        even = tl.load(base + 2 * cols, mask=(rows < time) & (2 * cols < width), other=0.0).to(tl.float32)
-        odd = tl.load(base + 2 * cols + 1, mask=(rows < time) & (2 * cols + 1 < width), other=0.0).to(tl.float32)
-        bits = tl.maximum(tl.abs(even).to(tl.int32, bitcast=True), tl.abs(odd).to(tl.int32, bitcast=True))
-        words = tl.trans(packed(exponential(2.0 * even), exponential(2.0 * odd)))
-        across = tl.program_id(0) * T + tl.arange(0, T)[None, :]
-        down = tl.program_id(1) * F + tl.arange(0, F)[:, None]
-        tl.store(out + (b64 * pairs + down) * stride + across, words, mask=(down < pairs) & (across < stride))
-        tl.atomic_max(sizes + b, tl.max(tl.max(bits, 1), 0), sem="relaxed")
-    else:
-        x = tl.load(base + cols, mask=(rows < time) & (cols < width), other=0.0).to(tl.float32)
-        bits = tl.abs(x).to(tl.int32, bitcast=True)
-        tl.store(out + (b64 * time + rows) * stride + cols, exponential(2.0 * x), mask=(rows < time) & (cols < stride))
-        tl.atomic_max(sizes + b, tl.max(tl.max(bits, 1), 0), sem="relaxed")
-
-
-@triton.jit
-@no_type_check
-def in_range(sizes, b, batch):
-    """Whether batch row `b` may use the products."""
-    of_queries = tl.load(sizes + b).to(tl.float32, bitcast=True)
-    return of_queries + tl.load(sizes + batch + b).to(tl.float32, bitcast=True) <= BOUND
 
 
 @triton.jit(do_not_specialize=["batch", "count", "queries", "keys", "width", "first", "groups", "low", "high", "skip"])
@@ -121,8 +86,8 @@ def energies_kernel(
                 ys = tl.load(y_at)
                 w1 = tl.load(w + group * 8 + pair * 2)
                 w2 = tl.load(w + group * 8 + pair * 2 + 1)
-                d1 = low_part(xs)[:, None] * low_part(ys)[None, :] + 1.0
-                d2 = high_part(xs)[:, None] * high_part(ys)[None, :] + 1.0
+                d1 = first_of(xs)[:, None] * first_of(ys)[None, :] + 1.0
+                d2 = second_of(xs)[:, None] * second_of(ys)[None, :] + 1.0
                 acc += (w1 * d2 + w2 * d1) * reciprocal(d1 * d2)
                 half += w1 + w2
                 x_at += x_stride
@@ -147,82 +112,7 @@ def energies_kernel(
     tl.store(places, tl.where(seen, energies, float("-inf")), mask=inside)
 
 
-low_part, high_part = low, high  # the kernels above have bounds of these names
-
-
-@triton.jit
-@no_type_check
-def kept(seed, row, column, DROPOUT: tl.constexpr, dropout):
-    """What dropout multiplies a weight by: a function of the seed and the place alone."""
-    if DROPOUT:
-        word, _, _, _ = tl.philox(tl.load(seed), row + 0 * column, column + 0 * row, 0 * row + 0 * column, 0 * row + 0 * column)
-        return tl.where(tl.uint_to_uniform_float(word) >= dropout, 1.0 / (1.0 - dropout), 0.0)
-    else:
-        return 1.0
-
-
-@triton.jit(do_not_specialize=["rows", "count", "queries", "keys", "first"])
-@no_type_check
-def softmax_kernel(
-    energies, out, rows, count, queries, keys, first, stride, seed, dropout,
-    DROPOUT: tl.constexpr, COPY: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
-):  # fmt: skip
-    """Energies become weights in place; COPY: `out` gets them as the matrix product wants them."""
-    r = tl.program_id(0) * R + tl.arange(0, R)[:, None]
-    at = energies + r.to(tl.int64) * stride
-    top = tl.full([R, 1], float("-inf"), dtype=tl.float32)
-    total = tl.zeros([R, 1], dtype=tl.float32)
-    for c in range(0, keys, C):
-        cols = c + tl.arange(0, C)[None, :]
-        e = tl.load(at + cols, mask=(r < rows) & (cols < keys), other=float("-inf"))
-        higher = tl.maximum(top, tl.max(e, 1)[:, None])
-        base = tl.where(higher == float("-inf"), 0.0, higher)
-        total = total * tl.exp(top - base) + tl.sum(tl.exp(e - base), 1)[:, None]
-        top = higher
-    base = tl.where(top == float("-inf"), 0.0, top)
-    scale = tl.where(total == 0.0, 0.0, 1.0 / total)  # 0: nothing was visible
-    row = r // count * queries + first + r % count
-    for c in range(0, keys, C):
-        cols = c + tl.arange(0, C)[None, :]
-        inside = (r < rows) & (cols < keys)
-        e = tl.load(at + cols, mask=inside, other=float("-inf"))
-        p = tl.where(e == float("-inf"), 0.0, tl.exp(e - base) * scale)
-        tl.store(at + cols, p, mask=inside)
-        if COPY:
-            dropped = p * kept(seed, row, cols, DROPOUT, dropout)
-            tl.store(out + r.to(tl.int64) * stride + cols, dropped.to(out.dtype.element_ty), mask=inside)
-
-
-@triton.jit(do_not_specialize=["rows", "count", "queries", "keys", "first"])
-@no_type_check
-def softmax_backward_kernel(
-    p_at, dp_at, de_at, out, rows, count, queries, keys, first, stride, seed, dropout,
-    DROPOUT: tl.constexpr, COPY: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
-):  # fmt: skip
-    """dE = P ⊙ (dP - Σ_k P dP) with the weights' dropout; COPY: `out` gets the weights as in the forward pass."""
-    r = tl.program_id(0) * R + tl.arange(0, R)[:, None]
-    row = r // count * queries + first + r % count
-    r64 = r.to(tl.int64)
-    total = tl.zeros([R, 1], dtype=tl.float32)
-    for c in range(0, keys, C):
-        cols = c + tl.arange(0, C)[None, :]
-        inside = (r < rows) & (cols < keys)
-        p = tl.load(p_at + r64 * stride + cols, mask=inside, other=0.0)
-        dp = tl.load(dp_at + r64 * keys + cols, mask=inside, other=0.0).to(tl.float32)
-        total += tl.sum(p * dp * kept(seed, row, cols, DROPOUT, dropout), 1)[:, None]
-    for c in range(0, keys, C):
-        cols = c + tl.arange(0, C)[None, :]
-        inside = (r < rows) & (cols < keys)
-        p = tl.load(p_at + r64 * stride + cols, mask=inside, other=0.0)
-        dp = tl.load(dp_at + r64 * keys + cols, mask=inside, other=0.0).to(tl.float32)
-        keep = kept(seed, row, cols, DROPOUT, dropout)
-        # Hidden keys have weight 0 and no gradient, not even in a row whose sum is no number.
-        tl.store(de_at + r64 * stride + cols, tl.where(p == 0.0, 0.0, p * (dp * keep - total)), mask=inside)
-        if COPY:
-            tl.store(out + r64 * stride + cols, (p * keep).to(out.dtype.element_ty), mask=inside)
-
-
-@triton.jit(do_not_specialize=["batch", "owns", "count", "others", "width", "begin", "low", "high"])
+@triton.jit(do_not_specialize=["batch", "owns", "count", "others", "width", "own_first", "other_first", "other_count", "low", "high"])
 @no_type_check
 def gradient_kernel(
     own, other, powers, slopes, w, sizes, out, partial,
@@ -289,3 +179,129 @@ def gradient_kernel(
     if PARTIAL:  # Σ_k dE = 0, so that dE·(1 - 2r) sums to -2 Σ dE·r
         here = tl.sum(tl.where(rows[:, None] < count, through, 0.0), 0) * -2.0
         tl.store(partial + (b64 * down + i) * width + feats, here, mask=feats < width)
+
+
+def _energies(
+    ready: tuple[Tensor, Tensor, Tensor], q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, sight: Sight,
+    first: int, count: int, tile: Tiles,
+) -> Tensor:  # fmt: skip
+    """[batch, count, padded key]: the energies of `count` queries from `first` on; the padding is not written."""
+    x, y, sizes = ready
+    (batch, queries, width), keys = q.shape, k.shape[1]
+    out = torch.empty(batch, count, padded(keys, WIDE), dtype=torch.float32, device=q.device)
+    steps = [0, 0] if bias is None else [bias.stride(axis) if bias.shape[axis] > 1 else 0 for axis in (0, 1)]
+    grid = (batch * triton.cdiv(count, tile.queries) * triton.cdiv(keys, tile.keys),)
+    energies_kernel[grid](
+        x, y, q, k, pad(w, (0, padded(width, 8) - width)), sizes, bias, *steps, out,
+        batch, count, queries, keys, width, first, padded(width, 8) // 8, x.shape[2], y.shape[2], out.shape[2],
+        **arguments(sight, queries, keys), BIAS=bias is not None, ANCHOR=tile.anchor,
+        Q=tile.queries, K=tile.keys, num_warps=tile.warps,
+    )  # fmt: skip
+    return out
+
+
+def _gradient(
+    own: Tensor, other: Tensor, powers: Tensor, slopes: Tensor, w: Tensor, sizes: Tensor, span: tuple[int, int],
+    others: tuple[int, int], facts: dict[str, Any], partial: bool, dtype: torch.dtype, tile: Tiles,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The gradient of rows `span` of `own` from the rows `others` of `other`, and that of w if `partial`."""
+    (batch, owns, width), count = own.shape, span[1]
+    out = torch.empty(batch, count, width, dtype=dtype, device=own.device)
+    down = triton.cdiv(count, tile.rows)
+    sums = torch.empty(batch * down if partial else 0, width, dtype=torch.float32, device=own.device)
+    gradient_kernel[(batch * down * triton.cdiv(width, tile.features),)](
+        own, other, powers, slopes, w, sizes, out, sums, batch, owns, count, other.shape[1], width,
+        span[0], *others, powers.shape[2], slopes.shape[2], **facts,
+        PARTIAL=partial, N=tile.rows, F=tile.features, num_warps=tile.grad_warps,
+    )  # fmt: skip
+    return out, sums.sum(0)
+
+
+def _pieces(batch: int, queries: int, keys: int) -> list[tuple[int, int]]:
+    """(first, count) of the pieces the queries are taken in."""
+    most = max(CHUNK // max(batch * keys, 1) // WIDE * WIDE, WIDE)
+    return [(first, min(most, queries - first)) for first in range(0, queries, most)]
+
+
+def forward(
+    q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, sight: Sight, dropout: float, seed: Tensor | None,
+    tile: Tiles | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The answers [batch, query, value], and the weights for `backward` (none where the queries went in pieces)."""
+    (batch, queries, _), keys = q.shape, k.shape[1]
+    q, k, w = q.contiguous(), k.contiguous(), w.float().contiguous()
+    tile = tile or tiles(batch, queries, keys)
+    answer = torch.empty(batch, queries, v.shape[2], dtype=v.dtype, device=v.device)
+    pieces = _pieces(batch, queries, keys)
+    with torch.cuda.device_of(q):
+        ready = exponents(q, k, pack=True)
+        for first, count in pieces:
+            p = _energies(ready, q, k, w, bias, sight, first, count, tile)
+            factors = softmax_(p, keys, queries, first, v.dtype, dropout, seed)
+            answer[:, first : first + count] = torch.bmm(factors[:, :, :keys], v)
+    return answer, p if len(pieces) == 1 else q.new_empty(0, dtype=torch.float32)
+
+
+def backward(
+    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, sight: Sight, dropout: float,
+    seed: Tensor | None, p: Tensor, tile: Tiles | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:  # fmt: skip
+    """The gradients of q, k, v, w and, where there is one, of the bias; `p` as `forward` left it."""
+    (batch, queries, _), keys = q.shape, k.shape[1]
+    q, k, grad, weight = q.contiguous(), k.contiguous(), grad.to(v.dtype), w.float().contiguous()
+    tile = tile or tiles(batch, queries, keys)
+    pieces = _pieces(batch, queries, keys)
+    exact = len(pieces) == 1  # else the pieces are added up in float32
+    facts = arguments(sight, queries, keys)
+    ends = {"OWN_LENGTHS": facts["QUERY_LENGTHS"], "OTHER_LENGTHS": facts["LENGTHS"], "POSITIONS": facts["POSITIONS"]}
+    of_queries = {**ends, "low": facts["low"], "high": facts["high"],
+                  "own_lengths": facts["query_lengths"], "other_lengths": facts["lengths"]}  # fmt: skip
+    of_keys = {**ends, "low": -facts["high"], "high": -facts["low"], "own_lengths": facts["lengths"],
+               "other_lengths": facts["query_lengths"], "OWN_LENGTHS": facts["LENGTHS"],
+               "OTHER_LENGTHS": facts["QUERY_LENGTHS"]}  # fmt: skip
+    dq, dk, dv, dw = torch.empty_like(q), None, None, None
+    dbias = None if bias is None else torch.zeros(bias.shape, dtype=torch.float32, device=q.device)
+    with torch.cuda.device_of(q):
+        x, y, sizes = exponents(q, k, pack=False)
+        ready = None if exact else exponents(q, k, pack=True)
+        for first, count in pieces:
+            rows = slice(first, first + count)
+            if ready is not None:
+                p = _energies(ready, q, k, weight, bias, sight, first, count, tile)
+                softmax_(p, keys, queries, first, torch.float32, 0.0, None)
+            dp = torch.bmm(grad[:, rows], v.transpose(1, 2))
+            slopes, factors = softmax_backward(p, dp, keys, queries, first, v.dtype, dropout, seed)
+            del dp
+            here = torch.bmm(factors[:, :, :keys].transpose(1, 2), grad[:, rows])
+            dv = here if exact else here.float() if dv is None else dv.add_(here)
+            del factors
+            if dbias is not None:
+                total = slopes[:, :, :keys]
+                total = total.sum(0, keepdim=True) if dbias.shape[0] == 1 else total
+                if dbias.shape[1] == 1:
+                    dbias += total.sum(1, keepdim=True)
+                else:
+                    dbias[:, rows] = total
+            turned = slopes.new_empty(batch, keys, padded(count, WIDE))
+            turned[:, :, :count] = slopes[:, :, :keys].transpose(1, 2)
+            dq[:, rows], part = _gradient(
+                q, k, y, turned, weight, sizes, (first, count), (0, keys), of_queries, True, q.dtype, tile
+            )
+            del turned
+            dw = part if dw is None else dw.add_(part)
+            here, _ = _gradient(k, q, x, slopes, weight, sizes, (0, keys), (first, count), of_keys, False,
+                                k.dtype if exact else torch.float32, tile)  # fmt: skip
+            dk = here if dk is None else dk.add_(here)
+    assert dk is not None and dv is not None and dw is not None
+    return dq, dk.to(k.dtype), dv.to(v.dtype), dw.to(w.dtype), None if bias is None else dbias.to(bias.dtype)
+
+
+def weights(q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, sight: Sight) -> Tensor:
+    """The weights themselves, float32 [batch, query, key]."""
+    (batch, queries, _), keys = q.shape, k.shape[1]
+    q, k = q.contiguous(), k.contiguous()
+    with torch.cuda.device_of(q):
+        ready = exponents(q, k, pack=True)
+        p = _energies(ready, q, k, w.float().contiguous(), bias, sight, 0, queries, tiles(batch, queries, keys))
+        softmax_(p, keys, queries, 0, torch.float32, 0.0, None)
+    return p[:, :, :keys]

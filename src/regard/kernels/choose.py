@@ -1,37 +1,59 @@
 """Which path a call of attention takes, and why: the only switch between readable and fused code.
 
-choose("dot", "softmax", torch.float32, paired=False)   # Route("sdpa", "…")
+    explain("additive", "softmax", q, keys)      # "fused: …", in words
+
+A fused kernel costs a little before it begins; below `SMALL` elements (batch × query × key × feature) the readable
+path is quicker, as in a decoder that takes one step at a time.
 """
 
 from dataclasses import dataclass
+from math import prod
 from typing import Literal
 
 import torch
+from torch import Tensor
 
-__all__ = ["Route", "choose"]
+__all__ = ["SMALL", "Route", "choose", "explain"]
+
+# Elements from which the fused kernels are quicker (benchmarks/attention.py); on a GPU launches weigh more.
+SMALL = {"cpu": 2**18, "cuda": 2**22}
 
 
 @dataclass(frozen=True)
 class Route:
     """The path, and the reason in words."""
 
-    path: Literal["sdpa", "readable"]
+    path: Literal["sdpa", "additive", "feature", "readable"]
     why: str
 
 
-FUSED = Route("sdpa", "a dot product under a softmax: PyTorch's scaled_dot_product_attention serves it")
-EXACT = Route("readable", "float64 takes the readable path, which is the reference")
-WEIGHED = Route("readable", "this weighing has no fused form")
-SCORED = Route("readable", "this score has no fused form")
-PAIRED = Route("readable", "a bias gives every pair of query and key a term of its own")
+SDPA = Route("sdpa", "fused: a dot product under a softmax, which PyTorch's scaled_dot_product_attention serves")
+ADDITIVE = Route("additive", "fused: an additive score under a softmax, large enough to be worth it")
+FEATURE = Route("feature", "fused: a feature-wise score under a softmax, large enough to be worth it")
+EXACT = Route("readable", "readable: float64 takes the reference path")
+WEIGHED = Route("readable", "readable: this weighing has no fused form")
+SCORED = Route("readable", "readable: this score has no fused form")
+PAIRED = Route("readable", "readable: a bias gives every pair of query and key a term of its own")
+LITTLE = Route("readable", "readable: too little work for a fused kernel to pay")
 
 
-def choose(score: str | None, weigh: str | None, dtype: torch.dtype, paired: bool = False) -> Route:
+def choose(score: str | None, weigh: str | None, q: Tensor, keys: Tensor, paired: bool = False) -> Route:
     """`score` and `weigh` name the kernel that could serve each; `paired` says that keys differ by query."""
-    if dtype == torch.float64:
+    if q.dtype == torch.float64:
         return EXACT
     if weigh != "softmax":
         return WEIGHED
-    if score != "dot":
+    if score not in ("dot", "additive", "feature"):
         return SCORED
-    return PAIRED if paired else FUSED
+    if paired:
+        return PAIRED
+    if score == "dot":
+        return SDPA
+    if prod(q.shape) * keys.shape[-2] < SMALL.get(q.device.type, 2**62):
+        return LITTLE
+    return ADDITIVE if score == "additive" else FEATURE
+
+
+def explain(score: str | None, weigh: str | None, q: Tensor, keys: Tensor, paired: bool = False) -> str:
+    """Which path such a call takes and why, in words."""
+    return choose(score, weigh, q, keys, paired).why

@@ -22,6 +22,7 @@ import triton.language as tl
 from torch import Tensor
 
 from regard.kernels.mask import Sight
+from regard.kernels.math_triton import reciprocal
 
 __all__ = ["TILES", "backward", "forward"]
 
@@ -39,17 +40,6 @@ TILES: dict[str, tuple[int, int, int]] = {  # rows, features, warps; found by be
 
 
 @triton.jit
-def reciprocal(x, FAST: tl.constexpr):
-    """1/x; on NVIDIA the one instruction that is good to a unit in the last place for x ≥ 1."""
-    if FAST:
-        return tl.inline_asm_elementwise(
-            "rcp.approx.ftz.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1
-        )
-    else:
-        return 1.0 / x
-
-
-@triton.jit
 def grown(x, step, step_low):
     """e^{2x/c}, exact to the last bits for large x too: what rounding takes from the exponent is put back."""
     high = x * step
@@ -58,29 +48,38 @@ def grown(x, step, step_low):
 
 
 @triton.jit
-def settled(z, FAST: tl.constexpr):
-    """1/(1 + 2^z) for any z."""
+def settled(z):
+    """`r = 1/(1 + 2^z)` and `1 − r` for any z, each to its last bits."""
     u = tl.exp2(-tl.abs(z))
-    s = reciprocal(1.0 + u, FAST)
-    return tl.where(z > 0, u * s, s)
+    near = reciprocal(1.0 + u)
+    far = u * near
+    return tl.where(z > 0, far, near), tl.where(z > 0, near, far)
 
 
 @triton.jit
-def ratios(x, y1, y2, see1, see2, safe, full, step, FAST: tl.constexpr):
-    """r of one tile with two rows. What may not be seen (it may be NaN) must not reach its partner."""
+def ratios(x, y1, y2, see1, see2, safe, full, step, EXACT: tl.constexpr):
+    """r and 1 − r of one tile with two rows. What may not be seen (it may be NaN) must not reach its partner.
+    EXACT (float32) takes one step of Newton's, which mends what sharing a reciprocal cost."""
     if safe:
-        d1 = x * y1 + 1.0
-        d2 = x * y2 + 1.0
+        m1 = x * y1
+        m2 = x * y2
         if not full:
-            d1 = tl.where(see1, d1, 1.0)
-            d2 = tl.where(see2, d2, 1.0)
-        R = reciprocal(d1 * d2, FAST)
+            m1 = tl.where(see1, m1, 0.0)
+            m2 = tl.where(see2, m2, 0.0)
+        d1 = m1 + 1.0
+        d2 = m2 + 1.0
+        R = reciprocal(d1 * d2)
         r1 = d2 * R
         r2 = d1 * R
+        if EXACT:
+            r1 += r1 * (1.0 - d1 * r1)
+            r2 += r2 * (1.0 - d2 * r2)
+        s1 = m1 * r1
+        s2 = m2 * r2
     else:
-        r1 = settled((x + y1) * step, FAST)
-        r2 = settled((x + y2) * step, FAST)
-    return r1, r2
+        r1, s1 = settled((x + y1) * step)
+        r2, s2 = settled((x + y2) * step)
+    return r1, r2, s1, s2
 
 
 @triton.jit
@@ -97,13 +96,13 @@ def mixed(h):
 def row_hash(seed_ptr, row, f):
     """The part of dropout's hash that belongs to a query and a feature."""
     seed = tl.load(seed_ptr).to(tl.uint32)
-    return mixed(mixed(row.to(tl.uint32) ^ seed) + f.to(tl.uint32) * 0x9E3779B9)
+    return mixed(mixed(tl.cast(row, tl.uint32) ^ seed) + tl.cast(f, tl.uint32) * 0x9E3779B9)
 
 
 @triton.jit
 def kept(h, k, threshold):
     """Whether dropout keeps this weight: a fair draw for (query, feature) `h` and key `k`."""
-    drawn = mixed(h + k.to(tl.uint32) * 0x85EBCA6B)
+    drawn = mixed(h + tl.cast(k, tl.uint32) * 0x85EBCA6B)
     return drawn.to(tl.int32, bitcast=True) >= threshold
 
 
@@ -158,9 +157,9 @@ def largest(ptr, parts, f, F):
 
 
 @triton.jit
-def row(ptr, i, f, F, there):
-    """One row of [time, feature] as float32, `[1, features]`; zeros where it is not there."""
-    return tl.load(ptr + i * F + f, mask=(f < F) & there, other=0.0).to(tl.float32)[None, :]
+def row(ptr, i, f, F):
+    """One row of [time, feature] as float32, `[1, features]`."""
+    return tl.load(ptr + i * F + f, mask=f < F, other=0.0).to(tl.float32)[None, :]
 
 
 @triton.jit(do_not_specialize=LENGTHS)
@@ -187,8 +186,8 @@ def prepare_kernel(
         if GRADIENT:
             den = tl.load(den_ptr + at, mask=there, other=1.0)
             grad = tl.load(grad_ptr + at, mask=there, other=0.0).to(tl.float32)
-            g = tl.where(den == 0.0, 0.0, grad / den)
-            D = tl.where(den == 0.0, 0.0, g * tl.load(exact_ptr + at, mask=there, other=0.0).to(tl.float32))
+            g = tl.where(den == 0.0, 0.0, grad / tl.where(den == 0.0, 1.0, den))  # 0 for a query that saw nothing
+            D = g * tl.load(exact_ptr + at, mask=there, other=0.0)
             tl.store(g_ptr + at, g * keep_scale, mask=there)
             tl.store(d_ptr + at, D, mask=there)
     parts = tl.num_programs(0)
@@ -203,7 +202,7 @@ def walk_keys_kernel(
     a_b, a_q, a_k, e_b, e_q, e_k,
     GRADIENT: tl.constexpr, EXACT: tl.constexpr, RANGED: tl.constexpr,
     LENGTHED: tl.constexpr, QLENGTHED: tl.constexpr, PLACED: tl.constexpr, ALLOWED: tl.constexpr,
-    BIASED: tl.constexpr, DROPPED: tl.constexpr, FAST: tl.constexpr, BT: tl.constexpr, BF: tl.constexpr,
+    BIASED: tl.constexpr, DROPPED: tl.constexpr, BT: tl.constexpr, BF: tl.constexpr,
 ):  # fmt: skip
     """A tile of queries and features walks over the keys: the answers, or (GRADIENT) the gradient of the queries."""
     blocks_f, blocks_q = tl.cdiv(F, BF), tl.cdiv(Q, BT)
@@ -246,53 +245,55 @@ def walk_keys_kernel(
     else:
         den = tl.zeros([BT, BF], tl.float32)
 
+    end = tl.zeros([BT], tl.int32) + hi
     for k in range(lo, hi, 2):
         two = k + 1 < hi
+        k_next = tl.minimum(k + 1, hi - 1)  # the last may have no partner: any row will do, unseen
         if safe:
-            y1 = row(y_ptr, k, f, F, True)
-            y2 = row(y_ptr, k + 1, f, F, two)
+            y1 = row(y_ptr, k, f, F)
+            y2 = row(y_ptr, k_next, f, F)
         else:
-            y1 = row(k_ptr, k, f, F, True)
-            y2 = row(k_ptr, k + 1, f, F, two)
-        v1 = row(v_ptr, k, f, F, True)
-        v2 = row(v_ptr, k + 1, f, F, two)
+            y1 = row(k_ptr, k, f, F)
+            y2 = row(k_ptr, k_next, f, F)
+        v1 = row(v_ptr, k, f, F)
+        v2 = row(v_ptr, k_next, f, F)
         p1, p2 = k, k + 1
         if PLACED:
             p1 = tl.load(kpos_ptr + k).to(tl.int32)
-            p2 = tl.load(kpos_ptr + k + 1, mask=two, other=0).to(tl.int32)
+            p2 = tl.load(kpos_ptr + k_next).to(tl.int32)
         full = two & all_see(qlo, qhi, tl.minimum(p1, p2), tl.maximum(p1, p2), low, high, skip, RANGED)
         see1 = sees(qp, p1, low, high, skip, RANGED)
-        see2 = sees(qp, p2, low, high, skip, RANGED) & two
+        see2 = sees(qp, p2, low, high, skip, RANGED) & (k + 1 < end)
         if ALLOWED:
             full = False
             a_at = allowed_ptr + b * a_b + q.to(tl.int64) * a_q + k * a_k
             see1 = see1 & (tl.load(a_at, mask=row_there, other=0) != 0)
-            see2 = see2 & (tl.load(a_at + a_k, mask=row_there & two, other=0) != 0)
+            see2 = see2 & (tl.load(a_at + a_k, mask=row_there & (k + 1 < end), other=0) != 0)
         if BIASED:
             full = False
             e_at = bias_ptr + b * e_b + q.to(tl.int64) * e_q + k * e_k
             e1 = tl.load(e_at, mask=row_there, other=0.0)
-            e2 = tl.load(e_at + e_k, mask=row_there & two, other=0.0)
+            e2 = tl.load(e_at + e_k, mask=row_there & (k + 1 < end), other=0.0)
             see1 = see1 & (e1 != float("-inf"))
             see2 = see2 & (e2 != float("-inf"))
         see1 = see1[:, None]
         see2 = see2[:, None]
 
-        r1, r2 = ratios(x, y1, y2, see1, see2, safe, full, step, FAST)
+        r1, r2, s1, s2 = ratios(x, y1, y2, see1, see2, safe, full, step, EXACT)
         if BIASED:
-            w1 = tl.exp2(e1[:, None] - decay * r1)
-            w2 = tl.exp2(e2[:, None] - decay * r2)
+            w1 = tl.exp2(e1[:, None] + (0.5 * decay - decay * r1))
+            w2 = tl.exp2(e2[:, None] + (0.5 * decay - decay * r2))
         else:
-            w1 = tl.exp2(-decay * r1)
-            w2 = tl.exp2(-decay * r2)
+            w1 = tl.exp2(0.5 * decay - decay * r1)  # centred: rounding is then relative to the energy itself
+            w2 = tl.exp2(0.5 * decay - decay * r2)
         if GRADIENT:
             o1 = g * v1
             o2 = g * v2
             if DROPPED:
                 o1 = tl.where(kept(h, k, threshold), o1, 0.0)
                 o2 = tl.where(kept(h, k + 1, threshold), o2, 0.0)
-            o1 = w1 * (r1 - r1 * r1) * (o1 - D)
-            o2 = w2 * (r2 - r2 * r2) * (o2 - D)
+            o1 = w1 * (r1 * s1) * (o1 - D)
+            o2 = w2 * (r2 * s2) * (o2 - D)
             if not full:
                 o1 = tl.where(see1, o1, 0.0)
                 o2 = tl.where(see2, o2, 0.0)
@@ -319,7 +320,7 @@ def walk_keys_kernel(
         den = tl.where(there, den, 0.0)
         out = tl.where(den == 0.0, 0.0, num / tl.where(den == 0.0, 1.0, den) * keep_scale)
         tl.store(den_ptr + at, den, mask=write)
-        if EXACT:
+        if not EXACT:  # a half-precision answer is too coarse for the backward pass
             tl.store(exact_ptr + at, out, mask=write)
     tl.store(out_ptr + at, out.to(out_ptr.dtype.element_ty), mask=write)
 
@@ -330,9 +331,9 @@ def walk_queries_kernel(
     lengths_ptr, qlengths_ptr, qpos_ptr, kpos_ptr, allowed_ptr, bias_ptr, seed_ptr,
     Q, K, F, parts, step, step_low, decay, room, low, high, skip, threshold,
     a_b, a_q, a_k, e_b, e_q, e_k,
-    RANGED: tl.constexpr,
+    EXACT: tl.constexpr, RANGED: tl.constexpr,
     LENGTHED: tl.constexpr, QLENGTHED: tl.constexpr, PLACED: tl.constexpr, ALLOWED: tl.constexpr,
-    BIASED: tl.constexpr, DROPPED: tl.constexpr, FAST: tl.constexpr, BT: tl.constexpr, BF: tl.constexpr,
+    BIASED: tl.constexpr, DROPPED: tl.constexpr, BT: tl.constexpr, BF: tl.constexpr,
 ):  # fmt: skip
     """A tile of keys and features walks over the queries: the gradients of keys and values."""
     blocks_f, blocks_k = tl.cdiv(F, BF), tl.cdiv(K, BT)
@@ -371,54 +372,56 @@ def walk_queries_kernel(
     dk = tl.zeros([BT, BF], tl.float32)
     dv = tl.zeros([BT, BF], tl.float32)
 
+    end = tl.zeros([BT], tl.int32) + hi
     for q in range(lo, hi, 2):
         two = q + 1 < hi
+        q_next = tl.minimum(q + 1, hi - 1)  # the last may have no partner: any row will do, unseen
         if safe:
-            x1 = row(x_ptr, q, f, F, True)
-            x2 = row(x_ptr, q + 1, f, F, two)
+            x1 = row(x_ptr, q, f, F)
+            x2 = row(x_ptr, q_next, f, F)
         else:
-            x1 = row(q_ptr, q, f, F, True)
-            x2 = row(q_ptr, q + 1, f, F, two)
-        g1 = row(g_ptr, q, f, F, True)
-        g2 = row(g_ptr, q + 1, f, F, two)
-        D1 = row(d_ptr, q, f, F, True)
-        D2 = row(d_ptr, q + 1, f, F, two)
+            x1 = row(q_ptr, q, f, F)
+            x2 = row(q_ptr, q_next, f, F)
+        g1 = row(g_ptr, q, f, F)
+        g2 = row(g_ptr, q_next, f, F)
+        D1 = row(d_ptr, q, f, F)
+        D2 = row(d_ptr, q_next, f, F)
         p1, p2 = q, q + 1
         if PLACED:
             p1 = tl.load(qpos_ptr + q).to(tl.int32)
-            p2 = tl.load(qpos_ptr + q + 1, mask=two, other=0).to(tl.int32)
+            p2 = tl.load(qpos_ptr + q_next).to(tl.int32)
         full = two & all_see(tl.minimum(p1, p2), tl.maximum(p1, p2), klo, khi, low, high, skip, RANGED)
         see1 = sees(p1, kp, low, high, skip, RANGED)
-        see2 = sees(p2, kp, low, high, skip, RANGED) & two
+        see2 = sees(p2, kp, low, high, skip, RANGED) & (q + 1 < end)
         if ALLOWED:
             full = False
-            a_at = allowed_ptr + b * a_b + q.to(tl.int64) * a_q + k * a_k
+            a_at = allowed_ptr + b * a_b + tl.cast(q, tl.int64) * a_q + k * a_k
             see1 = see1 & (tl.load(a_at, mask=row_there, other=0) != 0)
-            see2 = see2 & (tl.load(a_at + a_q, mask=row_there & two, other=0) != 0)
+            see2 = see2 & (tl.load(a_at + a_q, mask=row_there & (q + 1 < end), other=0) != 0)
         if BIASED:
             full = False
-            e_at = bias_ptr + b * e_b + q.to(tl.int64) * e_q + k * e_k
+            e_at = bias_ptr + b * e_b + tl.cast(q, tl.int64) * e_q + k * e_k
             e1 = tl.load(e_at, mask=row_there, other=0.0)
-            e2 = tl.load(e_at + e_q, mask=row_there & two, other=0.0)
+            e2 = tl.load(e_at + e_q, mask=row_there & (q + 1 < end), other=0.0)
             see1 = see1 & (e1 != float("-inf"))
             see2 = see2 & (e2 != float("-inf"))
         see1 = see1[:, None]
         see2 = see2[:, None]
 
-        r1, r2 = ratios(y, x1, x2, see1, see2, safe, full, step, FAST)
+        r1, r2, s1, s2 = ratios(y, x1, x2, see1, see2, safe, full, step, EXACT)
         if BIASED:
-            w1 = tl.exp2(e1[:, None] - decay * r1)
-            w2 = tl.exp2(e2[:, None] - decay * r2)
+            w1 = tl.exp2(e1[:, None] + (0.5 * decay - decay * r1))
+            w2 = tl.exp2(e2[:, None] + (0.5 * decay - decay * r2))
         else:
-            w1 = tl.exp2(-decay * r1)
-            w2 = tl.exp2(-decay * r2)
+            w1 = tl.exp2(0.5 * decay - decay * r1)  # centred: rounding is then relative to the energy itself
+            w2 = tl.exp2(0.5 * decay - decay * r2)
         if DROPPED:
             keep1 = kept(row_hash(seed_ptr, b * Q + q, f[None, :]), k[:, None], threshold)
             keep2 = kept(row_hash(seed_ptr, b * Q + q + 1, f[None, :]), k[:, None], threshold)
             g1 = tl.where(keep1, g1, 0.0)
             g2 = tl.where(keep2, g2, 0.0)
-        s1 = w1 * (r1 - r1 * r1) * (g1 * v - D1)
-        s2 = w2 * (r2 - r2 * r2) * (g2 * v - D2)
+        s1 = w1 * (r1 * s1) * (g1 * v - D1)
+        s2 = w2 * (r2 * s2) * (g2 * v - D2)
         o1 = w1 * g1
         o2 = w2 * g2
         if not full:
@@ -438,7 +441,7 @@ def walk_queries_kernel(
 def bias_gradient_kernel(
     q_ptr, k_ptr, v_ptr, g_ptr, d_ptr, bias_ptr, out_ptr, seed_ptr,
     Q, K, F, step, decay, threshold,
-    DROPPED: tl.constexpr, FAST: tl.constexpr, BQ: tl.constexpr, BK: tl.constexpr,
+    DROPPED: tl.constexpr, BQ: tl.constexpr, BK: tl.constexpr,
 ):  # fmt: skip
     """A tile of pairs walks over the features: what the energies of a pair, summed over features, would change."""
     blocks_k, blocks_q = tl.cdiv(K, BK), tl.cdiv(Q, BQ)
@@ -458,11 +461,11 @@ def bias_gradient_kernel(
         D = tl.load(d_ptr + q_at + f, mask=q < Q, other=0.0)
         y = tl.load(k_ptr + k_at + f, mask=k < K, other=0.0).to(tl.float32)
         v = tl.load(v_ptr + k_at + f, mask=k < K, other=0.0).to(tl.float32)
-        r = settled((x[:, None] + y[None, :]) * step, FAST)
+        r, _ = settled((x[:, None] + y[None, :]) * step)
         o = g[:, None] * v[None, :]
         if DROPPED:
             o = tl.where(kept(row_hash(seed_ptr, (b * Q + q)[:, None], f), k[None, :], threshold), o, 0.0)
-        total += tl.exp2(e - decay * r) * (o - D[:, None])
+        total += tl.exp2(e + (0.5 * decay - decay * r)) * (o - D[:, None])
     tl.store(out_ptr + pair, tl.where(e == float("-inf"), 0.0, total), mask=there)
 
 
@@ -484,7 +487,6 @@ class _Call:
         self.threshold = min(int(dropout * 2**32), 2**32 - 1) - 2**31  # as a signed number; see kept()
         self.dropped = dropout > 0
         self.keep_scale = 1 / (1 - dropout) if dropout < 1 else 0.0
-        self.fast = q.is_cuda and torch.version.hip is None
         self.pointers = {
             "lengths_ptr": q if sight.lengths is None else sight.lengths.contiguous(),
             "qlengths_ptr": q if sight.query_lengths is None else sight.query_lengths.contiguous(),
@@ -500,9 +502,10 @@ class _Call:
             **_strides("a", allowed), **_strides("e", bias),
         }  # fmt: skip
         self.switches = {
+            "EXACT": q.dtype == torch.float32,
             "RANGED": bias is None and (sight.pattern != "none" or sight.band >= 0),
             "LENGTHED": sight.lengths is not None, "QLENGTHED": sight.query_lengths is not None, "PLACED": placed,
-            "ALLOWED": allowed is not None, "BIASED": bias is not None, "DROPPED": self.dropped, "FAST": self.fast,
+            "ALLOWED": allowed is not None, "BIASED": bias is not None, "DROPPED": self.dropped,
         }  # fmt: skip
 
     def prepare(self, x: Tensor, lengths: Tensor | None, gradient: tuple[Tensor, ...] = ()) -> tuple[Tensor, ...]:
@@ -551,7 +554,7 @@ def forward(
     call.walk(
         walk_keys_kernel, "answer", call.queries, q_ptr=q, k_ptr=k, v_ptr=v, y_ptr=y, largest_ptr=most, g_ptr=q,
         d_ptr=q, den_ptr=den, out_ptr=answer, exact_ptr=exact, parts=most.shape[1], keep_scale=call.keep_scale,
-        GRADIENT=False, EXACT=exact.numel() > 0,
+        GRADIENT=False,
     )  # fmt: skip
     return answer, exact, den
 
@@ -568,7 +571,7 @@ def backward(
     call.walk(
         walk_keys_kernel, "query_gradient", call.queries, q_ptr=q, k_ptr=k, v_ptr=v, y_ptr=y, largest_ptr=most_k,
         g_ptr=g, d_ptr=D, den_ptr=den, out_ptr=dq, exact_ptr=q, parts=most_k.shape[1], keep_scale=call.keep_scale,
-        GRADIENT=True, EXACT=False,
+        GRADIENT=True,
     )  # fmt: skip
     del y
     call.walk(
@@ -581,6 +584,6 @@ def backward(
     height, width, warps = TILES["bias_gradient"]
     bias_gradient_kernel[(triton.cdiv(call.queries, height) * triton.cdiv(call.keys, width) * call.batch,)](
         q, k, v, g, D, bias, dbias, call.seed, call.queries, call.keys, call.features, call.growth["step"],
-        call.decay, call.threshold, DROPPED=call.dropped, FAST=call.fast, BQ=height, BK=width, num_warps=warps,
+        call.decay, call.threshold, DROPPED=call.dropped, BQ=height, BK=width, num_warps=warps,
     )  # fmt: skip
     return dq, dk, dv, dbias

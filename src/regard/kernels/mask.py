@@ -138,20 +138,28 @@ class Sight:
         return low, high, skip
 
     def dense(
-        self, batch: int, queries: int, keys: int, device: torch.device | str | None = None
-    ) -> Bool[Tensor, "batch query key"]:
-        """The same as a boolean mask (a view where axes are shared)."""
-        query, key = torch.arange(queries, device=device), torch.arange(keys, device=device)
+        self,
+        batch: int,
+        queries: int,
+        keys: int,
+        device: torch.device | str | None = None,
+        rows: Int[Tensor, " some"] | None = None,
+    ) -> Bool[Tensor, "batch some key"]:
+        """The same as a boolean mask (a view where axes are shared), of every query or of these `rows`."""
+        query = torch.arange(queries, device=device) if rows is None else rows.to(device)
+        key = torch.arange(keys, device=device)
         low, high, skip = self.diagonal(queries, keys)
         if self.query_positions is not None and self.key_positions is not None:
-            apart = self.key_positions.to(device)[:, None, :] - self.query_positions.to(device)[:, :, None]
+            at = self.query_positions.to(device)[:, query]
+            apart = self.key_positions.to(device)[:, None, :] - at[:, :, None]
         else:
             apart = (key[None, :] - query[:, None])[None]
         seen = (apart >= low) & (apart <= high) & (apart != skip)
         if self.allowed is not None:
-            seen = seen & self.allowed.to(device)
+            allowed = self.allowed.to(device)
+            seen = seen & (allowed if rows is None or allowed.shape[1] == 1 else allowed[:, query])
         if self.lengths is not None:
             seen = seen & (key < self.lengths.to(device)[:, None])[:, None, :]
         if self.query_lengths is not None:
             seen = seen & (query < self.query_lengths.to(device)[:, None])[:, :, None]
-        return seen.expand(batch, queries, keys)
+        return seen.expand(batch, query.shape[0], keys)

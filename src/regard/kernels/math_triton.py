@@ -12,7 +12,7 @@ import torch
 import triton
 import triton.language as tl
 
-__all__ = ["exponential", "high", "low", "packed", "reciprocal", "tanh"]
+__all__ = ["exponential", "first_of", "packed", "reciprocal", "second_of", "tanh"]
 
 # No PTX: under the interpreter, and on GPUs that are not NVIDIA's.
 PLAIN = tl.constexpr(os.environ.get("TRITON_INTERPRET") == "1" or torch.version.hip is not None)
@@ -62,11 +62,11 @@ def packed(first, second):
 
 @triton.jit
 @no_type_check
-def low(pair):
+def first_of(pair):
     return pair.to(tl.int32).to(tl.float32, bitcast=True)
 
 
 @triton.jit
 @no_type_check
-def high(pair):
+def second_of(pair):
     return (pair >> 32).to(tl.int32).to(tl.float32, bitcast=True)

@@ -46,7 +46,7 @@ def walk(
         lengths = lengths + ~done
         tokens.append(token)
         if weights:
-            looks.append(look.weights)
+            looks.append(look.by_key)
         done = done | (token == end) | (longest <= t)[:, None]
         if bool(done.all()):  # the one wait for the device in a step
             break

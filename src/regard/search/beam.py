@@ -92,7 +92,7 @@ class Beam:
             live = total.masked_fill(ends, NOTHING).gather(1, order)
             trail.append((total, tokens, parents, order))
             if weights:
-                looks.append(look.weights)
+                looks.append(look.by_key)
             done = done | last | (best[:, -1] >= live[:, 0] / farthest)
             if bool(done.all()):  # the one wait for the device in a step
                 break

@@ -105,7 +105,17 @@ class Generation:
     def items(self, examples: Sequence[Example]) -> list[Item]:
         sources = self.texts["source"].encode_all([example.source for example in examples])
         targets = self.texts["target"].encode_all([example.target for example in examples])
+        for example, source, target in zip(examples, sources, targets, strict=True):
+            self._fits(max(len(source), len(target)), example.where)
         return [Item((source,), target) for source, target in zip(sources, targets, strict=True)]
+
+    def _fits(self, tokens: int, where: str) -> None:
+        if tokens > self.longest:
+            raise RegardError(
+                f"{where}: {tokens:,} tokens",
+                expected=f"at most {self.longest:,}",
+                do=f"shorten it, or train with longest={tokens}",
+            )
 
     def collate(self, items: Sequence[Item]) -> Batch:
         source = Sequences.pad([item.inputs[0] for item in items])
@@ -186,13 +196,7 @@ class Generation:
         assert isinstance(model, EncoderDecoder)
         sources = self.texts["source"].encode_all([text[0] for text in texts])
         for row, source in enumerate(sources):
-            if len(source) > self.longest:
-                where = places[row].where if places else f"input {row + 1}"
-                raise RegardError(
-                    f"{where}: {len(source):,} tokens",
-                    expected=f"at most {self.longest:,}",
-                    do="shorten it, or train with a larger 'longest'",
-                )
+            self._fits(len(source), places[row].where if places else f"input {row + 1}")
         device, found = next(model.parameters()).device, [list[Hypothesis]()] * len(texts)
         for rows in in_order([(len(source), len(source)) for source in sources], tokens=tokens):
             batch = Sequences.pad([sources[row] for row in rows])

@@ -81,7 +81,8 @@ def fit(
 
     The plan is `steps`, or else `epochs`; `time` shortens it where the machine is too slow for it. A batch is
     filled up to `tokens` padded tokens, or holds `rows` examples. Validation comes every `every` steps (0: once
-    an epoch, not within 100 steps), over the first `valid` examples; state is saved then, and every `save_every` seconds.
+    an epoch, not within 100 steps), over the first `valid` examples; state is saved then, and every `save_every`
+    seconds.
     """
     where, limit = device_of(device), seconds(time)
     model.to(where)

@@ -21,6 +21,7 @@ class Score(nn.Module):
 
     kernel: str | None = None  # "dot": energies are `scale · q·k` of what project and prepare give
     scale: float = 1.0
+    features: bool = False  # whether `energies` has one more axis, an energy for each feature of the values
     stateful: bool = False  # whether it has a state that travels from step to step
     hidden: int  # width of projected queries and keys: what a bias inside the score must have
 
@@ -34,7 +35,7 @@ class Score(nn.Module):
 
     def energies(
         self, query: Float[Tensor, "*lead query hidden"], keys: Float[Tensor, "*lead key hidden"], state: Any = None
-    ) -> Float[Tensor, "*lead query key"]:
+    ) -> Float[Tensor, "*lead query key"] | Float[Tensor, "*lead query key feature"]:
         return self.scale * (query @ keys.transpose(-1, -2)) if self.scale != 1.0 else query @ keys.transpose(-1, -2)
 
     def start(self, memory: Memory, queries: int) -> Any:

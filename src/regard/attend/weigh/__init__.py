@@ -33,11 +33,19 @@ class Weighed:
         weights = one_hot(self.choice, self.keys).to(dtype)
         return weights if self.visible is None else weights * self.visible.unsqueeze(-1)
 
-    def answer(self, values: Float[Tensor, "*batch key value"]) -> Float[Tensor, "*batch query value"]:
-        """The weighted sum of the values; a single chosen value is fetched, not multiplied out."""
+    def answer(
+        self, values: Float[Tensor, "*batch key value"], features: bool = False
+    ) -> Float[Tensor, "*batch query value"]:
+        """The weighted sum of the values; a single chosen value is fetched, not multiplied out.
+
+        With `features` the rows of weights are `[…, query, feature]`: each feature of the values has its own.
+        """
         if self.soft is not None:
-            return self.soft @ values
+            return torch.einsum("...qfk,...kf->...qf", self.soft, values) if features else self.soft @ values
         assert self.choice is not None
+        if features:
+            answer = values.gather(-2, self.choice)
+            return answer if self.visible is None else answer * self.visible
         index = self.choice.unsqueeze(-1).expand(*self.choice.shape, values.shape[-1])
         answer = values.gather(-2, index)
         return answer if self.visible is None else answer * self.visible.unsqueeze(-1)

@@ -1,0 +1,118 @@
+"""Softmax over the keys in Triton, hidden keys (-inf) included, with dropout on the weights, and its backward pass.
+
+Rows lie `stride` apart (padded, the padding is never read); a row with nothing visible becomes zeros. What dropout
+keeps is a function of the seed and the place alone, so that the backward pass finds it again.
+
+    factors = softmax_(energies, keys, queries, 0, torch.bfloat16, 0.1, seed)    # energies are weights now
+"""
+
+from typing import no_type_check
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+__all__ = ["softmax_", "softmax_backward"]
+
+
+@triton.jit
+@no_type_check
+def kept(seed, row, column, DROPOUT: tl.constexpr, dropout):
+    """What dropout multiplies a weight by: a function of the seed and the place alone."""
+    if DROPOUT:
+        nothing = 0 * row + 0 * column
+        word, _, _, _ = tl.philox(tl.load(seed), row + nothing, column + nothing, nothing, nothing)
+        return tl.where(tl.uint_to_uniform_float(word) >= dropout, 1.0 / (1.0 - dropout), 0.0)
+    else:
+        return 1.0
+
+
+@triton.jit(do_not_specialize=["rows", "count", "queries", "keys", "first", "dropout"])
+@no_type_check
+def softmax_kernel(
+    energies, out, rows, count, queries, keys, first, stride, seed, dropout,
+    DROPOUT: tl.constexpr, COPY: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
+):  # fmt: skip
+    """Energies become weights in place; COPY: `out` gets them as the matrix product wants them."""
+    r = tl.program_id(0) * R + tl.arange(0, R)[:, None]
+    at = energies + r.to(tl.int64) * stride
+    top = tl.full([R, 1], float("-inf"), dtype=tl.float32)
+    total = tl.zeros([R, 1], dtype=tl.float32)
+    for c in range(0, keys, C):
+        cols = c + tl.arange(0, C)[None, :]
+        e = tl.load(at + cols, mask=(r < rows) & (cols < keys), other=float("-inf"))
+        higher = tl.maximum(top, tl.max(e, 1)[:, None])
+        base = tl.where(higher == float("-inf"), 0.0, higher)
+        total = total * tl.exp(top - base) + tl.sum(tl.exp(e - base), 1)[:, None]
+        top = higher
+    base = tl.where(top == float("-inf"), 0.0, top)
+    scale = tl.where(total == 0.0, 0.0, 1.0 / total)  # 0: nothing was visible
+    row = r // count * queries + first + r % count
+    for c in range(0, keys, C):
+        cols = c + tl.arange(0, C)[None, :]
+        inside = (r < rows) & (cols < keys)
+        e = tl.load(at + cols, mask=inside, other=float("-inf"))
+        p = tl.where(e == float("-inf"), 0.0, tl.exp(e - base) * scale)
+        tl.store(at + cols, p, mask=inside)
+        if COPY:
+            dropped = p * kept(seed, row, cols, DROPOUT, dropout)
+            tl.store(out + r.to(tl.int64) * stride + cols, dropped.to(out.dtype.element_ty), mask=inside)
+
+
+@triton.jit(do_not_specialize=["rows", "count", "queries", "keys", "first", "dropout"])
+@no_type_check
+def softmax_backward_kernel(
+    p_at, dp_at, de_at, out, rows, count, queries, keys, first, stride, seed, dropout,
+    DROPOUT: tl.constexpr, COPY: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
+):  # fmt: skip
+    """dE = P ⊙ (dP - Σ_k P dP) with the weights' dropout; COPY: `out` gets the weights as in the forward pass."""
+    r = tl.program_id(0) * R + tl.arange(0, R)[:, None]
+    row = r // count * queries + first + r % count
+    r64 = r.to(tl.int64)
+    total = tl.zeros([R, 1], dtype=tl.float32)
+    for c in range(0, keys, C):
+        cols = c + tl.arange(0, C)[None, :]
+        inside = (r < rows) & (cols < keys)
+        p = tl.load(p_at + r64 * stride + cols, mask=inside, other=0.0)
+        dp = tl.load(dp_at + r64 * keys + cols, mask=inside, other=0.0).to(tl.float32)
+        total += tl.sum(p * dp * kept(seed, row, cols, DROPOUT, dropout), 1)[:, None]
+    for c in range(0, keys, C):
+        cols = c + tl.arange(0, C)[None, :]
+        inside = (r < rows) & (cols < keys)
+        p = tl.load(p_at + r64 * stride + cols, mask=inside, other=0.0)
+        dp = tl.load(dp_at + r64 * keys + cols, mask=inside, other=0.0).to(tl.float32)
+        keep = kept(seed, row, cols, DROPOUT, dropout)
+        # Hidden keys have weight 0 and no gradient, not even in a row whose sum is no number.
+        tl.store(de_at + r64 * stride + cols, tl.where(p == 0.0, 0.0, p * (dp * keep - total)), mask=inside)
+        if COPY:
+            tl.store(out + r64 * stride + cols, (p * keep).to(out.dtype.element_ty), mask=inside)
+
+
+def softmax_(
+    energies: Tensor, keys: int, queries: int, first: int, dtype: torch.dtype, dropout: float, seed: Tensor | None
+) -> Tensor:
+    """In place; what comes back are the weights in `dtype` with dropout (the same tensor where nothing changes).
+    The energies are those of `energies.shape[1]` queries from `first` on, of `queries`."""
+    batch, count, stride = energies.shape
+    copy = dropout > 0 or dtype != energies.dtype
+    out = torch.empty_like(energies, dtype=dtype) if copy else energies
+    softmax_kernel[(triton.cdiv(batch * count, 4),)](
+        energies, out, batch * count, count, queries, keys, first, stride, seed, dropout,
+        DROPOUT=dropout > 0, COPY=copy, R=4, C=256, num_warps=4,
+    )  # fmt: skip
+    return out
+
+
+def softmax_backward(
+    p: Tensor, dp: Tensor, keys: int, queries: int, first: int, dtype: torch.dtype, dropout: float, seed: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """The gradient of the energies (zero where hidden), and the weights in `dtype` with dropout."""
+    batch, count, stride = p.shape
+    copy = dropout > 0 or dtype != p.dtype
+    de, out = torch.empty_like(p), torch.empty_like(p, dtype=dtype) if copy else p
+    softmax_backward_kernel[(triton.cdiv(batch * count, 4),)](
+        p, dp.contiguous(), de, out, batch * count, count, queries, keys, first, stride, seed, dropout,
+        DROPOUT=dropout > 0, COPY=copy, R=4, C=256, num_warps=4,
+    )  # fmt: skip
+    return de, out
