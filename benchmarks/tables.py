@@ -20,6 +20,10 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+sys.path.append(str(Path(__file__).parent))  # also where this file is loaded from elsewhere, as its tests do
+
+from attention_tables import attention
+
 from regard.files import write_whole
 
 root = Path(__file__).resolve().parent.parent
@@ -96,7 +100,7 @@ def measured(results: Results) -> str:
     return "\n".join(lines)
 
 
-tables: dict[str, Callable[[Results], str]] = {"measured": measured}
+tables: dict[str, Callable[[Results], str]] = {"measured": measured, **attention}
 
 
 def _at(tree: Any, path: str) -> Any:

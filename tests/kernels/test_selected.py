@@ -39,7 +39,9 @@ def test_equals_the_dense_form(batch, time, width, pattern, band, share, seed):
     dense = feature_attention(q, k, v, mask, pattern=pattern, band=band, backend="reference")
     assert torch.allclose(sparse, dense, atol=1e-5)
     pull = torch.randn_like(dense)
-    for a, b in zip(torch.autograd.grad(sparse, (q, k, v), pull), torch.autograd.grad(dense, (q, k, v), pull), strict=True):
+    for a, b in zip(
+        torch.autograd.grad(sparse, (q, k, v), pull), torch.autograd.grad(dense, (q, k, v), pull), strict=True
+    ):
         assert torch.allclose(a, b, atol=1e-5)
 
 
@@ -51,7 +53,9 @@ def test_additive_too():
     dense = additive.additive_attention(q, k, v, w, asking[:, :, None] & seen[:, None, :], pattern="not_self")
     assert torch.allclose(sparse, dense, atol=1e-5)
     pull = torch.randn_like(dense)
-    for a, b in zip(torch.autograd.grad(sparse, (q, k, v, w), pull), torch.autograd.grad(dense, (q, k, v, w), pull), strict=True):
+    for a, b in zip(
+        torch.autograd.grad(sparse, (q, k, v, w), pull), torch.autograd.grad(dense, (q, k, v, w), pull), strict=True
+    ):
         assert torch.allclose(a, b, atol=1e-5)
 
 

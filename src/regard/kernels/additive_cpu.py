@@ -16,11 +16,12 @@ from torch import Tensor
 
 from regard.kernels.mask import Sight
 
-__all__ = ["backward", "forward", "weights"]
+__all__ = ["CHUNK", "backward", "forward", "pieces", "weights", "whole"]
 
-BLOCK = 2**18  # numbers in the buffer: 1 MB, shared by the cores
+BLOCK = 2**20  # numbers in the buffer: 4 MB. Smaller ones cost more in starting the cores than the cache gives back
 CHUNK = 2**26  # energies held at once; beyond it the queries are taken in pieces
 BOUND = 42.0  # |q| + |k|: 1 + e^{2·42} is finite
+NEAR = 1.5  # below it tanh is about its argument, and h has fewer digits than that
 
 Span = tuple[slice, slice, slice]
 
@@ -51,7 +52,7 @@ class _Halves:
     """`h = -tanh(q + k)/2` of any block, in one buffer."""
 
     def __init__(self, q: Tensor, k: Tensor) -> None:
-        self.product = q.numel() > 0 and bool(q.abs().amax() + k.abs().amax() <= BOUND)  # False for a NaN too
+        self.product = q.numel() > 0 and NEAR <= float(q.abs().amax() + k.abs().amax()) <= BOUND  # not for a NaN
         self.q, self.k = ((2 * q).exp_(), (2 * k).exp_()) if self.product else (q, k)
         self.one = torch.ones(())
         self.buffer = torch.empty(0)
@@ -100,9 +101,14 @@ def _kept(p: Tensor, dropout: float, seed: Tensor | None, first: int) -> Tensor 
     return (torch.rand(p.shape, generator=generator) >= dropout).float().div_(1 - dropout)
 
 
-def _pieces(batch: int, queries: int, keys: int) -> list[tuple[int, int]]:
-    """(first, count) of the pieces the queries are taken in."""
-    most = max(CHUNK // (batch * keys), 1)
+def whole(batch: int | torch.SymInt, queries: int | torch.SymInt, keys: int | torch.SymInt) -> bool:
+    """Whether the weights of all queries are held at once, and kept for the backward pass."""
+    return bool(batch * queries * keys <= CHUNK)
+
+
+def pieces(batch: int, queries: int, keys: int, step: int = 1) -> list[tuple[int, int]]:
+    """(first, count) of the pieces the queries are taken in, each a multiple of `step` but for the last."""
+    most = queries if whole(batch, queries, keys) else max(CHUNK // (batch * keys) // step * step, step)
     return [(first, min(most, queries - first)) for first in range(0, queries, most)]
 
 
@@ -112,12 +118,12 @@ def forward(
     """The answers [batch, query, value], and the weights for `backward` (none where the queries went in pieces)."""
     (batch, queries, _), keys = q.shape, k.shape[1]
     halves, values = _Halves(q.float(), k.float()), v.float()
-    answers, pieces = [], _pieces(batch, queries, keys)
-    for first, count in pieces:
+    answers = []
+    for first, count in pieces(batch, queries, keys):
         p = _softmax(halves, w.float(), bias, sight, first, count, queries)
         keep = _kept(p, dropout, seed, first)
         answers.append(torch.bmm(p if keep is None else p * keep, values))
-    return torch.cat(answers, 1).to(v.dtype), p if len(pieces) == 1 else torch.empty(0)
+    return torch.cat(answers, 1).to(v.dtype), p if whole(batch, queries, keys) else torch.empty(0)
 
 
 def backward(
@@ -130,10 +136,9 @@ def backward(
     dq, dk, dv = torch.zeros(q.shape), torch.zeros(k.shape), torch.zeros(v.shape)
     dw, quarter = torch.zeros(width), torch.full((), 0.25)
     dbias = None if bias is None else torch.zeros(bias.shape)
-    pieces = _pieces(batch, queries, keys)
-    for first, count in pieces:
+    for first, count in pieces(batch, queries, keys):
         rows = slice(first, first + count)
-        if len(pieces) > 1:
+        if not whole(batch, queries, keys):
             p = _softmax(halves, weight, bias, sight, first, count, queries)
         keep = _kept(p, dropout, seed, first)
         dv += torch.bmm((p if keep is None else p * keep).transpose(1, 2), grad[:, rows])

@@ -2,11 +2,11 @@
 
 With X = e^{2q} and Y = e^{2k}, made once a row, `tanh(q + k) = 1 - 2r` and `r = 1 / (1 + X·Y)`; two terms share one
 reciprocal, `w₁/d₁ + w₂/d₂ = (w₁d₂ + w₂d₁) / (d₁d₂)`, and `1 - tanh² = 4r(1 - r)` serves the gradients. Where
-|q| + |k| of a batch row could leave the range of the products (`BOUND`) or is no number, that row is computed with a
-plain tanh instead; the kernel looks at the largest sizes itself, so nothing waits for the GPU.
+|q| + |k| of a batch row could leave the range of the products (`BOUND`) or is no number, or where all of it is so
+small that 1 - 2r would lose digits (`NEAR`), that row is computed with a plain tanh instead; the kernel looks at the largest sizes itself, so nothing waits for the GPU.
 
-Energies and weights are float32 `[batch, query, key]`. Beyond `CHUNK` of them the queries are taken in pieces, and
-the backward pass computes a piece's weights again instead of keeping them.
+Energies and weights are float32 `[batch, query, key]`. Where there are too many of them the queries are taken in
+pieces, and the backward pass computes a piece's weights again instead of keeping them.
 
     answer, weights = forward(q, k, v, w, None, Sight(pattern="causal"), 0.0, None)
 """
@@ -15,20 +15,19 @@ from dataclasses import dataclass
 from typing import Any, no_type_check
 
 import torch
-import triton
-import triton.language as tl
+import triton  # type: ignore[import-untyped, unused-ignore]
+import triton.language as tl  # type: ignore[import-untyped, unused-ignore]
 from torch import Tensor
 from torch.nn.functional import pad
 
+from regard.kernels.additive_cpu import pieces, whole
 from regard.kernels.exponents_triton import WIDE, exponents, in_range, padded
 from regard.kernels.mask import Sight
 from regard.kernels.mask_triton import arguments, reach, visible
 from regard.kernels.math_triton import exponential, first_of, reciprocal, second_of, tanh
 from regard.kernels.softmax_triton import softmax_, softmax_backward
 
-__all__ = ["CHUNK", "Tiles", "backward", "forward", "tiles", "weights"]
-
-CHUNK = 2**26  # energies held at once
+__all__ = ["Tiles", "backward", "forward", "tiles", "weights"]
 
 
 @dataclass(frozen=True)
@@ -79,8 +78,12 @@ def energies_kernel(
     if in_range(sizes, b, batch):
         x_at = x + b64 * groups * 4 * x_stride + first + rows
         y_at = y + b64 * groups * 4 * y_stride + cols
-        for group in range(0, tl.where(needed, groups, 0)):
+        for group in range(tl.where(needed, groups, 0)):
             half = 0.0
+            for f in tl.static_range(8):
+                half += tl.load(w + group * 8 + f)
+            # w·r less w/2: as small as w·tanh, and eight features at a time, so that little is lost in the long sum.
+            part = tl.zeros([Q, K], dtype=tl.float32) - 0.5 * half
             for pair in tl.static_range(4):
                 xs = tl.load(x_at)
                 ys = tl.load(y_at)
@@ -88,15 +91,14 @@ def energies_kernel(
                 w2 = tl.load(w + group * 8 + pair * 2 + 1)
                 d1 = first_of(xs)[:, None] * first_of(ys)[None, :] + 1.0
                 d2 = second_of(xs)[:, None] * second_of(ys)[None, :] + 1.0
-                acc += (w1 * d2 + w2 * d1) * reciprocal(d1 * d2)
-                half += w1 + w2
+                part += (w1 * d2 + w2 * d1) * reciprocal(d1 * d2)
                 x_at += x_stride
                 y_at += y_stride
-            acc -= 0.5 * half  # keeps the sum as small as that of the tanh themselves
+            acc += part
     else:
         q_at = q + (b64 * queries + first + rows) * width
         k_at = k + (b64 * keys + cols) * width
-        for f in range(0, tl.where(needed, width, 0)):
+        for f in range(tl.where(needed, width, 0)):
             of_query = tl.load(q_at + f, mask=rows < count, other=0.0).to(tl.float32)
             of_key = tl.load(k_at + f, mask=cols < keys, other=0.0).to(tl.float32)
             acc -= 0.5 * tl.load(w + f) * tanh(of_query[:, None] + of_key[None, :])
@@ -112,7 +114,20 @@ def energies_kernel(
     tl.store(places, tl.where(seen, energies, float("-inf")), mask=inside)
 
 
-@triton.jit(do_not_specialize=["batch", "owns", "count", "others", "width", "own_first", "other_first", "other_count", "low", "high"])
+@triton.jit(
+    do_not_specialize=[
+        "batch",
+        "owns",
+        "count",
+        "others",
+        "width",
+        "own_first",
+        "other_first",
+        "other_count",
+        "low",
+        "high",
+    ]
+)
 @no_type_check
 def gradient_kernel(
     own, other, powers, slopes, w, sizes, out, partial,
@@ -143,7 +158,7 @@ def gradient_kernel(
     if in_range(sizes, b, batch):
         x = exponential(2.0 * tile)
         y_at = powers + (b64 * others + start) * stride + feats
-        for _ in range(0, (stop - start) // 2):
+        for _ in range((stop - start) // 2):
             d1 = x * tl.load(y_at)[None, :] + 1.0
             d2 = x * tl.load(y_at + stride)[None, :] + 1.0
             shared = reciprocal(d1 * d2)
@@ -171,7 +186,7 @@ def gradient_kernel(
             s = tl.load(slope_at)[:, None]
             acc += s * (0.25 - 0.25 * t * t)
             if PARTIAL:
-                through += s * (0.5 - 0.5 * t)
+                through -= s * 0.5 * t  # r less 1/2, which adds up to nothing
             slope_at += slope_stride
     scale = 4.0 * tl.load(w + feats, mask=feats < width, other=0.0)
     place = (b64 * count + rows[:, None]) * width + feats[None, :]
@@ -217,12 +232,6 @@ def _gradient(
     return out, sums.sum(0)
 
 
-def _pieces(batch: int, queries: int, keys: int) -> list[tuple[int, int]]:
-    """(first, count) of the pieces the queries are taken in."""
-    most = max(CHUNK // max(batch * keys, 1) // WIDE * WIDE, WIDE)
-    return [(first, min(most, queries - first)) for first in range(0, queries, most)]
-
-
 def forward(
     q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, sight: Sight, dropout: float, seed: Tensor | None,
     tile: Tiles | None = None,
@@ -232,14 +241,13 @@ def forward(
     q, k, w = q.contiguous(), k.contiguous(), w.float().contiguous()
     tile = tile or tiles(batch, queries, keys)
     answer = torch.empty(batch, queries, v.shape[2], dtype=v.dtype, device=v.device)
-    pieces = _pieces(batch, queries, keys)
-    with torch.cuda.device_of(q):
+    with torch.cuda.device_of(q):  # type: ignore[no-untyped-call]
         ready = exponents(q, k, pack=True)
-        for first, count in pieces:
+        for first, count in pieces(batch, queries, keys, WIDE):
             p = _energies(ready, q, k, w, bias, sight, first, count, tile)
             factors = softmax_(p, keys, queries, first, v.dtype, dropout, seed)
             answer[:, first : first + count] = torch.bmm(factors[:, :, :keys], v)
-    return answer, p if len(pieces) == 1 else q.new_empty(0, dtype=torch.float32)
+    return answer, p if whole(batch, queries, keys) else q.new_empty(0, dtype=torch.float32)
 
 
 def backward(
@@ -250,8 +258,7 @@ def backward(
     (batch, queries, _), keys = q.shape, k.shape[1]
     q, k, grad, weight = q.contiguous(), k.contiguous(), grad.to(v.dtype), w.float().contiguous()
     tile = tile or tiles(batch, queries, keys)
-    pieces = _pieces(batch, queries, keys)
-    exact = len(pieces) == 1  # else the pieces are added up in float32
+    exact = whole(batch, queries, keys)  # else the pieces are added up in float32
     facts = arguments(sight, queries, keys)
     ends = {"OWN_LENGTHS": facts["QUERY_LENGTHS"], "OTHER_LENGTHS": facts["LENGTHS"], "POSITIONS": facts["POSITIONS"]}
     of_queries = {**ends, "low": facts["low"], "high": facts["high"],
@@ -261,10 +268,10 @@ def backward(
                "OTHER_LENGTHS": facts["QUERY_LENGTHS"]}  # fmt: skip
     dq, dk, dv, dw = torch.empty_like(q), None, None, None
     dbias = None if bias is None else torch.zeros(bias.shape, dtype=torch.float32, device=q.device)
-    with torch.cuda.device_of(q):
+    with torch.cuda.device_of(q):  # type: ignore[no-untyped-call]
         x, y, sizes = exponents(q, k, pack=False)
         ready = None if exact else exponents(q, k, pack=True)
-        for first, count in pieces:
+        for first, count in pieces(batch, queries, keys, WIDE):
             rows = slice(first, first + count)
             if ready is not None:
                 p = _energies(ready, q, k, weight, bias, sight, first, count, tile)
@@ -292,15 +299,18 @@ def backward(
             here, _ = _gradient(k, q, x, slopes, weight, sizes, (0, keys), (first, count), of_keys, False,
                                 k.dtype if exact else torch.float32, tile)  # fmt: skip
             dk = here if dk is None else dk.add_(here)
-    assert dk is not None and dv is not None and dw is not None
-    return dq, dk.to(k.dtype), dv.to(v.dtype), dw.to(w.dtype), None if bias is None else dbias.to(bias.dtype)
+    assert dk is not None
+    assert dv is not None
+    assert dw is not None
+    term = None if bias is None or dbias is None else dbias.to(bias.dtype)
+    return dq, dk.to(k.dtype), dv.to(v.dtype), dw.to(w.dtype), term
 
 
 def weights(q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, sight: Sight) -> Tensor:
     """The weights themselves, float32 [batch, query, key]."""
     (batch, queries, _), keys = q.shape, k.shape[1]
     q, k = q.contiguous(), k.contiguous()
-    with torch.cuda.device_of(q):
+    with torch.cuda.device_of(q):  # type: ignore[no-untyped-call]
         ready = exponents(q, k, pack=True)
         p = _energies(ready, q, k, w.float().contiguous(), bias, sight, 0, queries, tiles(batch, queries, keys))
         softmax_(p, keys, queries, 0, torch.float32, 0.0, None)

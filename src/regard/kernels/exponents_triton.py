@@ -1,7 +1,7 @@
 """e^{2x} once a row: what turns `tanh(q + k)` into a product and a reciprocal, and how large the arguments get.
 
-`tanh(q + k) = 1 - 2 / (1 + e^{2q}·e^{2k})` holds in float32 while |q| + |k| stays within `BOUND`; the largest sizes of
-each batch row are left on the GPU for the kernels to look at.
+`tanh(q + k) = 1 - 2 / (1 + e^{2q}·e^{2k})` holds in float32 while the largest |q| + |k| lies between `NEAR`
+and `BOUND`; the largest sizes of each batch row are left on the GPU for the kernels to look at.
 
     x, y, sizes = exponents(q, k, pack=True)
 """
@@ -9,15 +9,16 @@ each batch row are left on the GPU for the kernels to look at.
 from typing import no_type_check
 
 import torch
-import triton
-import triton.language as tl
+import triton  # type: ignore[import-untyped, unused-ignore]
+import triton.language as tl  # type: ignore[import-untyped, unused-ignore]
 from torch import Tensor
 
 from regard.kernels.math_triton import exponential, packed
 
-__all__ = ["BOUND", "WIDE", "exponents", "in_range", "padded"]
+__all__ = ["BOUND", "NEAR", "WIDE", "exponents", "in_range", "padded"]
 
 BOUND = tl.constexpr(21.0)  # |q| + |k|: two factors of 1 + e^{2·21} have a finite, normal reciprocal
+NEAR = tl.constexpr(1.5)  # below it tanh is about its argument, and 1 - 2r has fewer digits than that
 WIDE = 128  # rows of energies and of features are padded to this: every load is aligned, and none needs a mask
 
 
@@ -53,8 +54,8 @@ def exponents_kernel(
 @no_type_check
 def in_range(sizes, b, batch):
     """Whether batch row `b` may use the products."""
-    of_queries = tl.load(sizes + b).to(tl.float32, bitcast=True)
-    return of_queries + tl.load(sizes + batch + b).to(tl.float32, bitcast=True) <= BOUND
+    size = tl.load(sizes + b).to(tl.float32, bitcast=True) + tl.load(sizes + batch + b).to(tl.float32, bitcast=True)
+    return (size <= BOUND) & (size >= NEAR)
 
 
 def padded(size: int, to: int) -> int:

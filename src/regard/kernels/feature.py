@@ -22,16 +22,10 @@ from regard.errors import RegardError
 from regard.kernels import feature_cpu
 from regard.kernels.mask import Sight
 
-try:
-    from regard.kernels import feature_triton
-except ImportError:  # machines without Triton take the blocked path
-    feature_triton = None  # type: ignore[assignment]
-
 __all__ = ["feature_attention", "feature_reference", "feature_weights", "feature_weights_reference"]
 
 Backend = Literal["auto", "triton", "cpu", "reference"]
 LARGEST_SCALE = 40.0  # e^{−2c} must stay a normal float32: beyond this only the readable path is exact
-Positions = Int[Tensor, "*lead time"] | tuple[Tensor, Tensor]
 
 
 def feature_weights_reference(
@@ -71,10 +65,14 @@ def feature_reference(
 
 def _path(backend: str, device: torch.device) -> Any:
     """The module whose `forward` and `backward` serve: one decision for both passes."""
-    if backend == "triton" or (backend == "auto" and device.type == "cuda" and feature_triton is not None):
-        if feature_triton is None:
-            raise RegardError("backend 'triton' without Triton", do="install triton, or leave backend at 'auto'")
-        return feature_triton
+    if backend == "triton" or (backend == "auto" and device.type == "cuda"):
+        try:
+            from regard.kernels import feature_triton  # late: CPU machines need no Triton, and it takes its time
+        except ImportError:
+            if backend == "triton":
+                raise RegardError("backend 'triton' without Triton", do="install triton, or say 'auto'") from None
+        else:
+            return feature_triton
     return feature_cpu
 
 
@@ -156,6 +154,17 @@ def _gradients(ctx: Any, grad: Tensor, *_: Tensor | None) -> tuple[Tensor | None
 _attend.register_autograd(_gradients, setup_context=_remember)
 
 
+def _whole(bias: Tensor | None, lead: Sequence[int], queries: int, keys: int) -> Tensor | None:
+    """A bias for every pair, with the leading axes as one."""
+    if bias is None:
+        return None
+    try:
+        return bias.expand(*lead, queries, keys).reshape(math.prod(lead), queries, keys)
+    except RuntimeError:
+        wanted = f"one that broadcasts to {[*lead, queries, keys]}"
+        raise RegardError(f"a bias of shape {list(bias.shape)}", expected=wanted) from None
+
+
 def feature_attention(
     q: Float[Tensor, "*lead query feature"],
     k: Float[Tensor, "*lead key feature"],
@@ -185,25 +194,25 @@ def feature_attention(
         positions=positions, device=q.device,
     )  # fmt: skip
     kind = torch.promote_types(torch.promote_types(q.dtype, k.dtype), v.dtype)
-    flat = [t.to(kind).reshape(-1, *t.shape[-2:]) for t in (q, k, v)]
-    if bias is not None:
-        bias = bias.expand(*lead, queries, keys).reshape(-1, queries, keys)
+    batch = math.prod(lead)
+    flat_q, flat_k, flat_v = (t.to(kind).reshape(batch, *t.shape[-2:]) for t in (q, k, v))
+    bias = _whole(bias, lead, queries, keys)
     seed = torch.randint(2**31 - 1, (1,), device=q.device) if dropout > 0 else None
-    empty = 0 in (flat[0].numel(), keys)
+    empty = 0 in (flat_q.numel(), keys)
     if kind == torch.float64 or backend == "reference" or empty or (backend == "auto" and scale > LARGEST_SCALE):
-        seen = None if sight.everything else sight.dense(flat[0].shape[0], queries, keys, q.device)
+        seen = None if sight.everything else sight.dense(batch, queries, keys, q.device)
         keep = None
         if seed is not None:
-            rows = torch.arange(flat[0].shape[0] * queries, device=q.device).view(-1, queries)
+            rows = torch.arange(batch * queries, device=q.device).view(batch, queries)
             keep = feature_cpu.kept(seed, dropout, rows, torch.arange(keys, device=q.device), features)
             keep = keep.to(kind) / (1 - dropout)
-        answer = feature_reference(*flat, scale, seen, bias, keep)
+        answer = feature_reference(flat_q, flat_k, flat_v, scale, seen, bias, keep)
     elif scale > LARGEST_SCALE:
-        raise RegardError(f"scale: got {scale}", expected=f"at most {LARGEST_SCALE:g} in a fused kernel", do="leave backend at 'auto'")
+        raise RegardError(f"scale: got {scale}", expected=f"at most {LARGEST_SCALE:g} when fused", do="say 'auto'")
     else:
         answer, *_ = _attend(
-            *flat, scale, sight.lengths, sight.query_lengths, pattern, band, sight.allowed, sight.query_positions,
-            sight.key_positions, bias, dropout, seed, backend,
+            flat_q, flat_k, flat_v, scale, sight.lengths, sight.query_lengths, pattern, band, sight.allowed,
+            sight.query_positions, sight.key_positions, bias, dropout, seed, backend,
         )  # fmt: skip
     return answer.reshape(*lead, queries, features)
 
@@ -229,13 +238,13 @@ def feature_weights(
         lead, queries, keys, mask, lengths=lengths, query_lengths=query_lengths, pattern=pattern, band=band,
         positions=positions, device=q.device,
     )  # fmt: skip
-    q, k = q.reshape(-1, *q.shape[-2:]), k.reshape(-1, *k.shape[-2:])
-    batch = q.shape[0]
+    batch = math.prod(lead)
+    q, k = q.reshape(batch, *q.shape[-2:]), k.reshape(batch, *k.shape[-2:])
     at = torch.arange(queries, device=q.device) if rows is None else torch.as_tensor(rows, device=q.device)
     if features is not None:
         q, k = (t.index_select(-1, torch.as_tensor(features, device=q.device)) for t in (q, k))
     seen = None if sight.everything else sight.dense(batch, queries, keys, q.device).index_select(1, at)
-    if bias is not None:
-        bias = bias.expand(*lead, queries, keys).reshape(batch, queries, keys).index_select(1, at)
+    bias = _whole(bias, lead, queries, keys)
+    bias = None if bias is None else bias.index_select(1, at)
     weights = feature_weights_reference(q.index_select(1, at), k, scale, seen, bias)
     return weights.reshape(*lead, *weights.shape[1:])

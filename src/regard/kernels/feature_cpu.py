@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Int
 from torch import Tensor
 
 from regard.kernels.mask import Sight
@@ -34,7 +34,7 @@ def _mixed(h: Int[Tensor, "*any"]) -> Int[Tensor, "*any"]:
 def kept(
     seed: Int[Tensor, "1"], dropout: float, rows: Int[Tensor, "*rows"], keys: Int[Tensor, " key"], features: int
 ) -> Bool[Tensor, "*rows key feature"]:
-    """Which weights dropout keeps: the same draw on every backend, from the seed, `batch·Q + query`, key and feature."""
+    """Which weights dropout keeps: one draw for all backends, from the seed, `batch·Q + query`, key and feature."""
     f = torch.arange(features, device=keys.device, dtype=torch.int32)
     row = _mixed(_mixed(rows.int() ^ seed.int())[..., None] + f * (0x9E3779B9 - 2**32))
     drawn = _mixed(row[..., None, :] + (keys.int() * (0x85EBCA6B - 2**32))[:, None])
@@ -139,7 +139,14 @@ class _Walk:
 
 
 def forward(
-    q: Tensor, k: Tensor, v: Tensor, scale: float, sight: Sight, bias: Tensor | None, dropout: float, seed: Tensor | None
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    scale: float,
+    sight: Sight,
+    bias: Tensor | None,
+    dropout: float,
+    seed: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The answer, the same in float32 (empty where it is that already) and the sums of the weights.
 

@@ -10,11 +10,8 @@ Five kernels: `prepare` (X or Y once a row, and magnitudes), `answer` (a tile of
 `regard.kernels.feature` is the way in; the launchers at the end are what it calls.
 """
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator,misc"
-# Kernels are written in Triton's language, whose names mean something else to a type checker.
-
 import math
-from typing import Any
+from typing import Any, no_type_check
 
 import torch
 import triton
@@ -27,6 +24,7 @@ from regard.kernels.math_triton import reciprocal
 __all__ = ["TILES", "backward", "forward"]
 
 FAR = tl.constexpr(1 << 29)  # farther than any position; a Sight's own bounds may be added to it
+CHUNK = tl.constexpr(32)  # rows walked over between two looks at whether all of them are visible
 STEP = tl.constexpr(128)  # rows whose largest magnitude is kept as one number a feature
 ROOM = 60.0  # bits: (1 + 2^60)² is well inside float32, and so is its reciprocal
 LENGTHS = ["Q", "K", "T", "low", "high", "skip", "parts", "threshold"]  # no new kernel for a new length
@@ -40,6 +38,7 @@ TILES: dict[str, tuple[int, int, int]] = {  # rows, features, warps; found by be
 
 
 @triton.jit
+@no_type_check
 def grown(x, step, step_low):
     """e^{2x/c}, exact to the last bits for large x too: what rounding takes from the exponent is put back."""
     high = x * step
@@ -48,6 +47,7 @@ def grown(x, step, step_low):
 
 
 @triton.jit
+@no_type_check
 def settled(z):
     """`r = 1/(1 + 2^z)` and `1 − r` for any z, each to its last bits."""
     u = tl.exp2(-tl.abs(z))
@@ -57,32 +57,52 @@ def settled(z):
 
 
 @triton.jit
-def ratios(x, y1, y2, see1, see2, safe, full, step, EXACT: tl.constexpr):
-    """r and 1 − r of one tile with two rows. What may not be seen (it may be NaN) must not reach its partner.
-    EXACT (float32) takes one step of Newton's, which mends what sharing a reciprocal cost."""
-    if safe:
-        m1 = x * y1
-        m2 = x * y2
-        if not full:
-            m1 = tl.where(see1, m1, 0.0)
-            m2 = tl.where(see2, m2, 0.0)
-        d1 = m1 + 1.0
-        d2 = m2 + 1.0
+@no_type_check
+def two(x, y1, y2, see1, see2, step, decay, SAFE: tl.constexpr, FULL: tl.constexpr, EXACT: tl.constexpr,
+        SLOPE: tl.constexpr):  # fmt: skip
+    """Energies of a tile with two rows, in bits, and (SLOPE) a quarter of the tanh's slope, r(1 − r).
+    What may not be seen (it may be NaN) must not reach its partner. EXACT (float32) takes one step of Newton's, which
+    mends what sharing a reciprocal cost, and avoids the cancellation in 1 − r."""
+    if SAFE:
+        d1 = x * y1 + 1.0
+        d2 = x * y2 + 1.0
+        if not FULL:
+            d1 = tl.where(see1, d1, 1.0)
+            d2 = tl.where(see2, d2, 1.0)
         R = reciprocal(d1 * d2)
-        r1 = d2 * R
-        r2 = d1 * R
-        if EXACT:
-            r1 += r1 * (1.0 - d1 * r1)
-            r2 += r2 * (1.0 - d2 * r2)
-        s1 = m1 * r1
-        s2 = m2 * r2
+        if EXACT or SLOPE:
+            r1 = d2 * R
+            r2 = d1 * R
+            if EXACT:
+                r1 += r1 * (1.0 - d1 * r1)
+                r2 += r2 * (1.0 - d2 * r2)
+            e1 = 0.5 * decay - decay * r1  # centred: rounding is then relative to the energy itself
+            e2 = 0.5 * decay - decay * r2
+        else:
+            R = R * -decay
+            e1 = d2 * R + 0.5 * decay
+            e2 = d1 * R + 0.5 * decay
+        s1 = e1
+        s2 = e2
+        if SLOPE:
+            if EXACT:
+                s1 = x * y1 * r1 * r1
+                s2 = x * y2 * r2 * r2
+            else:
+                s1 = r1 - r1 * r1
+                s2 = r2 - r2 * r2
     else:
         r1, s1 = settled((x + y1) * step)
         r2, s2 = settled((x + y2) * step)
-    return r1, r2, s1, s2
+        e1 = 0.5 * decay - decay * r1
+        e2 = 0.5 * decay - decay * r2
+        s1 = s1 * r1
+        s2 = s2 * r2
+    return e1, e2, s1, s2
 
 
 @triton.jit
+@no_type_check
 def mixed(h):
     """A good 32-bit mixing function (lowbias32, public domain)."""
     h = h ^ (h >> 16)
@@ -93,6 +113,7 @@ def mixed(h):
 
 
 @triton.jit
+@no_type_check
 def row_hash(seed_ptr, row, f):
     """The part of dropout's hash that belongs to a query and a feature."""
     seed = tl.load(seed_ptr).to(tl.uint32)
@@ -100,6 +121,7 @@ def row_hash(seed_ptr, row, f):
 
 
 @triton.jit
+@no_type_check
 def kept(h, k, threshold):
     """Whether dropout keeps this weight: a fair draw for (query, feature) `h` and key `k`."""
     drawn = mixed(h + tl.cast(k, tl.uint32) * 0x85EBCA6B)
@@ -107,6 +129,7 @@ def kept(h, k, threshold):
 
 
 @triton.jit
+@no_type_check
 def sees(qp, kp, low, high, skip, RANGED: tl.constexpr):
     """Whether position qp may look at position kp (either may be a vector), by the three numbers of a `Sight`."""
     apart = kp - qp
@@ -117,6 +140,7 @@ def sees(qp, kp, low, high, skip, RANGED: tl.constexpr):
 
 
 @triton.jit
+@no_type_check
 def all_see(qlo, qhi, klo, khi, low, high, skip, RANGED: tl.constexpr):
     """Whether every position in [qlo, qhi] may look at every one in [klo, khi]."""
     ok = qlo <= qhi
@@ -128,8 +152,9 @@ def all_see(qlo, qhi, klo, khi, low, high, skip, RANGED: tl.constexpr):
 
 
 @triton.jit
+@no_type_check
 def places(ptr, n, lo, hi, PLACED: tl.constexpr, RANGED: tl.constexpr):
-    """The range of rows whose positions reach from lo to hi (included): by arithmetic, or by reading given positions."""
+    """The range of rows whose positions reach from lo to hi, both included."""
     first = n * 0
     last = n
     if PLACED and RANGED:
@@ -148,21 +173,72 @@ def places(ptr, n, lo, hi, PLACED: tl.constexpr, RANGED: tl.constexpr):
 
 
 @triton.jit
+@no_type_check
 def largest(ptr, parts, f, F):
     """The largest magnitude among some features of one sentence, from `prepare`'s partial answers."""
     most = tl.zeros(f.shape, tl.float32)
-    for part in range(0, parts):
+    for part in range(parts):
         most = tl.maximum(most, tl.load(ptr + part * F + f, mask=f < F, other=0.0))
     return tl.max(most)
 
 
 @triton.jit
-def row(ptr, i, f, F):
-    """One row of [time, feature] as float32, `[1, features]`."""
-    return tl.load(ptr + i * F + f, mask=f < F, other=0.0).to(tl.float32)[None, :]
+@no_type_check
+def row(ptr, i, f, F, WHOLE: tl.constexpr):
+    """One row of [time, feature] as float32, `[1, features]`. WHOLE: no tile reaches beyond the last feature."""
+    if WHOLE:
+        x = tl.load(ptr + i * F + f)
+    else:
+        x = tl.load(ptr + i * F + f, mask=f < F, other=0.0)
+    return x.to(tl.float32)[None, :]
+
+
+@triton.jit
+@no_type_check
+def span(ptr, start, stop, PLACED: tl.constexpr):
+    """The first and the last position among rows [start, stop), of which there are at most CHUNK."""
+    if PLACED:
+        i = start + tl.arange(0, CHUNK)
+        p = tl.load(ptr + i, mask=i < stop, other=0).to(tl.int32)
+        lo = tl.min(tl.where(i < stop, p, FAR))
+        hi = tl.max(tl.where(i < stop, p, -FAR))
+    else:
+        lo = start
+        hi = stop - 1
+    return lo, hi
+
+
+@triton.jit
+@no_type_check
+def pair_seen(own, own_there, other, p1, p2, low, high, skip, end, allowed_at, a_step, bias_at, e_step,
+              OWN_ASKS: tl.constexpr, RANGED: tl.constexpr, ALLOWED: tl.constexpr, BIASED: tl.constexpr):  # fmt: skip
+    """What a tile's rows (positions `own`) and two rows of the other side (positions p1, p2) may see of each other,
+    and the bias between them. `other + 1` may be beyond the `end`."""
+    if OWN_ASKS:
+        see1 = sees(own, p1, low, high, skip, RANGED)
+        see2 = sees(own, p2, low, high, skip, RANGED)
+    else:
+        see1 = sees(p1, own, low, high, skip, RANGED)
+        see2 = sees(p2, own, low, high, skip, RANGED)
+    second = own_there & (other + 1 < end)
+    see2 = see2 & second
+    e1 = 0.0
+    e2 = 0.0
+    if ALLOWED:
+        see1 = see1 & (tl.load(allowed_at, mask=own_there, other=0) != 0)
+        see2 = see2 & (tl.load(allowed_at + a_step, mask=second, other=0) != 0)
+    if BIASED:
+        bias1 = tl.load(bias_at, mask=own_there, other=0.0)
+        bias2 = tl.load(bias_at + e_step, mask=second, other=0.0)
+        see1 = see1 & (bias1 != float("-inf"))
+        see2 = see2 & (bias2 != float("-inf"))
+        e1 = bias1[:, None]
+        e2 = bias2[:, None]
+    return see1[:, None], see2[:, None], e1, e2
 
 
 @triton.jit(do_not_specialize=LENGTHS)
+@no_type_check
 def prepare_kernel(
     x_ptr, grown_ptr, largest_ptr, lengths_ptr,
     grad_ptr, exact_ptr, den_ptr, g_ptr, d_ptr,
@@ -194,13 +270,82 @@ def prepare_kernel(
     tl.store(largest_ptr + (b * parts + part) * F + f, tl.max(most, 0), mask=f < F)
 
 
+@triton.jit
+@no_type_check
+def over_keys(
+    start, stop, num, den, x, g, D, h, y_ptr, v_ptr, kpos_ptr, allowed_at, bias_at,
+    q, qp, row_there, f, F, step, decay, low, high, skip, threshold, a_k, e_k,
+    SAFE: tl.constexpr, FULL: tl.constexpr, GRADIENT: tl.constexpr, EXACT: tl.constexpr, WHOLE: tl.constexpr,
+    RANGED: tl.constexpr, PLACED: tl.constexpr, ALLOWED: tl.constexpr, BIASED: tl.constexpr, DROPPED: tl.constexpr,
+):  # fmt: skip
+    """Keys [start, stop) of the walk, two at a time. FULL: an even number of them, all visible to the whole tile."""
+    end = q * 0 + stop
+    for k in range(start, stop, 2):
+        k_next = k + 1
+        if not FULL:
+            k_next = tl.minimum(k + 1, stop - 1)  # the last may have no partner: any row will do, unseen
+        y1 = row(y_ptr, k, f, F, WHOLE)
+        y2 = row(y_ptr, k_next, f, F, WHOLE)
+        v1 = row(v_ptr, k, f, F, WHOLE)
+        v2 = row(v_ptr, k_next, f, F, WHOLE)
+        see1 = True
+        see2 = True
+        if not FULL:
+            p1 = k
+            p2 = k + 1
+            if PLACED:
+                p1 = tl.load(kpos_ptr + k).to(tl.int32)
+                p2 = tl.load(kpos_ptr + k_next).to(tl.int32)
+            see1, see2, bias1, bias2 = pair_seen(
+                qp, row_there, k, p1, p2, low, high, skip, end, allowed_at + k * a_k, a_k,
+                bias_at + k * e_k, e_k, True, RANGED, ALLOWED, BIASED,
+            )  # fmt: skip
+        e1, e2, s1, s2 = two(x, y1, y2, see1, see2, step, decay, SAFE, FULL, EXACT, GRADIENT)
+        if not FULL:
+            e1 += bias1
+            e2 += bias2
+        w1 = tl.exp2(e1)
+        w2 = tl.exp2(e2)
+        if GRADIENT:
+            o1 = g * v1
+            o2 = g * v2
+            if DROPPED:
+                o1 = tl.where(kept(h, k, threshold), o1, 0.0)
+                o2 = tl.where(kept(h, k + 1, threshold), o2, 0.0)
+            o1 = o1 - D
+            o2 = o2 - D
+            w1 = w1 * s1
+            w2 = w2 * s2
+            if FULL:
+                num += w1 * o1
+                num += w2 * o2
+            else:
+                num += tl.where(see1, w1 * o1, 0.0)
+                num += tl.where(see2, w2 * o2, 0.0)
+        else:
+            if not FULL:
+                w1 = tl.where(see1, w1, 0.0)
+                w2 = tl.where(see2, w2, 0.0)
+                v1 = tl.where(see1, v1, 0.0)
+                v2 = tl.where(see2, v2, 0.0)
+            den += w1
+            den += w2
+            if DROPPED:
+                w1 = tl.where(kept(h, k, threshold), w1, 0.0)
+                w2 = tl.where(kept(h, k + 1, threshold), w2, 0.0)
+            num += w1 * v1
+            num += w2 * v2
+    return num, den
+
+
 @triton.jit(do_not_specialize=LENGTHS)
+@no_type_check
 def walk_keys_kernel(
     q_ptr, k_ptr, v_ptr, y_ptr, largest_ptr, g_ptr, d_ptr, den_ptr, out_ptr, exact_ptr,
     lengths_ptr, qlengths_ptr, qpos_ptr, kpos_ptr, allowed_ptr, bias_ptr, seed_ptr,
     Q, K, F, parts, step, step_low, decay, room, low, high, skip, threshold, keep_scale,
     a_b, a_q, a_k, e_b, e_q, e_k,
-    GRADIENT: tl.constexpr, EXACT: tl.constexpr, RANGED: tl.constexpr,
+    GRADIENT: tl.constexpr, EXACT: tl.constexpr, WHOLE: tl.constexpr, RANGED: tl.constexpr,
     LENGTHED: tl.constexpr, QLENGTHED: tl.constexpr, PLACED: tl.constexpr, ALLOWED: tl.constexpr,
     BIASED: tl.constexpr, DROPPED: tl.constexpr, BT: tl.constexpr, BF: tl.constexpr,
 ):  # fmt: skip
@@ -218,6 +363,8 @@ def walk_keys_kernel(
     k_ptr += b * K * F
     v_ptr += b * K * F
     y_ptr += b * K * F
+    allowed_at = allowed_ptr + b * a_b + q.to(tl.int64) * a_q
+    bias_at = bias_ptr + b * e_b + q.to(tl.int64) * e_q
     at = b * Q * F + q[:, None] * F + f[None, :]
     row_there = q < n_q
     there = row_there[:, None] & (f < F)[None, :]
@@ -236,82 +383,39 @@ def walk_keys_kernel(
     safe = reach * step <= room
     if safe:
         x = grown(x, step, step_low)
+    num = tl.zeros([BT, BF], tl.float32)
+    den = tl.zeros([BT, BF], tl.float32)
+    g, D, h = x, x, x  # placeholders where they are not used
     if DROPPED:
         h = row_hash(seed_ptr, (b * Q + q)[:, None], f[None, :])
-    num = tl.zeros([BT, BF], tl.float32)
     if GRADIENT:
         g = tl.load(g_ptr + at, mask=there, other=0.0)
         D = tl.load(d_ptr + at, mask=there, other=0.0)
-    else:
-        den = tl.zeros([BT, BF], tl.float32)
 
-    end = tl.zeros([BT], tl.int32) + hi
-    for k in range(lo, hi, 2):
-        two = k + 1 < hi
-        k_next = tl.minimum(k + 1, hi - 1)  # the last may have no partner: any row will do, unseen
-        if safe:
-            y1 = row(y_ptr, k, f, F)
-            y2 = row(y_ptr, k_next, f, F)
+    for start in range(lo, hi, CHUNK):
+        stop = tl.minimum(start + CHUNK, hi)
+        klo, khi = span(kpos_ptr, start, stop, PLACED)
+        full = safe & ((stop - start) % 2 == 0) & all_see(qlo, qhi, klo, khi, low, high, skip, RANGED)
+        if ALLOWED or BIASED:
+            full = safe & (stop < start)
+        if full:
+            num, den = over_keys(
+                start, stop, num, den, x, g, D, h, y_ptr, v_ptr, kpos_ptr, allowed_at, bias_at, q, qp, row_there, f,
+                F, step, decay, low, high, skip, threshold, a_k, e_k, True, True, GRADIENT, EXACT, WHOLE, RANGED,
+                PLACED, ALLOWED, BIASED, DROPPED,
+            )  # fmt: skip
+        elif safe:
+            num, den = over_keys(
+                start, stop, num, den, x, g, D, h, y_ptr, v_ptr, kpos_ptr, allowed_at, bias_at, q, qp, row_there, f,
+                F, step, decay, low, high, skip, threshold, a_k, e_k, True, False, GRADIENT, EXACT, WHOLE, RANGED,
+                PLACED, ALLOWED, BIASED, DROPPED,
+            )  # fmt: skip
         else:
-            y1 = row(k_ptr, k, f, F)
-            y2 = row(k_ptr, k_next, f, F)
-        v1 = row(v_ptr, k, f, F)
-        v2 = row(v_ptr, k_next, f, F)
-        p1, p2 = k, k + 1
-        if PLACED:
-            p1 = tl.load(kpos_ptr + k).to(tl.int32)
-            p2 = tl.load(kpos_ptr + k_next).to(tl.int32)
-        full = two & all_see(qlo, qhi, tl.minimum(p1, p2), tl.maximum(p1, p2), low, high, skip, RANGED)
-        see1 = sees(qp, p1, low, high, skip, RANGED)
-        see2 = sees(qp, p2, low, high, skip, RANGED) & (k + 1 < end)
-        if ALLOWED:
-            full = False
-            a_at = allowed_ptr + b * a_b + q.to(tl.int64) * a_q + k * a_k
-            see1 = see1 & (tl.load(a_at, mask=row_there, other=0) != 0)
-            see2 = see2 & (tl.load(a_at + a_k, mask=row_there & (k + 1 < end), other=0) != 0)
-        if BIASED:
-            full = False
-            e_at = bias_ptr + b * e_b + q.to(tl.int64) * e_q + k * e_k
-            e1 = tl.load(e_at, mask=row_there, other=0.0)
-            e2 = tl.load(e_at + e_k, mask=row_there & (k + 1 < end), other=0.0)
-            see1 = see1 & (e1 != float("-inf"))
-            see2 = see2 & (e2 != float("-inf"))
-        see1 = see1[:, None]
-        see2 = see2[:, None]
-
-        r1, r2, s1, s2 = ratios(x, y1, y2, see1, see2, safe, full, step, EXACT)
-        if BIASED:
-            w1 = tl.exp2(e1[:, None] + (0.5 * decay - decay * r1))
-            w2 = tl.exp2(e2[:, None] + (0.5 * decay - decay * r2))
-        else:
-            w1 = tl.exp2(0.5 * decay - decay * r1)  # centred: rounding is then relative to the energy itself
-            w2 = tl.exp2(0.5 * decay - decay * r2)
-        if GRADIENT:
-            o1 = g * v1
-            o2 = g * v2
-            if DROPPED:
-                o1 = tl.where(kept(h, k, threshold), o1, 0.0)
-                o2 = tl.where(kept(h, k + 1, threshold), o2, 0.0)
-            o1 = w1 * (r1 * s1) * (o1 - D)
-            o2 = w2 * (r2 * s2) * (o2 - D)
-            if not full:
-                o1 = tl.where(see1, o1, 0.0)
-                o2 = tl.where(see2, o2, 0.0)
-            num += o1 + o2
-        else:
-            if DROPPED:
-                o1 = tl.where(kept(h, k, threshold), w1 * v1, 0.0)
-                o2 = tl.where(kept(h, k + 1, threshold), w2 * v2, 0.0)
-            else:
-                o1 = w1 * v1
-                o2 = w2 * v2
-            if not full:
-                w1 = tl.where(see1, w1, 0.0)
-                w2 = tl.where(see2, w2, 0.0)
-                o1 = tl.where(see1, o1, 0.0)
-                o2 = tl.where(see2, o2, 0.0)
-            den += w1 + w2
-            num += o1 + o2
+            num, den = over_keys(
+                start, stop, num, den, x, g, D, h, k_ptr, v_ptr, kpos_ptr, allowed_at, bias_at, q, qp, row_there, f,
+                F, step, decay, low, high, skip, threshold, a_k, e_k, False, False, GRADIENT, EXACT, WHOLE, RANGED,
+                PLACED, ALLOWED, BIASED, DROPPED,
+            )  # fmt: skip
 
     write = (q < Q)[:, None] & (f < F)[None, :]
     if GRADIENT:
@@ -325,13 +429,76 @@ def walk_keys_kernel(
     tl.store(out_ptr + at, out.to(out_ptr.dtype.element_ty), mask=write)
 
 
+@triton.jit
+@no_type_check
+def over_queries(
+    start, stop, dk, dv, y, v, x_ptr, g_ptr, d_ptr, qpos_ptr, allowed_at, bias_at, seed_ptr,
+    first, k, kp, row_there, f, F, step, decay, low, high, skip, threshold, a_q, e_q,
+    SAFE: tl.constexpr, FULL: tl.constexpr, EXACT: tl.constexpr, WHOLE: tl.constexpr,
+    RANGED: tl.constexpr, PLACED: tl.constexpr, ALLOWED: tl.constexpr, BIASED: tl.constexpr, DROPPED: tl.constexpr,
+):  # fmt: skip
+    """Queries [start, stop) of the walk, two at a time. FULL: an even number of them, who all see the whole tile."""
+    end = k * 0 + stop
+    for q in range(start, stop, 2):
+        q_next = q + 1
+        if not FULL:
+            q_next = tl.minimum(q + 1, stop - 1)
+        x1 = row(x_ptr, q, f, F, WHOLE)
+        x2 = row(x_ptr, q_next, f, F, WHOLE)
+        g1 = row(g_ptr, q, f, F, WHOLE)
+        g2 = row(g_ptr, q_next, f, F, WHOLE)
+        D1 = row(d_ptr, q, f, F, WHOLE)
+        D2 = row(d_ptr, q_next, f, F, WHOLE)
+        see1 = True
+        see2 = True
+        if not FULL:
+            p1 = q
+            p2 = q + 1
+            if PLACED:
+                p1 = tl.load(qpos_ptr + q).to(tl.int32)
+                p2 = tl.load(qpos_ptr + q_next).to(tl.int32)
+            across = tl.cast(q, tl.int64)
+            see1, see2, bias1, bias2 = pair_seen(
+                kp, row_there, q, p1, p2, low, high, skip, end, allowed_at + across * a_q, a_q,
+                bias_at + across * e_q, e_q, False, RANGED, ALLOWED, BIASED,
+            )  # fmt: skip
+        e1, e2, s1, s2 = two(y, x1, x2, see1, see2, step, decay, SAFE, FULL, EXACT, True)
+        if not FULL:
+            e1 += bias1
+            e2 += bias2
+        w1 = tl.exp2(e1)
+        w2 = tl.exp2(e2)
+        if not FULL:
+            w1 = tl.where(see1, w1, 0.0)
+            w2 = tl.where(see2, w2, 0.0)
+            s1 = tl.where(see1, s1, 0.0)
+            s2 = tl.where(see2, s2, 0.0)
+        if DROPPED:
+            keep1 = kept(row_hash(seed_ptr, first + q, f[None, :]), k[:, None], threshold)
+            keep2 = kept(row_hash(seed_ptr, first + q + 1, f[None, :]), k[:, None], threshold)
+            g1 = tl.where(keep1, g1, 0.0)
+            g2 = tl.where(keep2, g2, 0.0)
+        if FULL:
+            dv += w1 * g1
+            dv += w2 * g2
+            dk += w1 * s1 * (g1 * v - D1)
+            dk += w2 * s2 * (g2 * v - D2)
+        else:  # a NaN in an unseen row of g or D must not come through 0 · NaN
+            dv += tl.where(see1, w1 * g1, 0.0)
+            dv += tl.where(see2, w2 * g2, 0.0)
+            dk += tl.where(see1, w1 * s1 * (g1 * v - D1), 0.0)
+            dk += tl.where(see2, w2 * s2 * (g2 * v - D2), 0.0)
+    return dk, dv
+
+
 @triton.jit(do_not_specialize=LENGTHS)
+@no_type_check
 def walk_queries_kernel(
     q_ptr, k_ptr, v_ptr, x_ptr, largest_ptr, g_ptr, d_ptr, dk_ptr, dv_ptr,
     lengths_ptr, qlengths_ptr, qpos_ptr, kpos_ptr, allowed_ptr, bias_ptr, seed_ptr,
     Q, K, F, parts, step, step_low, decay, room, low, high, skip, threshold,
     a_b, a_q, a_k, e_b, e_q, e_k,
-    EXACT: tl.constexpr, RANGED: tl.constexpr,
+    EXACT: tl.constexpr, WHOLE: tl.constexpr, RANGED: tl.constexpr,
     LENGTHED: tl.constexpr, QLENGTHED: tl.constexpr, PLACED: tl.constexpr, ALLOWED: tl.constexpr,
     BIASED: tl.constexpr, DROPPED: tl.constexpr, BT: tl.constexpr, BF: tl.constexpr,
 ):  # fmt: skip
@@ -350,6 +517,8 @@ def walk_queries_kernel(
     x_ptr += b * Q * F
     g_ptr += b * Q * F
     d_ptr += b * Q * F
+    allowed_at = allowed_ptr + b * a_b + k.to(tl.int64) * a_k
+    bias_at = bias_ptr + b * e_b + k.to(tl.int64) * e_k
     at = b * K * F + k[:, None] * F + f[None, :]
     row_there = k < n_k
     there = row_there[:, None] & (f < F)[None, :]
@@ -371,66 +540,32 @@ def walk_queries_kernel(
         y = grown(y, step, step_low)
     dk = tl.zeros([BT, BF], tl.float32)
     dv = tl.zeros([BT, BF], tl.float32)
+    first = b * Q
 
-    end = tl.zeros([BT], tl.int32) + hi
-    for q in range(lo, hi, 2):
-        two = q + 1 < hi
-        q_next = tl.minimum(q + 1, hi - 1)  # the last may have no partner: any row will do, unseen
-        if safe:
-            x1 = row(x_ptr, q, f, F)
-            x2 = row(x_ptr, q_next, f, F)
+    for start in range(lo, hi, CHUNK):
+        stop = tl.minimum(start + CHUNK, hi)
+        qlo, qhi = span(qpos_ptr, start, stop, PLACED)
+        full = safe & ((stop - start) % 2 == 0) & all_see(qlo, qhi, klo, khi, low, high, skip, RANGED)
+        if ALLOWED or BIASED:
+            full = safe & (stop < start)
+        if full:
+            dk, dv = over_queries(
+                start, stop, dk, dv, y, v, x_ptr, g_ptr, d_ptr, qpos_ptr, allowed_at, bias_at, seed_ptr, first, k,
+                kp, row_there, f, F, step, decay, low, high, skip, threshold, a_q, e_q, True, True, EXACT, WHOLE,
+                RANGED, PLACED, ALLOWED, BIASED, DROPPED,
+            )  # fmt: skip
+        elif safe:
+            dk, dv = over_queries(
+                start, stop, dk, dv, y, v, x_ptr, g_ptr, d_ptr, qpos_ptr, allowed_at, bias_at, seed_ptr, first, k,
+                kp, row_there, f, F, step, decay, low, high, skip, threshold, a_q, e_q, True, False, EXACT, WHOLE,
+                RANGED, PLACED, ALLOWED, BIASED, DROPPED,
+            )  # fmt: skip
         else:
-            x1 = row(q_ptr, q, f, F)
-            x2 = row(q_ptr, q_next, f, F)
-        g1 = row(g_ptr, q, f, F)
-        g2 = row(g_ptr, q_next, f, F)
-        D1 = row(d_ptr, q, f, F)
-        D2 = row(d_ptr, q_next, f, F)
-        p1, p2 = q, q + 1
-        if PLACED:
-            p1 = tl.load(qpos_ptr + q).to(tl.int32)
-            p2 = tl.load(qpos_ptr + q_next).to(tl.int32)
-        full = two & all_see(tl.minimum(p1, p2), tl.maximum(p1, p2), klo, khi, low, high, skip, RANGED)
-        see1 = sees(p1, kp, low, high, skip, RANGED)
-        see2 = sees(p2, kp, low, high, skip, RANGED) & (q + 1 < end)
-        if ALLOWED:
-            full = False
-            a_at = allowed_ptr + b * a_b + tl.cast(q, tl.int64) * a_q + k * a_k
-            see1 = see1 & (tl.load(a_at, mask=row_there, other=0) != 0)
-            see2 = see2 & (tl.load(a_at + a_q, mask=row_there & (q + 1 < end), other=0) != 0)
-        if BIASED:
-            full = False
-            e_at = bias_ptr + b * e_b + tl.cast(q, tl.int64) * e_q + k * e_k
-            e1 = tl.load(e_at, mask=row_there, other=0.0)
-            e2 = tl.load(e_at + e_q, mask=row_there & (q + 1 < end), other=0.0)
-            see1 = see1 & (e1 != float("-inf"))
-            see2 = see2 & (e2 != float("-inf"))
-        see1 = see1[:, None]
-        see2 = see2[:, None]
-
-        r1, r2, s1, s2 = ratios(y, x1, x2, see1, see2, safe, full, step, EXACT)
-        if BIASED:
-            w1 = tl.exp2(e1[:, None] + (0.5 * decay - decay * r1))
-            w2 = tl.exp2(e2[:, None] + (0.5 * decay - decay * r2))
-        else:
-            w1 = tl.exp2(0.5 * decay - decay * r1)  # centred: rounding is then relative to the energy itself
-            w2 = tl.exp2(0.5 * decay - decay * r2)
-        if DROPPED:
-            keep1 = kept(row_hash(seed_ptr, b * Q + q, f[None, :]), k[:, None], threshold)
-            keep2 = kept(row_hash(seed_ptr, b * Q + q + 1, f[None, :]), k[:, None], threshold)
-            g1 = tl.where(keep1, g1, 0.0)
-            g2 = tl.where(keep2, g2, 0.0)
-        s1 = w1 * (r1 * s1) * (g1 * v - D1)
-        s2 = w2 * (r2 * s2) * (g2 * v - D2)
-        o1 = w1 * g1
-        o2 = w2 * g2
-        if not full:
-            s1 = tl.where(see1, s1, 0.0)
-            s2 = tl.where(see2, s2, 0.0)
-            o1 = tl.where(see1, o1, 0.0)
-            o2 = tl.where(see2, o2, 0.0)
-        dk += s1 + s2
-        dv += o1 + o2
+            dk, dv = over_queries(
+                start, stop, dk, dv, y, v, q_ptr, g_ptr, d_ptr, qpos_ptr, allowed_at, bias_at, seed_ptr, first, k,
+                kp, row_there, f, F, step, decay, low, high, skip, threshold, a_q, e_q, False, False, EXACT, WHOLE,
+                RANGED, PLACED, ALLOWED, BIASED, DROPPED,
+            )  # fmt: skip
 
     write = (k < K)[:, None] & (f < F)[None, :]
     tl.store(dk_ptr + at, tl.where(there, 4.0 * dk, 0.0).to(dk_ptr.dtype.element_ty), mask=write)
@@ -438,6 +573,7 @@ def walk_queries_kernel(
 
 
 @triton.jit(do_not_specialize=LENGTHS)
+@no_type_check
 def bias_gradient_kernel(
     q_ptr, k_ptr, v_ptr, g_ptr, d_ptr, bias_ptr, out_ptr, seed_ptr,
     Q, K, F, step, decay, threshold,
@@ -455,7 +591,7 @@ def bias_gradient_kernel(
     total = tl.zeros([BQ, BK], tl.float32)
     q_at = b * Q * F + q * F
     k_at = b * K * F + k * F
-    for f in range(0, F):
+    for f in range(F):
         x = tl.load(q_ptr + q_at + f, mask=q < Q, other=0.0).to(tl.float32)
         g = tl.load(g_ptr + q_at + f, mask=q < Q, other=0.0)
         D = tl.load(d_ptr + q_at + f, mask=q < Q, other=0.0)
@@ -528,7 +664,10 @@ class _Call:
         height, width, warps = TILES[name]
         grid = (triton.cdiv(rows, height) * triton.cdiv(self.features, width) * self.batch,)
         numbers = {n: value for n, value in self.numbers.items() if n not in given}
-        kernel[grid](**given, **self.pointers, **numbers, **self.switches, BT=height, BF=width, num_warps=warps)
+        kernel[grid](
+            **given, **self.pointers, **numbers, **self.switches, WHOLE=self.features % width == 0, BT=height,
+            BF=width, num_warps=warps,
+        )  # fmt: skip
 
 
 def _strides(name: str, tensor: Tensor | None) -> dict[str, int]:
@@ -540,7 +679,14 @@ def _strides(name: str, tensor: Tensor | None) -> dict[str, int]:
 
 
 def forward(
-    q: Tensor, k: Tensor, v: Tensor, scale: float, sight: Sight, bias: Tensor | None, dropout: float, seed: Tensor | None
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    scale: float,
+    sight: Sight,
+    bias: Tensor | None,
+    dropout: float,
+    seed: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The answer, the same in float32 (empty where it is that already) and the sums of the weights.
 

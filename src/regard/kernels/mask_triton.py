@@ -1,12 +1,12 @@
 """A `Sight` inside a Triton kernel: its arguments, and which pairs of a tile are visible.
 
-    kernel[grid](…, **arguments(sight, queries, keys))      # the kernel names these parameters and hands them on
+kernel[grid](…, **arguments(sight, queries, keys))      # the kernel names these parameters and hands them on
 """
 
 from typing import Any, no_type_check
 
-import triton
-import triton.language as tl
+import triton  # type: ignore[import-untyped, unused-ignore]
+import triton.language as tl  # type: ignore[import-untyped, unused-ignore]
 from torch import Tensor
 
 from regard.kernels.mask import Sight

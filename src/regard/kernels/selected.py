@@ -80,7 +80,7 @@ def _choose(queries: Tensor, keys: Tensor, capacity: int | None) -> tuple[_Chose
             raise RegardError(f"{most} tokens chosen", expected=f"at most {capacity} (capacity)", do="raise capacity")
         capacity = most if capacity is None else capacity
     else:
-        torch._assert_async(count.max() <= capacity)  # type: ignore[no-untyped-call]
+        torch._assert_async(count.max() <= capacity)
     room = max(1, min(capacity, mask.shape[-1]))
     index = torch.zeros(*mask.shape[:2], room + 1, dtype=torch.long, device=mask.device)
     time = torch.arange(mask.shape[-1], device=mask.device).expand_as(place)

@@ -9,8 +9,8 @@ keeps is a function of the seed and the place alone, so that the backward pass f
 from typing import no_type_check
 
 import torch
-import triton
-import triton.language as tl
+import triton  # type: ignore[import-untyped, unused-ignore]
+import triton.language as tl  # type: ignore[import-untyped, unused-ignore]
 from torch import Tensor
 
 __all__ = ["softmax_", "softmax_backward"]
@@ -24,7 +24,7 @@ def kept(seed, row, column, DROPOUT: tl.constexpr, dropout):
         nothing = 0 * row + 0 * column
         word, _, _, _ = tl.philox(tl.load(seed), row + nothing, column + nothing, nothing, nothing)
         return tl.where(tl.uint_to_uniform_float(word) >= dropout, 1.0 / (1.0 - dropout), 0.0)
-    else:
+    else:  # noqa: RET505 (without it both ways would be compiled)
         return 1.0
 
 

@@ -65,7 +65,7 @@ def lowered(energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"
     and a row with nothing visible is a uniform row, not a NaN."""
     if mask is None:
         return energies
-    return torch.where(mask, energies, torch.finfo(energies.dtype).min)
+    return energies.masked_fill(~mask, torch.finfo(energies.dtype).min)
 
 
 def visible(mask: Bool[Tensor, "*some key"] | None, shape: torch.Size) -> Bool[Tensor, "*lead"] | None:

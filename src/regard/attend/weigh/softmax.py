@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from regard.attend.weigh import Weighed, Weighing, lowered
+from regard.attend.weigh import Weighed, Weighing
 
 __all__ = ["Softmax", "softmax"]
 
@@ -16,8 +16,11 @@ def softmax(
     energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None
 ) -> Float[Tensor, "*lead key"]:
     """Softmax over the visible keys; zeros, with zero gradients, where there are none."""
-    weights = torch.softmax(lowered(energies, mask), dim=-1)
-    return weights if mask is None else torch.where(mask, weights, 0.0)
+    if mask is None:
+        return torch.softmax(energies, dim=-1)
+    hidden = ~mask
+    weights = torch.softmax(energies.masked_fill(hidden, torch.finfo(energies.dtype).min), dim=-1)
+    return weights.masked_fill(hidden, 0.0)
 
 
 class Softmax(Weighing):

@@ -1,0 +1,237 @@
+"""Additive attention, fused: `e_qk = Σ_f w_f tanh(q_qf + k_kf)`, `answer_q = Σ_k softmax_k(e_qk + bias_qk) v_k`.
+
+Bahdanau, Cho & Bengio 2014, "Neural Machine Translation by Jointly Learning to Align and Translate", appendix A.1.2.
+Queries and keys come projected. Written out, the energies need query × key × feature numbers; here neither the
+answer nor its gradients ever store them. `additive_weights` works out the weights of some rows, or the largest of
+each row, when a person wants to look.
+
+    answer = additive_attention(q, k, v, w, lengths=lengths, pattern="causal")
+    weights = additive_weights(q, k, w, lengths=lengths, pattern="causal", rows=[3])      # [batch, 1, key]
+    values, keys = additive_weights(q, k, w, top=5)                                       # [batch, query, 5] each
+"""
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from math import prod
+from typing import Any, Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from regard.errors import RegardError
+from regard.kernels import additive_cpu
+from regard.kernels.mask import Sight
+
+__all__ = ["additive_attention", "additive_reference", "additive_weights", "additive_weights_reference"]
+
+Backend = Literal["auto", "triton", "cpu", "reference"]
+
+
+def additive_weights_reference(
+    q: Float[Tensor, "batch query hidden"],
+    k: Float[Tensor, "batch key hidden"],
+    w: Float[Tensor, " hidden"],
+    seen: Bool[Tensor, "batch query key"] | None = None,
+    bias: Float[Tensor, "some rows key"] | None = None,
+) -> Float[Tensor, "batch query key"]:
+    """The readable path: `softmax_k(wᵀ tanh(q + k) + bias)` over the keys seen (a bias of -inf hides its key too);
+    zeros where there are none."""
+    energies = torch.tanh(q.unsqueeze(2) + k.unsqueeze(1)) @ w.to(q.dtype)
+    if bias is not None:
+        energies = energies + bias
+        there = (bias != float("-inf")).expand(energies.shape)
+        seen = there if seen is None else seen & there
+    if seen is None:
+        return torch.softmax(energies, dim=-1)
+    energies = energies.masked_fill(~seen, torch.finfo(energies.dtype).min)
+    return torch.softmax(energies, dim=-1).masked_fill(~seen, 0.0)
+
+
+def additive_reference(
+    q: Float[Tensor, "batch query hidden"],
+    k: Float[Tensor, "batch key hidden"],
+    v: Float[Tensor, "batch key value"],
+    w: Float[Tensor, " hidden"],
+    seen: Bool[Tensor, "batch query key"] | None = None,
+    bias: Float[Tensor, "some rows key"] | None = None,
+    dropout: float = 0.0,
+) -> Float[Tensor, "batch query value"]:
+    """The readable path: the weighted sum of the values, dropout on the weights."""
+    weights = torch.dropout(additive_weights_reference(q, k, w, seen, bias), dropout, train=True)
+    return weights.to(v.dtype) @ v
+
+
+def _path(backend: str) -> Any:
+    """The module whose `forward`, `backward` and `weights` serve."""
+    if backend == "cpu":
+        return additive_cpu
+    from regard.kernels import additive_triton  # late: CPU machines need no Triton, and it takes its time
+
+    return additive_triton
+
+
+@torch.library.custom_op("regard::additive_attention", mutates_args=())
+def _attend(
+    q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, lengths: Tensor | None,
+    query_lengths: Tensor | None, pattern: str, band: int, allowed: Tensor | None, query_positions: Tensor | None,
+    key_positions: Tensor | None, dropout: float, seed: Tensor | None, backend: str,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    sight = Sight(lengths, query_lengths, pattern, band, allowed, query_positions, key_positions)
+    return _path(backend).forward(q, k, v, w, bias, sight, dropout, seed)  # type: ignore[no-any-return]
+
+
+@_attend.register_fake
+def _(q: Tensor, k: Tensor, v: Tensor, w: Tensor, *rest: Any) -> tuple[Tensor, Tensor]:
+    batch, queries, keys = q.shape[0], q.shape[1], k.shape[1]
+    answer = v.new_empty(batch, queries, v.shape[2])
+    if not additive_cpu.whole(batch, queries, keys):
+        return answer, q.new_empty(0, dtype=torch.float32)
+    wide = 1 if rest[-1] == "cpu" else _path("triton").WIDE
+    columns = (keys + wide - 1) // wide * wide
+    return answer, q.new_empty(batch, queries, columns, dtype=torch.float32)
+
+
+@torch.library.custom_op("regard::additive_attention_backward", mutates_args=())
+def _pull(
+    grad: Tensor, p: Tensor, q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, lengths: Tensor | None,
+    query_lengths: Tensor | None, pattern: str, band: int, allowed: Tensor | None, query_positions: Tensor | None,
+    key_positions: Tensor | None, dropout: float, seed: Tensor | None, backend: str,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    sight = Sight(lengths, query_lengths, pattern, band, allowed, query_positions, key_positions)
+    *found, dbias = _path(backend).backward(grad, q, k, v, w, bias, sight, dropout, seed, p)
+    return (*found, q.new_empty(0) if dbias is None else dbias)
+
+
+@_pull.register_fake
+def _(
+    grad: Tensor, p: Tensor, q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, *rest: Any
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    dq, dk, dv, dw = (tensor.new_empty(tensor.shape) for tensor in (q, k, v, w))
+    return dq, dk, dv, dw, q.new_empty(0) if bias is None else bias.new_empty(bias.shape)
+
+
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+    ctx.plain = [None if isinstance(one, Tensor) else one for one in inputs]
+    ctx.save_for_backward(output[1], *(one if isinstance(one, Tensor) else None for one in inputs))
+
+
+def _gradients(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+    p, *tensors = ctx.saved_tensors
+    inputs = [other if one is None else one for one, other in zip(tensors, ctx.plain, strict=True)]
+    dq, dk, dv, dw, dbias = _pull(grad, p, *inputs)
+    return (dq, dk, dv, dw, None if inputs[4] is None else dbias, *[None] * (len(inputs) - 5))
+
+
+_attend.register_autograd(_gradients, setup_context=_keep)
+
+
+def _chosen(backend: str, *tensors: Tensor) -> str:
+    """The backend that serves: float64 always takes the readable path, and so does what is empty."""
+    if backend not in ("auto", "triton", "cpu", "reference"):
+        raise RegardError(f"backend {backend!r}", expected="auto, triton, cpu or reference")
+    if backend == "reference" or any(t.dtype == torch.float64 or t.numel() == 0 for t in tensors):
+        return "reference"
+    if backend != "auto":
+        return backend
+    if tensors[0].device.type == "cpu":
+        return "cpu"
+    return "triton" if tensors[0].device.type == "cuda" and find_spec("triton") is not None else "reference"
+
+
+def _flat(bias: Tensor | None, lead: Sequence[int], queries: int, keys: int) -> Tensor | None:
+    """A bias that broadcasts to [*lead, query, key] as [batch or 1, query or 1, key]."""
+    if bias is None:
+        return None
+    shape = (1,) * (len(lead) + 2 - bias.dim()) + tuple(bias.shape)
+    same = all(size == 1 for size in shape[:-2])
+    try:
+        if shape[-2] not in (1, queries):
+            raise RuntimeError
+        wide = bias.reshape(shape).expand(*((1,) * len(lead) if same else lead), shape[-2], keys)
+        return wide.reshape(1 if same else prod(lead), shape[-2], keys).contiguous()
+    except (RuntimeError, IndexError):
+        expected = f"one that broadcasts to {[*lead, queries, keys]}"
+        raise RegardError(f"a bias of shape {list(bias.shape)}", expected=expected) from None
+
+
+def additive_attention(
+    q: Float[Tensor, "*lead query hidden"],
+    k: Float[Tensor, "*lead key hidden"],
+    v: Float[Tensor, "*lead key value"],
+    w: Float[Tensor, " hidden"],
+    mask: Bool[Tensor, "*some key"] | None = None,
+    *,
+    lengths: Int[Tensor, "*few"] | None = None,
+    pattern: str = "none",
+    band: int = -1,
+    bias: Float[Tensor, "*more key"] | None = None,
+    dropout: float = 0.0,
+    positions: Int[Tensor, "*some time"] | tuple[Tensor, Tensor] | None = None,
+    query_lengths: Int[Tensor, "*few"] | None = None,
+    backend: Backend = "auto",
+) -> Float[Tensor, "*lead query value"]:
+    """The answers, in the type of the values. What may be seen: see `Sight.of`; a query that sees nothing gets zeros.
+    `bias` is added to the energies, `dropout` falls on the weights (call it with 0 outside training)."""
+    if not 0 <= dropout < 1:
+        raise RegardError(f"dropout: got {dropout}", expected="0 or more and less than 1")
+    lead, queries, keys, batch = q.shape[:-2], q.shape[-2], k.shape[-2], prod(q.shape[:-2])
+    sight = Sight.of(lead, queries, keys, mask, lengths=lengths, query_lengths=query_lengths, pattern=pattern,
+                     band=band, positions=positions, device=q.device)  # fmt: skip
+    term = _flat(bias, lead, queries, keys)
+    flat = [tensor.reshape(batch, *tensor.shape[-2:]) for tensor in (q, k, v)]
+    chosen = _chosen(backend, q, k, v, w)
+    if chosen == "reference":
+        seen = None if sight.everything else sight.dense(batch, queries, keys, q.device)
+        answer = additive_reference(flat[0], flat[1], flat[2], w, seen, term, dropout)
+    else:
+        seed = torch.randint(0, 2**31 - 1, (1,), device=q.device) if dropout > 0 else None
+        answer, _ = _attend(
+            flat[0], flat[1], flat[2], w, term, sight.lengths, sight.query_lengths, pattern, band, sight.allowed,
+            sight.query_positions, sight.key_positions, dropout, seed, chosen,
+        )  # fmt: skip
+    return answer.reshape(*lead, queries, v.shape[-1])
+
+
+@torch.no_grad()
+def additive_weights(
+    q: Float[Tensor, "*lead query hidden"],
+    k: Float[Tensor, "*lead key hidden"],
+    w: Float[Tensor, " hidden"],
+    mask: Bool[Tensor, "*some key"] | None = None,
+    *,
+    lengths: Int[Tensor, "*few"] | None = None,
+    pattern: str = "none",
+    band: int = -1,
+    bias: Float[Tensor, "*more key"] | None = None,
+    positions: Int[Tensor, "*some time"] | tuple[Tensor, Tensor] | None = None,
+    query_lengths: Int[Tensor, "*few"] | None = None,
+    rows: Sequence[int] | Int[Tensor, " chosen"] | None = None,
+    top: int | None = None,
+    backend: Backend = "auto",
+) -> Tensor | tuple[Tensor, Tensor]:
+    """The weights of these query `rows` (of all), [*lead, row, key], or with `top` the largest of each row and which
+    keys they are, [*lead, row, top]. To look at, without gradients; before any dropout."""
+    lead, queries, keys, batch = q.shape[:-2], q.shape[-2], k.shape[-2], prod(q.shape[:-2])
+    sight = Sight.of(lead, queries, keys, mask, lengths=lengths, query_lengths=query_lengths, pattern=pattern,
+                     band=band, positions=positions, device=q.device)  # fmt: skip
+    term = _flat(bias, lead, queries, keys)
+    chosen = _chosen(backend, q, k, w)
+    flat_q, flat_k = q.reshape(batch, queries, -1), k.reshape(batch, keys, -1)
+    every = torch.arange(queries) if rows is None else torch.as_tensor(rows, dtype=torch.long)
+
+    def some(part: Tensor) -> Tensor:
+        """The weights of these rows."""
+        part = part.to(q.device)
+        seen = None if sight.everything else sight.dense(batch, queries, keys, q.device, rows=part)
+        add = term if term is None or term.shape[1] == 1 else term[:, part]
+        if chosen == "reference":
+            return additive_weights_reference(flat_q[:, part], flat_k, w, seen, add)
+        return _path(chosen).weights(flat_q[:, part], flat_k, w, add, Sight(allowed=seen)).to(q.dtype)  # type: ignore[no-any-return]
+
+    if top is None:
+        return some(every).reshape(*lead, len(every), keys)
+    step = max(additive_cpu.CHUNK // max(batch * keys, 1), 1)
+    found = [some(part).topk(min(top, keys), dim=-1) for part in torch.split(every, step)]
+    values, indices = (torch.cat([pair[i] for pair in found], 1).reshape(*lead, len(every), -1) for i in (0, 1))
+    return values, indices

@@ -1,0 +1,151 @@
+"""What the tests of additive attention share: cases drawn at random, and the comparison with float64."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from hypothesis import strategies as st
+from torch import Tensor
+
+from regard.kernels.additive import additive_attention
+from regard.kernels.mask import PATTERNS
+
+
+@dataclass
+class Case:
+    """Inputs of one call; `bias` counts as an input where it is given."""
+
+    q: Tensor
+    k: Tensor
+    v: Tensor
+    w: Tensor
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def run(self, backend: str, dtype: torch.dtype) -> list[Tensor]:
+        """The answer and the gradients of q, k, v, w (and the bias)."""
+        inputs = [t.detach().to(dtype).requires_grad_() for t in (self.q, self.k, self.v, self.w)]
+        options = dict(self.options)
+        if "bias" in options:
+            options["bias"] = options["bias"].detach().to(dtype).requires_grad_()
+            inputs.append(options["bias"])
+        answer = additive_attention(*inputs[:4], backend=backend, **options)
+        pull = torch.randn(answer.shape, generator=torch.Generator().manual_seed(3)).to(answer)
+        return [answer.detach(), *torch.autograd.grad(answer, inputs, pull)]
+
+
+@st.composite
+def cases(draw: st.DrawFn, largest: int = 40) -> Case:
+    """Odd shapes, every mask, sometimes a bias, sometimes far outside the range of the products."""
+    batch, width = draw(st.integers(1, 3)), draw(st.integers(1, largest))
+    queries, keys = draw(st.integers(1, largest)), draw(st.integers(1, largest))
+    torch.manual_seed(draw(st.integers(0, 10**6)))
+    options: dict[str, Any] = {
+        "pattern": draw(st.sampled_from(sorted(PATTERNS))),
+        "band": draw(st.sampled_from([-1, -1, 0, 3])),
+    }
+    if draw(st.booleans()):
+        options["lengths"] = torch.randint(0, keys + 1, (batch,))
+    if draw(st.booleans()):
+        options["query_lengths"] = torch.randint(0, queries + 1, (batch,))
+    if draw(st.booleans()):
+        options["mask"] = torch.rand(draw(st.sampled_from([(batch, queries, keys), (1, keys), (batch, 1, keys)]))) < 0.6
+    if draw(st.booleans()):
+        bias = 3 * torch.randn(draw(st.sampled_from([(batch, queries, keys), (1, keys), (batch, 1, keys), (keys,)])))
+        options["bias"] = bias.masked_fill(torch.rand_like(bias) < 0.2, float("-inf"))
+    if draw(st.booleans()):
+        options["positions"] = (torch.randint(0, 20, (batch, queries)), torch.randint(0, 20, (batch, keys)))
+    size = draw(st.sampled_from([1.0, 1.0, 40.0]))
+    q, k = size * torch.randn(batch, queries, width), size * torch.randn(batch, keys, width)
+    return Case(q, k, torch.randn(batch, keys, 5), torch.randn(width), options)
+
+
+def hostile(name: str, queries: int = 37, keys: int = 70, width: int = 67) -> Case:
+    """Inputs that break a careless kernel."""
+    torch.manual_seed(1)
+    q, k, v = torch.randn(2, queries, width), torch.randn(2, keys, width), torch.randn(2, keys, 9)
+    w = torch.randn(width) * width**-0.5
+    options: dict[str, Any] = {}
+    if name == "huge":
+        q, k = 1e4 * q, 1e4 * k
+    elif name == "one huge":
+        k[0, 3, 5] = 1e4
+    elif name == "edge of the range":
+        q, k = q.clamp(-1, 1) * 10.4, k.clamp(-1, 1) * 10.4
+    elif name == "cancelling far out":
+        middle = 1e4 * torch.randn(2, 1, width)
+        q, k = middle.expand_as(q) + 0, k - middle
+    elif name == "saturated":
+        q = q + 8
+    elif name == "small":
+        q, k = 1e-3 * q, 1e-3 * k
+    elif name == "positive w":
+        w = w.abs()
+    elif name == "shut out":
+        bias = torch.randn(2, queries, keys)
+        bias[:, :, 5:60] = float("-inf")
+        bias[0, 3] = float("-inf")
+        options = {"bias": bias}
+    return Case(q, k, v, w, options)
+
+
+HOSTILE = ["plain", "huge", "one huge", "edge of the range", "cancelling far out", "saturated", "small", "positive w",
+           "shut out"]  # fmt: skip
+
+
+def rms(a: Tensor, b: Tensor) -> float:
+    return float((a.double() - b).square().mean().sqrt())
+
+
+def at_most_twice(case: Case, backend: str, dtype: torch.dtype, times: float = 2.0) -> None:
+    """The promise of every kernel: its error against float64 is at most twice the readable path's."""
+    options = dict(case.options)
+    if "bias" in options:
+        options["bias"] = options["bias"].to(dtype)
+    rounded = Case(*(t.to(dtype) for t in (case.q, case.k, case.v, case.w)), options)
+    true = rounded.run("reference", torch.float64)
+    fused, readable = rounded.run(backend, dtype), rounded.run("reference", dtype)
+    for name, a, b, exact in zip(("answer", "q", "k", "v", "w", "bias"), fused, readable, true, strict=False):
+        ours, theirs = rms(a, exact), rms(b, exact)
+        # The floor: a fraction of a unit in the last place of what is computed.
+        floor = float(exact.square().mean().sqrt()) * torch.finfo(dtype).eps / 4
+        assert ours <= times * theirs + floor, (name, ours, theirs)
+
+
+def close(got: list[Tensor], true: list[Tensor], tolerance: float = 2e-5) -> bool:
+    return all(
+        torch.allclose(a.double(), b, rtol=tolerance, atol=tolerance * max(1.0, float(b.abs().max())))
+        for a, b in zip(got, true, strict=True)
+    )
+
+
+def honest_about_nan(backend: str) -> None:
+    """A visible NaN reaches exactly the answers it reaches in the readable path."""
+    torch.manual_seed(6)
+    case = Case(torch.randn(1, 5, 6), torch.randn(1, 7, 6), torch.randn(1, 7, 6), torch.randn(6), {"pattern": "causal"})
+    case.q[0, 1, 2] = float("nan")
+    case.k[0, 5, 3] = float("nan")
+    got, true = case.run(backend, torch.float32), case.run("reference", torch.float64)
+    assert torch.equal(got[0].isnan(), true[0].isnan())
+
+
+def dropped(backend: str) -> None:
+    """Dropout keeps what it should, is the same in both passes, and follows PyTorch's seed."""
+    batch, queries, keys = 2, 30, 40
+    q, k = torch.randn(batch, queries, 6), torch.randn(batch, keys, 6)
+    w, eye = torch.randn(6), torch.eye(keys).expand(batch, keys, keys).contiguous().requires_grad_()
+    torch.manual_seed(4)
+    answer = additive_attention(q, k, eye, w, dropout=0.25, backend=backend)  # the dropped weights themselves
+    weights = additive_attention(q, k, torch.eye(keys).expand(batch, keys, keys), w, backend="reference")
+    kept = answer.detach() != 0
+    assert abs(float(kept.float().mean()) - 0.75) < 0.03
+    assert torch.allclose(answer.detach(), torch.where(kept, weights / 0.75, 0.0), atol=1e-6)
+    upstream = torch.randn(batch, queries, keys)
+    (found,) = torch.autograd.grad(answer, eye, upstream)
+    assert torch.allclose(found, answer.detach().transpose(1, 2) @ upstream, atol=1e-5)
+    leaf = q.clone().requires_grad_()
+    torch.manual_seed(4)
+    (dq,) = torch.autograd.grad(additive_attention(leaf, k, eye, w, dropout=0.25, backend=backend), leaf, upstream)
+    true = q.double().requires_grad_()
+    energies = torch.tanh(true[:, :, None] + k.double()[:, None]) @ w.double()
+    (expected,) = torch.autograd.grad(torch.softmax(energies, -1) * kept / 0.75, true, upstream.double())
+    assert torch.allclose(dq.double(), expected, atol=1e-5)

@@ -1,0 +1,59 @@
+"""The blocked CPU path against float64, block by block."""
+
+import pytest
+import torch
+from feature_cases import HOSTILE, Case, at_most_twice, cases, close, honest_about_nan, hostile, poisoned
+from hypothesis import given, settings
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from regard.kernels import feature_cpu
+
+
+@settings(max_examples=60)
+@given(cases())
+def test_agrees_with_float64(case):
+    assert close(case.run("cpu", torch.float32), case.run("reference", torch.float64))
+
+
+@settings(max_examples=20)
+@given(cases(largest=9))
+def test_small_blocks_change_nothing(case):
+    whole = case.run("cpu", torch.float32)
+    size = feature_cpu.BLOCK
+    feature_cpu.BLOCK = 37
+    try:
+        pieces = case.run("cpu", torch.float32)
+    finally:
+        feature_cpu.BLOCK = size
+    for a, b in zip(pieces, whole, strict=True):
+        assert torch.allclose(a, b, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("name", HOSTILE)
+def test_error_at_most_twice_the_readable_paths(name, dtype):
+    at_most_twice(hostile(name), "cpu", dtype)
+
+
+def test_what_is_hidden_may_hold_anything():
+    poisoned("cpu")
+
+
+def test_nan_goes_through():
+    honest_about_nan("cpu")
+
+
+def test_memory_is_bounded(monkeypatch):
+    monkeypatch.setattr(feature_cpu, "BLOCK", 2**12)
+    sizes = []
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            out = function(*args, **(kwargs or {}))
+            sizes.extend(t.numel() for t in (out if isinstance(out, tuple) else (out,)) if isinstance(t, torch.Tensor))
+            return out
+
+    case = Case(*(torch.randn(2, 48, 16) for _ in range(3)), {"pattern": "forward"})
+    with Watch():
+        case.run("cpu", torch.float32)
+    assert max(sizes) <= 2**12 < 48 * 48 * 16

@@ -1,0 +1,52 @@
+"""Softmax over padded rows in Triton, against PyTorch's."""
+
+import os
+
+import pytest
+import torch
+
+if not torch.cuda.is_available():
+    os.environ["TRITON_INTERPRET"] = "1"  # read when the kernels are first imported
+pytest.importorskip("triton")
+
+from regard.kernels.softmax_triton import softmax_, softmax_backward
+
+place = "cuda" if torch.cuda.is_available() else "cpu"
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+
+@pytest.mark.parametrize("keys", [1, 30, 300])
+def test_forward_and_backward(keys: int) -> None:
+    stride = -(-keys // 128) * 128
+    energies = torch.full((2, 7, stride), float("nan"), device=place)
+    energies[:, :, :keys] = 5 * torch.randn(2, 7, keys, device=place)
+    energies[:, :, : keys // 2] = float("-inf")
+    energies[0, 3, :keys] = float("-inf")  # nothing visible
+    energies[1, 2, keys - 1] = float("nan")
+    wanted = energies[:, :, :keys].clone().double().requires_grad_()
+    true = torch.softmax(wanted, -1)
+    p = energies.clone()
+    assert softmax_(p, keys, 7, 0, torch.float32, 0.0, None) is p
+    found = p[:, :, :keys]
+    assert (found[0, 3] == 0).all()
+    assert found[1, 2, keys // 2 :].isnan().all()
+    fine = torch.ones(2, 7, dtype=torch.bool, device=place)
+    fine[0, 3] = fine[1, 2] = False
+    torch.testing.assert_close(found[fine].double(), true[fine].detach(), rtol=1e-5, atol=1e-7)
+    dp = torch.randn(2, 7, keys, device=place)
+    slopes, same = softmax_backward(p, dp, keys, 7, 0, torch.float32, 0.0, None)
+    assert same is p
+    (expected,) = torch.autograd.grad(true[fine], wanted, dp[fine].double())
+    torch.testing.assert_close(slopes[:, :, :keys][fine].double(), expected[fine], rtol=1e-4, atol=1e-6)
+    assert (slopes[0, 3, :keys] == 0).all()
+
+
+def test_a_piece_drops_what_the_whole_drops() -> None:
+    energies = torch.randn(2, 9, 128, device=place)
+    seed = torch.tensor([11], device=place)
+    whole = softmax_(energies.clone(), 100, 9, 0, torch.float32, 0.5, seed)
+    piece = softmax_(energies[:, 4:].clone(), 100, 9, 4, torch.float32, 0.5, seed)
+    assert torch.equal(whole[:, 4:, :100], piece[:, :, :100])
+    assert abs(float((whole[:, :, :100] == 0).float().mean()) - 0.5) < 0.05
+    other = softmax_(energies.clone(), 100, 9, 0, torch.float32, 0.5, seed + 1)
+    assert not torch.equal(other[:, :, :100] == 0, whole[:, :, :100] == 0)
