@@ -86,7 +86,7 @@ def speed(arguments: argparse.Namespace) -> dict[str, Any]:
 
     def step(rows: list[int]) -> int:
         batch = ready.task.collate([items[row] for row in rows]).to(device)
-        with precise(device, settings["precision"]):
+        with precise(device, settings["precision"], model):
             loss = ready.task.loss(model, batch)
         (loss.total / loss.count).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

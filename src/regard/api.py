@@ -49,7 +49,7 @@ class Model:
         """Answers in order; `places` says where each text was read, for messages."""
         chosen = self._search(search) if search else None
         device = next(self.network.parameters()).device
-        with torch.inference_mode(), precise(device, self.config["train"]["precision"]):
+        with torch.inference_mode(), precise(device, self.config["train"]["precision"], self.network):
             rows = [(text,) for text in texts]
             return self.task.predict(self.network, rows, look, chosen, places)  # type: ignore[no-any-return]
 
@@ -59,7 +59,7 @@ class Model:
         if search:
             self.task.search = self._search(search)
         try:
-            with torch.inference_mode(), precise(device, self.config["train"]["precision"]):
+            with torch.inference_mode(), precise(device, self.config["train"]["precision"], self.network):
                 return self.task.measure(self.task.results(self.network, examples))  # type: ignore[no-any-return]
         finally:
             if search:  # it was chosen for this once

@@ -1,9 +1,10 @@
 """Additive attention in Triton: `e_qk = Σ_f w_f tanh(q_f + k_f)` without anything of size query × key × feature.
 
 With X = e^{2q} and Y = e^{2k}, made once a row, `tanh(q + k) = 1 - 2r` and `r = 1 / (1 + X·Y)`; two terms share one
-reciprocal, `w₁/d₁ + w₂/d₂ = (w₁d₂ + w₂d₁) / (d₁d₂)`, and `1 - tanh² = 4r(1 - r)` serves the gradients. Where
-|q| + |k| of a batch row could leave the range of the products (`BOUND`) or is no number, or where all of it is so
-small that 1 - 2r would lose digits (`NEAR`), that row is computed with a plain tanh instead; the kernel looks at the largest sizes itself, so nothing waits for the GPU.
+reciprocal, `w₁/d₁ + w₂/d₂ = (w₁d₂ + w₂d₁) / (d₁d₂)`, and `1 - tanh² = 4r(1 - r)` serves the gradients. A batch row
+whose |q| + |k| could leave the range of the products (`BOUND`), is no number, or is so small that 1 - 2r would lose
+digits (`NEAR`) is computed with a plain tanh instead; the kernel looks at the largest sizes itself, so that nothing
+waits for the GPU.
 
 Energies and weights are float32 `[batch, query, key]`. Where there are too many of them the queries are taken in
 pieces, and the backward pass computes a piece's weights again instead of keeping them.
@@ -28,6 +29,10 @@ from regard.kernels.math_triton import exponential, first_of, reciprocal, second
 from regard.kernels.softmax_triton import softmax_, softmax_backward
 
 __all__ = ["Tiles", "backward", "forward", "tiles", "weights"]
+# One kernel serves every length: these never make Triton compile another. (The width may: whether it divides by 16.)
+LENGTHS_OF_ENERGIES = """batch count queries keys width first groups low high skip bias_batch bias_query allowed_batch
+    allowed_query""".split()
+LENGTHS_OF_GRADIENTS = "batch owns count others own_first other_first other_count low high".split()
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ def tiles(batch: int, queries: int, keys: int) -> Tiles:
     return Tiles() if large else Tiles(queries=32, keys=32, warps=2, rows=32, features=32, grad_warps=2)
 
 
-@triton.jit(do_not_specialize=["batch", "count", "queries", "keys", "width", "first", "groups", "low", "high", "skip"])
+@triton.jit(do_not_specialize=LENGTHS_OF_ENERGIES)
 @no_type_check
 def energies_kernel(
     x, y, q, k, w, sizes, bias, bias_batch, bias_query, out,
@@ -80,8 +85,8 @@ def energies_kernel(
         y_at = y + b64 * groups * 4 * y_stride + cols
         for group in range(tl.where(needed, groups, 0)):
             half = 0.0
-            for f in tl.static_range(8):
-                half += tl.load(w + group * 8 + f)
+            for one in tl.static_range(8):
+                half += tl.load(w + group * 8 + one)
             # w·r less w/2: as small as w·tanh, and eight features at a time, so that little is lost in the long sum.
             part = tl.zeros([Q, K], dtype=tl.float32) - 0.5 * half
             for pair in tl.static_range(4):
@@ -114,20 +119,7 @@ def energies_kernel(
     tl.store(places, tl.where(seen, energies, float("-inf")), mask=inside)
 
 
-@triton.jit(
-    do_not_specialize=[
-        "batch",
-        "owns",
-        "count",
-        "others",
-        "width",
-        "own_first",
-        "other_first",
-        "other_count",
-        "low",
-        "high",
-    ]
-)
+@triton.jit(do_not_specialize=LENGTHS_OF_GRADIENTS)
 @no_type_check
 def gradient_kernel(
     own, other, powers, slopes, w, sizes, out, partial,
@@ -207,7 +199,7 @@ def _energies(
     steps = [0, 0] if bias is None else [bias.stride(axis) if bias.shape[axis] > 1 else 0 for axis in (0, 1)]
     grid = (batch * triton.cdiv(count, tile.queries) * triton.cdiv(keys, tile.keys),)
     energies_kernel[grid](
-        x, y, q, k, pad(w, (0, padded(width, 8) - width)), sizes, bias, *steps, out,
+        x, y, q, k, pad(w, (0, -width % 8)) if width % 8 else w, sizes, bias, *steps, out,
         batch, count, queries, keys, width, first, padded(width, 8) // 8, x.shape[2], y.shape[2], out.shape[2],
         **arguments(sight, queries, keys), BIAS=bias is not None, ANCHOR=tile.anchor,
         Q=tile.queries, K=tile.keys, num_warps=tile.warps,
@@ -240,13 +232,14 @@ def forward(
     (batch, queries, _), keys = q.shape, k.shape[1]
     q, k, w = q.contiguous(), k.contiguous(), w.float().contiguous()
     tile = tile or tiles(batch, queries, keys)
-    answer = torch.empty(batch, queries, v.shape[2], dtype=v.dtype, device=v.device)
+    answers = []
     with torch.cuda.device_of(q):  # type: ignore[no-untyped-call]
         ready = exponents(q, k, pack=True)
         for first, count in pieces(batch, queries, keys, WIDE):
             p = _energies(ready, q, k, w, bias, sight, first, count, tile)
             factors = softmax_(p, keys, queries, first, v.dtype, dropout, seed)
-            answer[:, first : first + count] = torch.bmm(factors[:, :, :keys], v)
+            answers.append(torch.bmm(factors[:, :, :keys], v))
+    answer = answers[0] if len(answers) == 1 else torch.cat(answers, 1)
     return answer, p if whole(batch, queries, keys) else q.new_empty(0, dtype=torch.float32)
 
 
@@ -266,7 +259,7 @@ def backward(
     of_keys = {**ends, "low": -facts["high"], "high": -facts["low"], "own_lengths": facts["lengths"],
                "other_lengths": facts["query_lengths"], "OWN_LENGTHS": facts["LENGTHS"],
                "OTHER_LENGTHS": facts["QUERY_LENGTHS"]}  # fmt: skip
-    dq, dk, dv, dw = torch.empty_like(q), None, None, None
+    dqs, dk, dv, dw = [], None, None, None
     dbias = None if bias is None else torch.zeros(bias.shape, dtype=torch.float32, device=q.device)
     with torch.cuda.device_of(q):  # type: ignore[no-untyped-call]
         x, y, sizes = exponents(q, k, pack=False)
@@ -291,9 +284,10 @@ def backward(
                     dbias[:, rows] = total
             turned = slopes.new_empty(batch, keys, padded(count, WIDE))
             turned[:, :, :count] = slopes[:, :, :keys].transpose(1, 2)
-            dq[:, rows], part = _gradient(
+            dq, part = _gradient(
                 q, k, y, turned, weight, sizes, (first, count), (0, keys), of_queries, True, q.dtype, tile
             )
+            dqs.append(dq)
             del turned
             dw = part if dw is None else dw.add_(part)
             here, _ = _gradient(k, q, x, slopes, weight, sizes, (0, keys), (first, count), of_keys, False,
@@ -302,6 +296,7 @@ def backward(
     assert dk is not None
     assert dv is not None
     assert dw is not None
+    dq = dqs[0] if len(dqs) == 1 else torch.cat(dqs, 1)
     term = None if bias is None or dbias is None else dbias.to(bias.dtype)
     return dq, dk.to(k.dtype), dv.to(v.dtype), dw.to(w.dtype), term
 

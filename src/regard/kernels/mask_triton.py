@@ -5,6 +5,7 @@ kernel[grid](…, **arguments(sight, queries, keys))      # the kernel names the
 
 from typing import Any, no_type_check
 
+import torch
 import triton  # type: ignore[import-untyped, unused-ignore]
 import triton.language as tl  # type: ignore[import-untyped, unused-ignore]
 from torch import Tensor
@@ -17,7 +18,7 @@ __all__ = ["arguments", "visible"]
 def arguments(sight: Sight, queries: int, keys: int) -> dict[str, Any]:
     """Keyword arguments for a kernel that calls `visible`; absent tensors are None and their flags False."""
     low, high, skip = sight.diagonal(queries, keys)
-    allowed = None if sight.allowed is None else sight.allowed.contiguous()
+    allowed = None if sight.allowed is None else sight.allowed.contiguous().view(torch.uint8)
     steps = [0, 0]
     if allowed is not None:
         steps = [allowed.stride(axis) if allowed.shape[axis] > 1 else 0 for axis in (0, 1)]

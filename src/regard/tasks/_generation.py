@@ -38,6 +38,11 @@ class EncoderDecoder(nn.Module):
         nn.init.normal_(self.embedding.weight, std=embed**-0.5)
         self.drop, self.encoder, self.decoder = drop, encoder, decoder
 
+    @property
+    def wide(self) -> bool:
+        """Whether half precision pays: not in a loop of small steps (docs/LOG.md)."""
+        return self.decoder.parallel
+
     def encode(self, source: Sequences) -> Memory:
         vectors = dropout(self.embedding(source.values), self.drop, self.training)
         memory: Memory = self.encoder(Sequences(vectors, source.mask, source.lengths))

@@ -1,5 +1,7 @@
 """Where the numbers are worked out, and in what precision."""
 
+from typing import Any
+
 import torch
 
 from regard.errors import RegardError
@@ -17,7 +19,8 @@ def device_of(name: str) -> torch.device:
         raise RegardError(f"device {name!r} cannot be used here", expected="auto, cpu or cuda") from None
 
 
-def precise(device: torch.device, precision: str) -> torch.autocast:
-    """bfloat16 where the GPU has it (and it is wanted), float32 elsewhere."""
-    half = precision == "bf16" or (precision == "auto" and device.type == "cuda" and torch.cuda.is_bf16_supported())
+def precise(device: torch.device, precision: str, model: Any = None) -> torch.autocast:
+    """bfloat16 where it is asked for, or where the GPU has it and the model's work is large enough to gain by it."""
+    gains = device.type == "cuda" and getattr(model, "wide", True) and torch.cuda.is_bf16_supported()
+    half = precision == "bf16" or (precision == "auto" and gains)
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=half)

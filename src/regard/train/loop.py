@@ -125,7 +125,7 @@ def fit(
             batch = task.collate([items[row] for row in next(stream)]).to(where)
             for group in optimiser.param_groups:
                 group["lr"] = rate * Plan(place.steps, warmup, decay).rate(place.step)
-            with precise(where, precision):
+            with precise(where, precision, model):
                 loss = task.loss(model, batch)
             (loss.total / loss.count).backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(model.parameters(), clip)
@@ -147,7 +147,7 @@ def fit(
                 show.step(place.step, place.steps, f"loss {value:.3f}{latest}  {speed():,.0f} tokens/s", left)
             if validate or place.step >= place.steps:
                 model.eval()
-                with mean.applied(), precise(where, precision):
+                with mean.applied(), precise(where, precision, model):
                     figures = task.measure(task.results(model, splits.valid[:valid], quick=True))
                     if task.best not in figures:
                         raise RegardError(f"best={task.best!r} was not measured", do=nearest(task.best, figures))

@@ -19,6 +19,11 @@ __all__ = ["Decoder"]
 class Decoder(nn.Module):
     """What every decoder is. State is a `regard.types.Beams`: tensors `[batch, beam, …]` beside the memory."""
 
+    @property
+    def parallel(self) -> bool:
+        """Whether known tokens are read all at once; if not, steps are small and half precision does not pay."""
+        return False
+
     def start(self, memory: Memory) -> Any:
         """State of one hypothesis a sentence, before its first token."""
         raise NotImplementedError

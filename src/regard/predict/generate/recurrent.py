@@ -25,12 +25,35 @@ from torch.nn.functional import linear
 
 from regard.attend.attention import Attention
 from regard.predict.generate import Decoder
+from regard.predict.shared import Shared
 from regard.types import Beams, Look, Memory
 
 __all__ = ["Recurrent", "State"]
 
 CELLS: dict[str, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
-STEPS: dict[str, Callable[..., Any]] = {"elman": torch.rnn_tanh_cell, "lstm": torch.lstm_cell, "gru": torch.gru_cell}
+
+
+def elman(x: Tensor, h: Tensor) -> Tensor:
+    """One step from what input and state say to its one gate."""
+    return torch.tanh(x + h)
+
+
+def gru(x: Tensor, h: Tensor, state: Tensor) -> Tensor:
+    """One step from what input and state say to the three gates (reset, update, new)."""
+    if x.is_cuda:
+        return torch.ops.aten._thnn_fused_gru_cell(x, h, state, None, None)[0]  # type: ignore[no-any-return]
+    (r_x, z_x, n_x), (r_h, z_h, n_h) = x.chunk(3, 1), h.chunk(3, 1)
+    n = torch.tanh(n_x + torch.sigmoid(r_x + r_h) * n_h)
+    return torch.lerp(n, state, torch.sigmoid(z_x + z_h))
+
+
+def lstm(x: Tensor, h: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+    """One step from what input and state say to the four gates (input, forget, new, output)."""
+    if x.is_cuda:
+        return torch.ops.aten._thnn_fused_lstm_cell(x, h, cell, None, None)[:2]  # type: ignore[no-any-return]
+    i, f, new, o = (x + h).chunk(4, 1)
+    cell = torch.sigmoid(f) * cell + torch.sigmoid(i) * torch.tanh(new)
+    return torch.sigmoid(o) * torch.tanh(cell), cell
 
 
 @dataclass(frozen=True)
@@ -82,6 +105,11 @@ class Recurrent(Decoder):
         self.out = None if tie else nn.Linear(readout, vocab)
         self.tied_bias = nn.Parameter(torch.zeros(vocab)) if tie else None
 
+    @property
+    def parallel(self) -> bool:
+        """Whether known tokens are read all at once."""
+        return self.place == "after" and not self.feed and not self.attention.stateful
+
     def start(self, memory: Memory) -> State:
         assert memory.summary is not None
         kind = self.bridge.weight.dtype  # an encoder under autocast gives less
@@ -98,8 +126,9 @@ class Recurrent(Decoder):
         self, state: State, token: Int[Tensor, "batch beam"]
     ) -> tuple[State, Look, Float[Tensor, "batch beam vocab"]]:
         with _whole(state.memory):
-            state, look, s = self._advance(state, embedded := self._embed(token))
-            r = state.fed if state.fed is not None else self._read(s, look.answer, embedded)
+            maps = self._maps()
+            state, look, s = self._advance(state, embedded := self._embed(token), maps)
+            r = state.fed if state.fed is not None else self._read(s, look.answer, embedded, maps[-1])
         return state, look, self._logits(r)
 
     def unroll(
@@ -107,54 +136,62 @@ class Recurrent(Decoder):
     ) -> tuple[Look, Float[Tensor, "batch time vocab"]]:
         embedded = self._embed(tokens)
         state = self.start(memory)
-        if self.place == "after" and not self.feed and not self.attention.stateful:
+        if self.parallel:
             s = self._read_all(state, embedded)
             look = self.attention(s, state.memory)
-            return look, self._logits(self._read(s, look.answer, embedded))
+            return look, self._logits(self._read(s, look.answer, embedded, self.readout))
         looks, states, fed = [], [], []
         with _whole(memory):
+            maps = self._maps()
             for x in embedded.unsqueeze(2).unbind(1):
-                state, look, s = self._advance(state, x)
+                state, look, s = self._advance(state, x, maps)
                 looks.append(look)
                 states.append(s)
                 fed.append(state.fed)
         look = Look.join(looks)
         # What no later step waits for is done for all steps at once.
-        r = torch.cat(fed, dim=1) if self.feed else self._read(torch.cat(states, dim=1), look.answer, embedded)  # type: ignore[arg-type]
-        return look, self._logits(r)
+        if self.feed:
+            return look, self._logits(torch.cat(fed, dim=1))  # type: ignore[arg-type]
+        return look, self._logits(self._read(torch.cat(states, dim=1), look.answer, embedded, self.readout))
+
+    def _maps(self) -> list[Shared]:
+        """The linear maps of a step: two a layer (of input and of state), and last the readout."""
+        layers = [Shared(*pair) for w_x, w_h, b_x, b_h in self.rnn.all_weights for pair in ((w_x, b_x), (w_h, b_h))]
+        return [*layers, Shared(self.readout.weight, self.readout.bias)]
 
     def _embed(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time embed"]:
         return drop(self.embedding(tokens), self.dropout, self.training)
 
     def _advance(
-        self, state: State, x: Float[Tensor, "batch beam embed"]
+        self, state: State, x: Float[Tensor, "batch beam embed"], maps: list[Shared]
     ) -> tuple[State, Look, Float[Tensor, "batch beam hidden"]]:
         """One step of the network and one look: the state after it, the look, and the top layer."""
         if self.place == "before":
             look = self.attention(state.hidden[-1], state.memory, state.looked)
-            hidden, cell = self._recur(state, torch.cat([x, look.answer], dim=-1))
+            hidden, cell = self._recur(state, torch.cat([x, look.answer], dim=-1), maps)
             return State(hidden, cell, None, look.state, state.memory), look, hidden[-1]
-        hidden, cell = self._recur(state, x if state.fed is None else torch.cat([x, state.fed], dim=-1))
+        hidden, cell = self._recur(state, x if state.fed is None else torch.cat([x, state.fed], dim=-1), maps)
         look = self.attention(hidden[-1], state.memory, state.looked)
-        fed = self._read(hidden[-1], look.answer, x) if self.feed else None
+        fed = self._read(hidden[-1], look.answer, x, maps[-1]) if self.feed else None
         return State(hidden, cell, fed, look.state, state.memory), look, hidden[-1]
 
-    def _recur(self, state: State, x: Tensor) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+    def _recur(self, state: State, x: Tensor, maps: list[Shared]) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         """One step of every layer; the parameters are those that `_read_all` runs over a whole sequence."""
         shape, hidden, cell = x.shape[:2], [], []
         below = x.flatten(0, 1)
-        for layer, weights in enumerate(self.rnn.all_weights):
+        for layer in range(self.rnn.num_layers):
             if layer:
                 below = drop(below, self.rnn.dropout, self.training)
-            before: Any = state.hidden[layer].flatten(0, 1)
-            if self.cell == "lstm":
-                before = (before, state.cell[layer].flatten(0, 1))
-            after = STEPS[self.cell](below, before, *weights)
-            if self.cell == "lstm":
-                after, c = after
-                cell.append(c.unflatten(0, shape))
-            below = after
-            hidden.append(after.unflatten(0, shape))
+            before = state.hidden[layer].flatten(0, 1)
+            of_input, of_state = maps[2 * layer](below), maps[2 * layer + 1](before)
+            if self.cell == "gru":
+                below = gru(of_input, of_state, before)
+            elif self.cell == "lstm":
+                below, c = lstm(of_input, of_state, state.cell[layer].flatten(0, 1))
+                cell.append(c.reshape(*shape, -1))
+            else:
+                below = elman(of_input, of_state)
+            hidden.append(below.reshape(*shape, -1))
         return tuple(hidden), tuple(cell)
 
     def _read_all(
@@ -165,9 +202,11 @@ class Recurrent(Decoder):
         states, _ = self.rnn(embedded, first if cell is None else (first, cell))
         return states  # type: ignore[no-any-return]
 
-    def _read(self, s: Tensor, c: Tensor, x: Tensor) -> Float[Tensor, "batch time readout"]:
+    def _read(
+        self, s: Tensor, c: Tensor, x: Tensor, readout: Callable[[Tensor], Tensor]
+    ) -> Float[Tensor, "batch time readout"]:
         joined = torch.cat([s, c, x], dim=-1) if self.place == "before" else torch.cat([c, s], dim=-1)
-        return torch.tanh(self.readout(joined))
+        return torch.tanh(readout(joined.flatten(0, 1))).reshape(*s.shape[:2], -1)
 
     def _logits(self, r: Tensor) -> Float[Tensor, "batch time vocab"]:
         r = drop(r, self.dropout, self.training)
