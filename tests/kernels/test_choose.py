@@ -6,8 +6,8 @@ import torch
 from regard.kernels.choose import SMALL, choose, explain
 
 
-def rows(dtype: torch.dtype = torch.float32, queries: int = 64, keys: int = 128) -> tuple[torch.Tensor, torch.Tensor]:
-    """2 × 64 × 128 × 32 elements: more than enough to be worth a kernel."""
+def rows(dtype: torch.dtype = torch.float32, queries: int = 512, keys: int = 512) -> tuple[torch.Tensor, torch.Tensor]:
+    """2 × 512 × 512 × 32 elements: enough to be worth a kernel."""
     return torch.empty(2, queries, 32, dtype=dtype), torch.empty(2, keys, 32, dtype=dtype)
 
 

@@ -40,7 +40,7 @@ def draw(
     tl.store(ends + (b * tl.num_programs(1) + i) * 2 + 1, stop)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     pattern=st.sampled_from(sorted(PATTERNS)),
     width=st.integers(-1, 4),
@@ -72,5 +72,6 @@ def test_the_kernel_sees_what_the_mask_says(
         for i in range(blocks):
             start, stop = ends[b, i].tolist()
             seen = expected[b, 4 * i : 4 * i + 4].any(0).nonzero().flatten().tolist()
-            assert 0 <= start <= stop <= keys
+            assert 0 <= start <= stop
+            assert start == stop or stop <= keys
             assert all(start <= key < stop for key in seen)

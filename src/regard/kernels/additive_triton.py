@@ -30,9 +30,11 @@ from regard.kernels.softmax_triton import softmax_, softmax_backward
 
 __all__ = ["Tiles", "backward", "forward", "tiles", "weights"]
 # One kernel serves every length: these never make Triton compile another. (The width may: whether it divides by 16.)
-LENGTHS_OF_ENERGIES = """batch count queries keys width first groups low high skip bias_batch bias_query allowed_batch
-    allowed_query""".split()
-LENGTHS_OF_GRADIENTS = "batch owns count others own_first other_first other_count low high".split()
+LENGTHS_OF_ENERGIES = [
+    "batch", "count", "queries", "keys", "width", "first", "groups", "low", "high", "skip",
+    "bias_batch", "bias_query", "allowed_batch", "allowed_query",
+]  # fmt: skip
+LENGTHS_OF_GRADIENTS = ["batch", "owns", "count", "others", "own_first", "other_first", "other_count", "low", "high"]
 
 
 @dataclass(frozen=True)

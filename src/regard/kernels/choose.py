@@ -15,8 +15,10 @@ from torch import Tensor
 
 __all__ = ["SMALL", "Route", "choose", "explain"]
 
-# Elements from which the fused kernels are quicker (benchmarks/attention.py); on a GPU launches weigh more.
-SMALL = {"cpu": 2**18, "cuda": 2**22}
+# Elements from which a fused kernel is taken. On a quiet CPU it is quicker from 2**18 on, but it works in many short
+# parallel steps, which wait for each other when something else holds a core (docs/LOG.md); from 2**24 on the
+# readable path's memory is the greater harm. On a GPU launches weigh more.
+SMALL = {"cpu": 2**24, "cuda": 2**22}
 
 
 @dataclass(frozen=True)

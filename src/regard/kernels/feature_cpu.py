@@ -118,7 +118,7 @@ class _Walk:
 
     def weights(self, at: _Block, r: Tensor) -> Tensor:
         """exp(energy), zero where hidden."""
-        w = torch.rsub(r, self.scale, alpha=2 * self.scale)
+        w = (0.5 - r).mul_(2 * self.scale)  # the difference is exact near 0.5
         if self.bias is not None:
             w += self.bias[at.b, at.q, at.k].unsqueeze(-1)
         w.exp_()

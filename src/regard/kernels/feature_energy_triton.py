@@ -53,8 +53,8 @@ def two(x, y1, y2, see1, see2, step, decay, SAFE: tl.constexpr, FULL: tl.constex
             if EXACT:
                 r1 += r1 * (1.0 - d1 * r1)
                 r2 += r2 * (1.0 - d2 * r2)
-            e1 = 0.5 * decay - decay * r1  # centred: rounding is then relative to the energy itself
-            e2 = 0.5 * decay - decay * r2
+            e1 = decay * (0.5 - r1)  # the difference is exact near 0.5: rounding is relative to the energy itself
+            e2 = decay * (0.5 - r2)
         else:
             R = R * -decay
             e1 = d2 * R + 0.5 * decay
@@ -71,8 +71,8 @@ def two(x, y1, y2, see1, see2, step, decay, SAFE: tl.constexpr, FULL: tl.constex
     else:
         r1, s1 = settled((x + y1) * step)
         r2, s2 = settled((x + y2) * step)
-        e1 = 0.5 * decay - decay * r1
-        e2 = 0.5 * decay - decay * r2
+        e1 = decay * (0.5 - r1)
+        e2 = decay * (0.5 - r2)
         s1 = s1 * r1
         s2 = s2 * r2
     return e1, e2, s1, s2

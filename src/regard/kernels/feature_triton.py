@@ -87,17 +87,20 @@ def bias_gradient_kernel(
     total = tl.zeros([BQ, BK], tl.float32)
     q_at = b * Q * F + q * F
     k_at = b * K * F + k * F
-    for f in range(F):
-        x = tl.load(q_ptr + q_at + f, mask=q < Q, other=0.0).to(tl.float32)
-        g = tl.load(g_ptr + q_at + f, mask=q < Q, other=0.0)
-        D = tl.load(d_ptr + q_at + f, mask=q < Q, other=0.0)
-        y = tl.load(k_ptr + k_at + f, mask=k < K, other=0.0).to(tl.float32)
-        v = tl.load(v_ptr + k_at + f, mask=k < K, other=0.0).to(tl.float32)
-        r, _ = settled((x[:, None] + y[None, :]) * step)
-        o = g[:, None] * v[None, :]
-        if DROPPED:
-            o = tl.where(kept(row_hash(seed_ptr, (b * Q + q)[:, None], f), k[None, :], threshold), o, 0.0)
-        total += tl.exp2(e + (0.5 * decay - decay * r)) * (o - D[:, None])
+    for start in range(0, F, 16):  # sums of sums: a long one loses a digit
+        part = tl.zeros([BQ, BK], tl.float32)
+        for f in range(start, tl.minimum(start + 16, F)):
+            x = tl.load(q_ptr + q_at + f, mask=q < Q, other=0.0).to(tl.float32)
+            g = tl.load(g_ptr + q_at + f, mask=q < Q, other=0.0)
+            D = tl.load(d_ptr + q_at + f, mask=q < Q, other=0.0)
+            y = tl.load(k_ptr + k_at + f, mask=k < K, other=0.0).to(tl.float32)
+            v = tl.load(v_ptr + k_at + f, mask=k < K, other=0.0).to(tl.float32)
+            r, _ = settled((x[:, None] + y[None, :]) * step)
+            o = g[:, None] * v[None, :]
+            if DROPPED:
+                o = tl.where(kept(row_hash(seed_ptr, (b * Q + q)[:, None], f), k[None, :], threshold), o, 0.0)
+            part += tl.exp2(e + decay * (0.5 - r)) * (o - D[:, None])
+        total += part
     tl.store(out_ptr + pair, tl.where(e == float("-inf"), 0.0, total), mask=there)
 
 

@@ -60,6 +60,8 @@ class Shared:
         self.steps: list[tuple[Tensor, Tensor]] = []
         self.learns = torch.is_grad_enabled() and weight.requires_grad and bias.requires_grad
         gather: Any = _Gather
+        self.weight: Tensor
+        self.bias: Tensor
         self.weight, self.bias = gather.apply(self, weight, bias) if self.learns else (weight, bias)
 
     def __call__(self, x: Float[Tensor, "row in"]) -> Float[Tensor, "row out"]:
