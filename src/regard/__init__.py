@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from regard.api import Model, load, train
     from regard.attend.attention import Attention
     from regard.errors import RegardError
+    from regard.kernels.additive import additive_attention
+    from regard.kernels.feature import feature_attention
     from regard.look.gaze import Gaze
     from regard.types import Look, Memory, Prediction
 
@@ -27,9 +29,23 @@ _PLACES = {
     "Model": "api",
     "Prediction": "types",
     "RegardError": "errors",
+    "additive_attention": "kernels.additive",
+    "feature_attention": "kernels.feature",
     "load": "api",
 }
-__all__ = ["Attention", "Gaze", "Look", "Memory", "Model", "Prediction", "RegardError", "load", "train"]
+__all__ = [
+    "Attention",
+    "Gaze",
+    "Look",
+    "Memory",
+    "Model",
+    "Prediction",
+    "RegardError",
+    "additive_attention",
+    "feature_attention",
+    "load",
+    "train",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -23,6 +23,9 @@ from regard.errors import RegardError
 from regard.kernels import additive_cpu
 from regard.kernels.mask import Sight
 
+# Asked once: torch.compile cannot follow the question.
+TRITON = find_spec("triton") is not None
+
 __all__ = ["additive_attention", "additive_reference", "additive_weights", "additive_weights_reference"]
 
 Backend = Literal["auto", "triton", "cpu", "reference"]
@@ -136,7 +139,7 @@ def _chosen(backend: str, *tensors: Tensor) -> str:
         return backend
     if tensors[0].device.type == "cpu":
         return "cpu"
-    return "triton" if tensors[0].device.type == "cuda" and find_spec("triton") is not None else "reference"
+    return "triton" if tensors[0].device.type == "cuda" and TRITON else "reference"
 
 
 def _flat(bias: Tensor | None, lead: Sequence[int], queries: int, keys: int) -> Tensor | None:

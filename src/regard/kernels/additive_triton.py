@@ -44,16 +44,16 @@ class Tiles:
     queries: int = 64
     keys: int = 64
     warps: int = 4
-    rows: int = 64  # gradients: rows × features
-    features: int = 64
-    grad_warps: int = 4
+    rows: int = 32  # gradients: rows × features
+    features: int = 32
+    grad_warps: int = 2
     anchor: bool = True
 
 
 def tiles(batch: int, queries: int, keys: int) -> Tiles:
     """Large tiles reuse what they load; small problems need more of them to fill the GPU."""
     large = batch * triton.cdiv(queries, 64) * triton.cdiv(keys, 64) >= 512
-    return Tiles() if large else Tiles(queries=32, keys=32, warps=2, rows=32, features=32, grad_warps=2)
+    return Tiles() if large else Tiles(queries=32, keys=32, warps=4)
 
 
 @triton.jit(do_not_specialize=LENGTHS_OF_ENERGIES)
