@@ -28,9 +28,9 @@ __all__ = ["TILES", "backward", "forward"]
 ROOM = 60.0  # bits: (1 + 2^60)² is well inside float32, and so is its reciprocal
 
 TILES: dict[str, tuple[int, int, int]] = {  # rows, features, warps; found by benchmarks/check_feature.py
-    "answer": (32, 64, 4),
-    "query_gradient": (16, 64, 4),
-    "key_gradient": (16, 64, 4),
+    "answer": (32, 128, 8),
+    "query_gradient": (32, 64, 4),
+    "key_gradient": (32, 64, 4),
     "bias_gradient": (16, 32, 4),
 }
 
