@@ -17,8 +17,9 @@ __all__ = ["SMALL", "Route", "choose", "explain"]
 
 # Elements from which a fused kernel is taken. On a quiet CPU it is quicker from 2**18 on, but it works in many short
 # parallel steps, which wait for each other when something else holds a core (docs/LOG.md); from 2**24 on the
-# readable path's memory is the greater harm. On a GPU launches weigh more.
-SMALL = {"cpu": 2**24, "cuda": 2**22}
+# readable path's memory is the greater harm. On a GPU a fused call costs its host 2 to 3 ms, forward and backward
+# together, whatever the size; the readable path is quicker below about 2**27 (docs/attention.md, by length).
+SMALL = {"cpu": 2**24, "cuda": 2**27}
 
 
 @dataclass(frozen=True)
