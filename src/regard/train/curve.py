@@ -20,10 +20,12 @@ def draw(folder: Path) -> Path | None:
     steps = [event["step"] for event in events]
     names = [name for name, value in events[-1]["valid"].items() if isinstance(value, float)]
     panels = ["loss", *names]
-    figure = Figure(figsize=(3.2 * len(panels), 2.8), layout="constrained", dpi=120)
+    across = min(4, len(panels))
+    down = -(-len(panels) // across)
+    figure = Figure(figsize=(3.2 * across, 2.6 * down), layout="constrained", dpi=120)
     FigureCanvasAgg(figure)
     for number, name in enumerate(panels):
-        axes = figure.add_subplot(1, len(panels), number + 1)
+        axes = figure.add_subplot(down, across, number + 1)
         values = [event["loss"] if name == "loss" else event["valid"].get(name) for event in events]
         axes.plot(steps, values, marker="o", markersize=3, linewidth=1.5, color="#1f5f99")
         axes.set_title("training loss" if name == "loss" else f"validation {name}", fontsize=9, parse_math=False)
