@@ -47,32 +47,31 @@ class Model:
         self, texts: Sequence[str], look: bool = True, places: Sequence[Example] = (), **search: Any
     ) -> list[Prediction]:
         """Answers in order; `places` says where each text was read, for messages."""
-        chosen = self._search(search) if search else None
-        device = next(self.network.parameters()).device
-        with torch.inference_mode(), precise(device, self.config["train"]["precision"], self.network):
-            rows = [(text,) for text in texts]
+        rows, chosen = [(text,) for text in texts], self._search(search)
+        with torch.inference_mode(), self._precise():
             return self.task.predict(self.network, rows, look, chosen, places)  # type: ignore[no-any-return]
 
     def evaluate(self, examples: Sequence[Any], **search: Any) -> dict[str, float | str]:
         """Every measure of the task on examples, with real decoding."""
-        device, own = next(self.network.parameters()).device, self.task.search if search else None
-        if search:
-            self.task.search = self._search(search)
-        try:
-            with torch.inference_mode(), precise(device, self.config["train"]["precision"], self.network):
-                return self.task.measure(self.task.results(self.network, examples))  # type: ignore[no-any-return]
-        finally:
-            if search:  # it was chosen for this once
-                self.task.search = own
+        chosen = self._search(search)
+        with torch.inference_mode(), self._precise():
+            return self.task.measure(self.task.results(self.network, examples, search=chosen))  # type: ignore[no-any-return]
+
+    def _precise(self) -> torch.autocast:
+        """The precision it was trained in."""
+        device = next(self.network.parameters()).device
+        return precise(device, self.config["train"]["precision"], self.network)
 
     def _search(self, options: Mapping[str, Any]) -> Any:
-        """The run's own search with other options, or another one (`name="sample"`) with these alone."""
+        """The run's own search with other options, or another one (`name="sample"`) with these alone; None for none."""
+        if not options:
+            return None
         own = {"search": self.config.get("search", "beam")}
         return build("search", merge(own, {"search": options})["search"])
 
     def data(self) -> Splits:
         """The data this run was trained on, read again."""
-        return call(load_data, self.config["data"], default=self.task.default_data, columns=self.task.columns)  # type: ignore[no-any-return]
+        return _read(self.task, self.config)
 
     def __repr__(self) -> str:
         size = sum(p.numel() for p in self.network.parameters())
@@ -120,6 +119,10 @@ def make_task(config: Mapping[str, Any]) -> Task:
     return build("tasks", {"name": config["task"], **options})  # type: ignore[no-any-return]
 
 
+def _read(task: Any, config: Mapping[str, Any]) -> Splits:
+    return call(load_data, config["data"], default=task.default_data, columns=task.columns)  # type: ignore[no-any-return]
+
+
 @dataclass(frozen=True)
 class Prepared:
     """All that training needs: configuration, task with its words, data, fresh model."""
@@ -136,7 +139,7 @@ def prepare(task: str, options: Mapping[str, Any]) -> Prepared:
     seconds(config["train"]["time"])  # what the loop could not use is said before anything is written
     device_of(config["train"]["device"])
     made = make_task(config)
-    splits = call(load_data, config["data"], default=made.default_data, columns=made.columns)
+    splits = _read(made, config)
     made.learn(splits.train)
     made.items([*splits.valid, *splits.test])  # what is too long there is better told before the training than after it
     torch.manual_seed(config["train"]["seed"])

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from regard.errors import RegardError
 from regard.kernels import additive_cpu
-from regard.kernels.mask import Sight
+from regard.kernels.mask import Sight, flat
 
 # Asked once: torch.compile cannot follow the question.
 TRITON = find_spec("triton") is not None
@@ -142,22 +142,6 @@ def _chosen(backend: str, *tensors: Tensor) -> str:
     return "triton" if tensors[0].device.type == "cuda" and TRITON else "reference"
 
 
-def _flat(bias: Tensor | None, lead: Sequence[int], queries: int, keys: int) -> Tensor | None:
-    """A bias that broadcasts to [*lead, query, key] as [batch or 1, query or 1, key]."""
-    if bias is None:
-        return None
-    shape = (1,) * (len(lead) + 2 - bias.dim()) + tuple(bias.shape)
-    same = all(size == 1 for size in shape[:-2])
-    try:
-        if shape[-2] not in (1, queries):
-            raise RuntimeError
-        wide = bias.reshape(shape).expand(*((1,) * len(lead) if same else lead), shape[-2], keys)
-        return wide.reshape(1 if same else prod(lead), shape[-2], keys).contiguous()
-    except (RuntimeError, IndexError):
-        expected = f"one that broadcasts to {[*lead, queries, keys]}"
-        raise RegardError(f"a bias of shape {list(bias.shape)}", expected=expected) from None
-
-
 def additive_attention(
     q: Float[Tensor, "*lead query hidden"],
     k: Float[Tensor, "*lead key hidden"],
@@ -181,16 +165,16 @@ def additive_attention(
     lead, queries, keys, batch = q.shape[:-2], q.shape[-2], k.shape[-2], prod(q.shape[:-2])
     sight = Sight.of(lead, queries, keys, mask, lengths=lengths, query_lengths=query_lengths, pattern=pattern,
                      band=band, positions=positions, device=q.device)  # fmt: skip
-    term = _flat(bias, lead, queries, keys)
-    flat = [tensor.reshape(batch, *tensor.shape[-2:]) for tensor in (q, k, v)]
+    term = None if bias is None else flat(bias, "bias", lead, queries, keys).contiguous()
+    flat_q, flat_k, flat_v = (tensor.reshape(batch, *tensor.shape[-2:]) for tensor in (q, k, v))
     chosen = _chosen(backend, q, k, v, w)
     if chosen == "reference":
         seen = None if sight.everything else sight.dense(batch, queries, keys, q.device)
-        answer = additive_reference(flat[0], flat[1], flat[2], w, seen, term, dropout)
+        answer = additive_reference(flat_q, flat_k, flat_v, w, seen, term, dropout)
     else:
         seed = torch.randint(0, 2**31 - 1, (1,), device=q.device) if dropout > 0 else None
         answer, _ = _attend(
-            flat[0], flat[1], flat[2], w, term, sight.lengths, sight.query_lengths, pattern, band, sight.allowed,
+            flat_q, flat_k, flat_v, w, term, sight.lengths, sight.query_lengths, pattern, band, sight.allowed,
             sight.query_positions, sight.key_positions, dropout, seed, chosen,
         )  # fmt: skip
     return answer.reshape(*lead, queries, v.shape[-1])
@@ -218,7 +202,7 @@ def additive_weights(
     lead, queries, keys, batch = q.shape[:-2], q.shape[-2], k.shape[-2], prod(q.shape[:-2])
     sight = Sight.of(lead, queries, keys, mask, lengths=lengths, query_lengths=query_lengths, pattern=pattern,
                      band=band, positions=positions, device=q.device)  # fmt: skip
-    term = _flat(bias, lead, queries, keys)
+    term = None if bias is None else flat(bias, "bias", lead, queries, keys).contiguous()
     chosen = _chosen(backend, q, k, w)
     flat_q, flat_k = q.reshape(batch, queries, -1), k.reshape(batch, keys, -1)
     every = torch.arange(queries) if rows is None else torch.as_tensor(rows, dtype=torch.long)

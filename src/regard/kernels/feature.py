@@ -20,7 +20,7 @@ from torch import Tensor
 
 from regard.errors import RegardError
 from regard.kernels import feature_cpu
-from regard.kernels.mask import Sight
+from regard.kernels.mask import Sight, flat
 
 __all__ = ["feature_attention", "feature_reference", "feature_weights", "feature_weights_reference"]
 
@@ -158,11 +158,7 @@ def _whole(bias: Tensor | None, lead: Sequence[int], queries: int, keys: int) ->
     """A bias for every pair, with the leading axes as one."""
     if bias is None:
         return None
-    try:
-        return bias.expand(*lead, queries, keys).reshape(math.prod(lead), queries, keys)
-    except RuntimeError:
-        wanted = f"one that broadcasts to {[*lead, queries, keys]}"
-        raise RegardError(f"a bias of shape {list(bias.shape)}", expected=wanted) from None
+    return flat(bias, "bias", lead, queries, keys).expand(math.prod(lead), queries, keys)
 
 
 def feature_attention(

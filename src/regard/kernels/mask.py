@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from math import prod
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Int, Shaped
 from torch import Tensor
 
 from regard.errors import RegardError
 from regard.find import nearest
 
-__all__ = ["FAR", "PATTERNS", "Sight"]
+__all__ = ["FAR", "PATTERNS", "Sight", "flat"]
 
 FAR = 2**30
 """Further than any two places are apart: a bound that holds nothing back, and a `skip` that skips nothing."""
@@ -37,6 +37,24 @@ PATTERNS = {
     "backward": (1, FAR, FAR),
     "not_self": (-FAR, FAR, 0),
 }
+
+
+def flat(
+    pairs: Shaped[Tensor, "*given"], name: str, lead: Sequence[int], queries: int, keys: int
+) -> Shaped[Tensor, "some rows key"]:
+    """A mask or a bias that broadcasts to [*lead, query, key], with the leading axes as one: [batch or 1, query or 1,
+    key]. What is the same for all stays one."""
+    shape = (1,) * (len(lead) + 2 - pairs.dim()) + tuple(pairs.shape)
+    fits = len(shape) == len(lead) + 2 and shape[-2] in (1, queries)
+    same = all(size == 1 for size in shape[:-2])
+    try:
+        wide = pairs.reshape(shape).expand(*((1,) * len(lead) if same else lead), shape[-2], keys) if fits else None
+    except RuntimeError:
+        wide = None
+    if wide is None:
+        expected = f"one that broadcasts to {[*lead, queries, keys]}"
+        raise RegardError(f"a {name} of shape {list(pairs.shape)}", expected=expected)
+    return wide.reshape(1 if same else prod(lead), shape[-2], keys)
 
 
 @dataclass(frozen=True)
@@ -92,20 +110,7 @@ class Sight:
                 raise RegardError(f"{name} of shape {list(tensor.shape)}", expected=f"{[*lead, *rest]}") from None
 
         if mask is not None:
-            shape = (1,) * (len(lead) + 2 - mask.dim()) + tuple(mask.shape)
-            rows = shape[-2]
-            same = all(size == 1 for size in shape[:-2])
-            wanted = (*((1,) * len(lead) if same else lead), rows, keys)
-            fits = len(shape) == len(lead) + 2 and rows in (1, queries)
-            try:
-                mask = mask.reshape(shape).expand(wanted).reshape(1 if same else batch, rows, keys)
-            except RuntimeError:
-                fits = False
-            if not fits:
-                raise RegardError(
-                    f"a mask of shape {list(mask.shape)}", expected=f"one that broadcasts to {[*lead, queries, keys]}"
-                )
-            mask = mask.to(device, non_blocking=True)
+            mask = flat(mask, "mask", lead, queries, keys).to(device, non_blocking=True)
         return Sight(
             lengths=whole(lengths, "lengths"),
             query_lengths=whole(query_lengths, "query lengths"),

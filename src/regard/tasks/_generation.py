@@ -154,10 +154,12 @@ class Generation:
         return min(self.longest, 2 * source + 20)
 
     @torch.no_grad()
-    def results(self, model: nn.Module, examples: Sequence[Example], quick: bool = False) -> Results:
+    def results(
+        self, model: nn.Module, examples: Sequence[Example], quick: bool = False, search: Search | None = None
+    ) -> Results:
         look = any(example.links for example in examples)
         answers = self.predict(
-            model, [(e.source,) for e in examples], look=look, search=Greedy() if quick else None, places=examples
+            model, [(e.source,) for e in examples], look=look, search=Greedy() if quick else search, places=examples
         )
         nats, tokens, right = 0.0, 0, 0
         items, device = self.items(examples), next(model.parameters()).device

@@ -43,13 +43,13 @@ def save(
     """Write the moment `place["step"]`; the newest one before it stays until this one is complete."""
     folder.mkdir(exist_ok=True)
     target = folder / f"step-{place['step']}"
+    if target.exists():  # this very moment was saved already
+        return
     moments = {
         f"{number}.{key}": value.contiguous()
         for number, state in optimiser.state_dict()["state"].items()
         for key, value in state.items()
     }
-    if target.exists():  # this very moment was saved already
-        return
     with new_folder(target) as making:
         save_file({k: v.contiguous() for k, v in model.state_dict().items()}, making / "weights.safetensors")
         save_file(moments, making / "optimiser.safetensors")

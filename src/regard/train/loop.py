@@ -174,7 +174,7 @@ def fit(
                 loss_sum.zero_()
                 place.loss_count = 0
                 place.finished = place.step >= place.steps or place.since >= patience
-            if place.step % every == 0 or place.finished or clock.monotonic() - saved > save_every:
+            if validate or place.finished or clock.monotonic() - saved > save_every:
                 save()
                 saved = clock.monotonic()
         if stop.asked is not None:

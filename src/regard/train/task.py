@@ -59,8 +59,10 @@ class Task(Protocol):
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss: ...
 
-    def results(self, model: nn.Module, examples: Sequence[Example], quick: bool = False) -> Results:
-        """Answer every example for real; `quick` (during training) takes the cheapest search."""
+    def results(
+        self, model: nn.Module, examples: Sequence[Example], quick: bool = False, search: Any = None
+    ) -> Results:
+        """Answer every example for real, by the task's own search or another; `quick` (in training) by the cheapest."""
         ...
 
     def measure(self, results: Results) -> dict[str, float | str]: ...
