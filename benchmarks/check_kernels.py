@@ -293,7 +293,8 @@ def timed(row: tuple[str, int, int, int, torch.dtype], quick: bool) -> list[str]
         return lines
     with torch.no_grad():
         plain = [t.detach() for t in (q, k, v, w)]
-        sight, base = Sight(), additive_triton.tiles(batch, length, length)
+        sight, base = Sight(), additive_triton.TILES
+        seen = additive_triton.arguments(sight, length, length)
         steps = {
             "exponents": lambda: additive_triton.exponents(plain[0], plain[1], pack=True),
             "softmax": lambda p=torch.randn(batch, length, length, device=GPU): additive_triton.softmax_(
@@ -306,7 +307,7 @@ def timed(row: tuple[str, int, int, int, torch.dtype], quick: bool) -> list[str]
         for queries, keys, warps, anchor in ENERGIES:
             tile = replace(base, queries=queries, keys=keys, warps=warps, anchor=anchor)
             call = lambda tile=tile: additive_triton._energies(  # noqa: E731
-                ready, plain[0], plain[1], plain[3].float(), None, sight, 0, length, tile
+                ready, plain[0], plain[1], plain[3].float(), None, seen, 0, length, tile
             )
             found["energies"].append(tried(call, f"{queries}×{keys} w{warps}{'' if anchor else ' loose'}"))
         _, p = additive_triton.forward(*plain, None, sight, 0.0, None, base)

@@ -20,7 +20,7 @@ def test_what_has_a_kernel_is_fused_under_a_softmax(dtype: torch.dtype, score: s
 
 @pytest.mark.parametrize("score", ["additive", "feature"])
 def test_a_fused_kernel_must_be_worth_its_launch(score: str) -> None:
-    keys = SMALL["cpu"] // (2 * 32)
+    keys = SMALL["cpu"]["additive"] // (2 * 32)
     assert choose(score, "softmax", *rows(queries=1, keys=keys)).path == score
     assert "little" in explain(score, "softmax", *rows(queries=1, keys=keys - 1))
     assert choose("dot", "softmax", *rows(queries=1, keys=1)).path == "sdpa"

@@ -24,8 +24,8 @@ place = "cuda" if torch.cuda.is_available() else "cpu"
 @triton.jit
 @no_type_check
 def draw(
-    out, ends, queries, keys, low, high, skip, lengths, query_lengths, allowed, allowed_batch, allowed_query,
-    query_positions, key_positions, LENGTHS: tl.constexpr, QUERY_LENGTHS: tl.constexpr, ALLOWED: tl.constexpr,
+    out, ends, lengths, query_lengths, allowed, query_positions, key_positions, queries, keys, low, high, skip,
+    allowed_batch, allowed_query, LENGTHS: tl.constexpr, QUERY_LENGTHS: tl.constexpr, ALLOWED: tl.constexpr,
     POSITIONS: tl.constexpr, Q: tl.constexpr, K: tl.constexpr,
 ):  # fmt: skip
     b, i = tl.program_id(0), tl.program_id(1)
@@ -65,7 +65,8 @@ def test_the_kernel_sees_what_the_mask_says(
     blocks = -(-queries // 4)
     out = torch.full((2, queries, keys), -1, dtype=torch.int8, device=place)
     ends = torch.zeros(2, blocks, 2, dtype=torch.int32, device=place)
-    draw[(2, blocks)](out, ends, queries, keys, **arguments(sight, queries, keys), Q=4, K=16)
+    seen_by = arguments(sight, queries, keys)
+    draw[(2, blocks)](out, ends, *seen_by.tensors, queries, keys, *seen_by.numbers, Q=4, K=16)
     expected = sight.dense(2, queries, keys, place)
     assert torch.equal(out.bool(), expected)
     for b in range(2):

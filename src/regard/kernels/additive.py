@@ -18,9 +18,11 @@ from typing import Any, Literal
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from regard.errors import RegardError
 from regard.kernels import additive_cpu
+from regard.kernels.direct import directly, straight
 from regard.kernels.mask import Sight, flat
 
 # Asked once: torch.compile cannot follow the question.
@@ -74,14 +76,17 @@ def _path(backend: str) -> Any:
     return additive_triton
 
 
-@torch.library.custom_op("regard::additive_attention", mutates_args=())
-def _attend(
+def _forward(
     q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, lengths: Tensor | None,
     query_lengths: Tensor | None, pattern: str, band: int, allowed: Tensor | None, query_positions: Tensor | None,
     key_positions: Tensor | None, dropout: float, seed: Tensor | None, backend: str,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The answers, and the weights for the backward pass (none where there are too many)."""
     sight = Sight(lengths, query_lengths, pattern, band, allowed, query_positions, key_positions)
     return _path(backend).forward(q, k, v, w, bias, sight, dropout, seed)  # type: ignore[no-any-return]
+
+
+_attend = torch.library.custom_op("regard::additive_attention", _forward, mutates_args=())
 
 
 @_attend.register_fake
@@ -95,8 +100,7 @@ def _(q: Tensor, k: Tensor, v: Tensor, w: Tensor, *rest: Any) -> tuple[Tensor, T
     return answer, q.new_empty(batch, queries, columns, dtype=torch.float32)
 
 
-@torch.library.custom_op("regard::additive_attention_backward", mutates_args=())
-def _pull(
+def _backward(
     grad: Tensor, p: Tensor, q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, lengths: Tensor | None,
     query_lengths: Tensor | None, pattern: str, band: int, allowed: Tensor | None, query_positions: Tensor | None,
     key_positions: Tensor | None, dropout: float, seed: Tensor | None, backend: str,
@@ -104,6 +108,9 @@ def _pull(
     sight = Sight(lengths, query_lengths, pattern, band, allowed, query_positions, key_positions)
     *found, dbias = _path(backend).backward(grad, q, k, v, w, bias, sight, dropout, seed, p)
     return (*found, q.new_empty(0) if dbias is None else dbias)
+
+
+_pull = torch.library.custom_op("regard::additive_attention_backward", _backward, mutates_args=())
 
 
 @_pull.register_fake
@@ -119,14 +126,29 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> N
     ctx.save_for_backward(output[1], *(one if isinstance(one, Tensor) else None for one in inputs))
 
 
-def _gradients(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+def _gradients(ctx: Any, grad: Tensor, _: Tensor | None = None, pull: Any = _pull) -> tuple[Tensor | None, ...]:
     p, *tensors = ctx.saved_tensors
     inputs = [other if one is None else one for one, other in zip(tensors, ctx.plain, strict=True)]
-    dq, dk, dv, dw, dbias = _pull(grad, p, *inputs)
+    dq, dk, dv, dw, dbias = pull(grad, p, *inputs)
     return (dq, dk, dv, dw, None if inputs[4] is None else dbias, *[None] * (len(inputs) - 5))
 
 
 _attend.register_autograd(_gradients, setup_context=_keep)
+
+
+class _Direct(torch.autograd.Function):
+    """The same without PyTorch's operator around it, which costs its host more than a small kernel runs."""
+
+    @staticmethod
+    def forward(ctx: Any, *inputs: Any) -> Tensor:
+        output = _forward(*inputs)
+        _keep(ctx, inputs, output)
+        return output[0]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        return _gradients(ctx, grad, pull=_backward)
 
 
 def _chosen(backend: str, *tensors: Tensor) -> str:
@@ -166,18 +188,19 @@ def additive_attention(
     sight = Sight.of(lead, queries, keys, mask, lengths=lengths, query_lengths=query_lengths, pattern=pattern,
                      band=band, positions=positions, device=q.device)  # fmt: skip
     term = None if bias is None else flat(bias, "bias", lead, queries, keys).contiguous()
-    flat_q, flat_k, flat_v = (tensor.reshape(batch, *tensor.shape[-2:]) for tensor in (q, k, v))
+    flat_q, flat_k, flat_v = (q, k, v) if len(lead) == 1 else (t.reshape(batch, *t.shape[-2:]) for t in (q, k, v))
     chosen = _chosen(backend, q, k, v, w)
     if chosen == "reference":
         seen = None if sight.everything else sight.dense(batch, queries, keys, q.device)
         answer = additive_reference(flat_q, flat_k, flat_v, w, seen, term, dropout)
     else:
         seed = torch.randint(0, 2**31 - 1, (1,), device=q.device) if dropout > 0 else None
-        answer, _ = _attend(
+        given = (
             flat_q, flat_k, flat_v, w, term, sight.lengths, sight.query_lengths, pattern, band, sight.allowed,
             sight.query_positions, sight.key_positions, dropout, seed, chosen,
         )  # fmt: skip
-    return answer.reshape(*lead, queries, v.shape[-1])
+        answer = straight(_Direct, _forward, given) if directly(flat_q) else _attend(*given)[0]
+    return answer if len(lead) == 1 else answer.reshape(*lead, queries, v.shape[-1])
 
 
 @torch.no_grad()

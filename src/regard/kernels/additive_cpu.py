@@ -1,104 +1,112 @@
 """Additive attention on a CPU: `e_qk = Σ_f w_f tanh(q_f + k_f)` in blocks that stay in the cache.
 
-A vector tanh is dear; with X = e^{2q} and Y = e^{2k}, made once a row, `-tanh(q + k)/2 = h = 1/(1 + X·Y) - 1/2` is a
-multiply-add, a reciprocal and a subtraction. A block of about `BLOCK` pairs × features is filled in one buffer,
-used and overwritten, in the forward pass and again in the backward one (`dh/dq = -2(1/4 - h²)`), so that nothing of
-size query × key × feature is ever stored. Where |q| + |k| could leave the range of the product, the tanh is taken.
-Half precision is computed in float32.
+A vector tanh is dear; with X = e^{2q} and Y = e^{2k}, made once a row, `tanh(q + k) = 1 - 2r`, `r = 1/(1 + X·Y)`, is a
+multiply-add and a reciprocal, and a softmax does not see the 1. A block of about `BLOCK` pairs × features is filled
+in one buffer, used and overwritten, in the forward pass and again in the backward one (`dr/dq = -2r(1 - r)`), so that
+nothing of size query × key × feature is ever stored. Where |q| + |k| could leave the range of the product, r is a
+sigmoid; where it is small, r would have fewer digits than tanh, and `tanh(q + k) = (x + y)/(1 + x·y)` with x = tanh q
+and y = tanh k serves. Half precision is computed in float32.
 
     answer, weights = forward(q, k, v, w, None, Sight(pattern="causal"), 0.0, None)
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
+from math import isfinite, prod
 
 import torch
 from torch import Tensor
 
+from regard.kernels.blocks_cpu import Share, Team, added, grid, shares
 from regard.kernels.mask import Sight
 
 __all__ = ["CHUNK", "backward", "forward", "pieces", "weights", "whole"]
 
-BLOCK = 2**20  # numbers in the buffer: 4 MB. Smaller ones cost more in starting the cores than the cache gives back
+BLOCK = 2**19  # numbers in a block: 2 MB. Smaller ones cost more in Python than a nearer cache gives back
 CHUNK = 2**26  # energies held at once; beyond it the queries are taken in pieces
 BOUND = 42.0  # |q| + |k|: 1 + e^{2·42} is finite
-NEAR = 1.5  # below it tanh is about its argument, and h has fewer digits than that
-
-Span = tuple[slice, slice, slice]
-
-
-def _blocks(batch: int, first: int, count: int, queries: int, keys: int, width: int, sight: Sight) -> Iterator[Span]:
-    """Blocks (batch rows, queries, keys) that cover whatever may be visible of `count` queries from `first` on."""
-    low, high, _ = sight.diagonal(queries, keys)
-    near = sight.key_positions is None
-    key_ends = [keys] * batch if sight.lengths is None else sight.lengths.clamp(0, keys).tolist()
-    query_ends = [queries] * batch if sight.query_lengths is None else sight.query_lengths.clamp(0, queries).tolist()
-    width = max(width, 1)
-    row = max(min(keys, BLOCK // width), 1)  # keys a block
-    tall = max(min(count, BLOCK // (row * width)), 1)  # queries a block
-    deep = max(BLOCK // (count * keys * width), 1) if tall == count and row == keys else 1
-    for b in range(0, batch, deep):
-        rows = slice(b, min(b + deep, batch))
-        last = min(first + count, max(query_ends[rows]))
-        for q in range(first, last, tall):
-            end = min(q + tall, last)
-            start, stop = 0, max(key_ends[rows])
-            if near:
-                start, stop = max(start, q + low), min(stop, end + high)
-            for k in range(start, stop, row):
-                yield rows, slice(q, end), slice(k, min(k + row, stop))
+NEAR = 1.5  # below it tanh is about its argument
+FAR = 5.0  # the mean of (q + k)², about, from which 1 - r, where r is near 1, is worth two passes more
 
 
-class _Halves:
-    """`h = -tanh(q + k)/2` of any block, in one buffer."""
-
-    def __init__(self, q: Tensor, k: Tensor) -> None:
-        self.product = q.numel() > 0 and NEAR <= float(q.abs().amax() + k.abs().amax()) <= BOUND  # not for a NaN
-        self.q, self.k = ((2 * q).exp_(), (2 * k).exp_()) if self.product else (q, k)
-        self.one = torch.ones(())
-        self.buffer = torch.empty(0)
-
-    def __call__(self, span: Span) -> Tensor:
-        rows, queries, keys = span
-        x, y = self.q[rows, queries, None], self.k[rows, None, keys]
-        shape = (*x.shape[:2], y.shape[2], x.shape[3])
-        size = x.shape[0] * x.shape[1] * y.shape[2] * x.shape[3]
-        if self.buffer.numel() < size:
-            self.buffer = torch.empty(size)
-        h = self.buffer[:size].view(shape)
-        if self.product:
-            return torch.addcmul(self.one, x, y, out=h).reciprocal_().sub_(0.5)
-        return torch.add(x, y, out=h).tanh_().mul_(-0.5)
+@cache
+def _morse(width: int) -> Tensor:
+    """The first terms of the Thue–Morse sequence, as 1 and -1."""
+    return torch.tensor([1.0 - 2 * (f.bit_count() % 2) for f in range(width)])
 
 
-def _softmax(
-    halves: _Halves, w: Tensor, bias: Tensor | None, sight: Sight, first: int, count: int, queries: int
-) -> Tensor:
-    """The weights of `count` queries from `first` on; zeros where nothing is visible."""
-    batch, keys, width = halves.k.shape
-    energies = torch.full((batch, count, keys), float("-inf"))
-    factor = -2 * w
-    for span in _blocks(batch, first, count, queries, keys, width, sight):
-        rows, here, columns = span
-        energies[rows, here.start - first : here.stop - first, columns] = halves(span) @ factor
-    if bias is not None:
-        energies += bias[:, first : first + count] if bias.shape[1] > 1 else bias
-    hidden = None
-    if not sight.everything:
-        hidden = ~sight.dense(batch, queries, keys, rows=torch.arange(first, first + count))
-        energies.masked_fill_(hidden, float("-inf"))
-    top = energies.amax(-1, keepdim=True)
-    energies.sub_(top.masked_fill_(top == float("-inf"), 0.0)).exp_()
-    total = energies.sum(-1, keepdim=True)
-    energies.div_(total.masked_fill_(total == 0, 1.0))
-    return energies if hidden is None else energies.masked_fill_(hidden, 0.0)
+class _Units:
+    """`u = r`, or tanh itself where that is better, of any block; an energy is `factor · u`, but for a constant.
+
+    Terms of one sign would add up to a number much larger than the energies, which differ little, and cost them their
+    last digits. So r is that of (q + k)·s, where s = ±1 makes w·s change its sign as the Thue–Morse sequence does,
+    often in every part of it. The slope r(1 - r) is the same for both signs.
+    """
+
+    def __init__(self, q: Tensor, k: Tensor, w: Tensor, sight: Sight) -> None:
+        self.sight, self.batch, self.queries, self.keys, self.width = sight, *q.shape[:2], *k.shape[1:]
+        most = sum(float(torch.stack(t.aminmax()).abs().amax()) for t in (q, k))
+        self.near, self.product, self.finite = most < NEAR, NEAR <= most <= BOUND, isfinite(most)
+        spread = float(q.square().mean() + k.square().mean())
+        self.exact = not self.near and not (self.product and spread < FAR)
+        twice = 2 * torch.where(w < 0, -_morse(self.width), _morse(self.width))
+        self.step = torch.ones(()) if self.near else -twice  # tanh is this times u, and a constant
+        self.factor = w * self.step
+        if self.near:
+            self.x, self.y = q.tanh(), k.tanh()
+        elif self.product:
+            self.x, self.y = (q * twice).exp_(), (k * twice).exp_()
+        else:
+            self.x, self.y = q * -twice, k * -twice
+        self.x, self.y, self.one = self.x.unsqueeze(2), self.y.unsqueeze(1), torch.ones(())
+        ends = (sight.lengths, self.keys), (sight.query_lengths, self.queries)
+        self.key_ends, self.query_ends = (
+            [most] * self.batch if own is None else own.clamp(0, most).tolist() for own, most in ends
+        )
+
+    def floats(self) -> int:
+        """What a buffer must hold: one row of a block may be larger than the block should be."""
+        return max(BLOCK, self.width) * (2 if self.near or self.exact else 1)
+
+    def walk(self, share: Share) -> Iterator[tuple[slice, int, int, list[tuple[int, int]]]]:
+        """Sentences of a share; the i-th `tall` of its queries and the j-th `wide` keys where any may be visible."""
+        low, high, _ = self.sight.diagonal(self.queries, self.keys)
+        if self.sight.key_positions is not None:
+            low, high = -self.queries, self.keys
+        groups, tall, wide = grid(share, self.keys, self.width, BLOCK)
+        for rows in groups:
+            last, most = min(share.queries.stop, max(self.query_ends[rows])), max(self.key_ends[rows])
+            cells = []
+            for i, query in enumerate(range(share.queries.start, last, tall)):
+                start, stop = max(query + low, 0), min(min(query + tall, last) + high, most)
+                cells += [(i, j) for j in range(start // wide, -(-stop // wide))]
+            yield rows, tall, wide, cells
+
+    def __call__(self, x: Tensor, y: Tensor, buffer: Tensor, steep: bool = False) -> Tensor:
+        """Of the parts of `self.x` and `self.y`; `steep` says that the method of that name comes next."""
+        sizes = (x.shape[0], x.shape[1], y.shape[2], self.width)
+        u, other = _room(sizes, buffer), partial(_room, sizes, buffer, 1)
+        if self.near:
+            return torch.add(x, y, out=u).div_(torch.addcmul(self.one, x, y, out=other()))
+        if not self.product:
+            return torch.sigmoid(torch.add(x, y, out=other()), out=u)
+        if steep and self.exact:
+            return torch.add(torch.mul(x, y, out=other()), self.one, out=u).reciprocal_()
+        return torch.addcmul(self.one, x, y, out=u).reciprocal_()
+
+    def steep(self, u: Tensor, pull: Tensor, buffer: Tensor) -> Tensor:
+        """In place: `pull`, the same for all features, times `1 - tanh²`, over 4 where `u` is r."""
+        if self.exact:  # 1 - r from what r was made of, without cancellation
+            other = _room(u.shape, buffer, 1)
+            return u.mul_(other.mul_(u) if self.product else other.neg_().sigmoid_()).mul_(pull)
+        backward = torch.ops.aten.tanh_backward if self.near else torch.ops.aten.sigmoid_backward
+        return backward.grad_input(pull, u, grad_input=u)  # type: ignore[no-any-return]
 
 
-def _kept(p: Tensor, dropout: float, seed: Tensor | None, first: int) -> Tensor | None:
-    """What dropout multiplies the weights by: the same again for the same seed."""
-    if dropout == 0 or seed is None:
-        return None
-    generator = torch.Generator().manual_seed((int(seed) + first) % 2**62)
-    return (torch.rand(p.shape, generator=generator) >= dropout).float().div_(1 - dropout)
+def _room(sizes: Sequence[int], buffer: Tensor, place: int = 0) -> Tensor:
+    """The first or the second block of a buffer."""
+    size = prod(sizes)
+    return buffer[place * size : (place + 1) * size].view(sizes)
 
 
 def whole(batch: int | torch.SymInt, queries: int | torch.SymInt, keys: int | torch.SymInt) -> bool:
@@ -112,18 +120,81 @@ def pieces(batch: int, queries: int, keys: int, step: int = 1) -> list[tuple[int
     return [(first, min(most, queries - first)) for first in range(0, queries, most)]
 
 
+class _Piece:
+    """Some queries of all sentences: their weights, and what hides and drops them."""
+
+    def __init__(
+        self, units: _Units, bias: Tensor | None, dropout: float, seed: Tensor | None, first: int, count: int,
+        p: Tensor | None = None,
+    ) -> None:  # fmt: skip
+        self.units, self.bias, self.first = units, bias, first
+        self.shares = shares(units.batch, count, units.keys * units.width, first)
+        self.p = torch.empty(units.batch, count, units.keys) if p is None else p
+        self.hidden = self.keep = None
+        if not units.sight.everything:
+            rows = torch.arange(first, first + count)
+            self.hidden = ~units.sight.dense(units.batch, units.queries, units.keys, rows=rows)
+        if dropout > 0 and seed is not None:  # the same again for the same seed
+            generator = torch.Generator().manual_seed((int(seed) + first) % 2**62)
+            self.keep = (torch.rand(self.p.shape, generator=generator) >= dropout).float().div_(1 - dropout)
+
+    def here(self, share: Share) -> tuple[slice, slice]:
+        """Where a share stands in what is held of this piece."""
+        return share.rows, slice(share.queries.start - self.first, share.queries.stop - self.first)
+
+    def weigh(self, share: Share, buffer: Tensor) -> None:
+        """The weights of a share, into its part of `p`; zeros where nothing is visible."""
+        units, here, hidden = self.units, self.here(share), self.hidden
+        energies = self.p[here].fill_(float("-inf"))
+        for rows, tall, wide, cells in units.walk(share):
+            xs, ys = units.x[rows, share.queries].unsafe_split(tall, 1), units.y[rows].unsafe_split(wide, 2)
+            es = [part.unsafe_split(wide, 2) for part in self.p[rows, here[1]].unsafe_split(tall, 1)]
+            for i, j in cells:
+                es[i][j].copy_(units(xs[i], ys[j], buffer) @ units.factor)
+        if self.bias is not None:
+            own = self.bias if self.bias.shape[0] == 1 else self.bias[share.rows]
+            energies += own if own.shape[1] == 1 else own[:, share.queries]
+        if hidden is not None:
+            energies.masked_fill_(hidden[here], float("-inf"))
+        top = energies.amax(-1, keepdim=True)
+        energies.sub_(top.masked_fill_(top == float("-inf"), 0.0)).exp_()
+        total = energies.sum(-1, keepdim=True)
+        energies.div_(total.masked_fill_(total == 0, 1.0))
+        if hidden is not None:
+            energies.masked_fill_(hidden[here], 0.0)
+
+    def dropped(self, share: Share) -> Tensor:
+        """The weights of a share that count."""
+        here = self.here(share)
+        return self.p[here] if self.keep is None else self.p[here] * self.keep[here]
+
+    def slopes(self, share: Share, up: Tensor, v: Tensor) -> Tensor:
+        """The gradient of the energies of a share, given that of its answers."""
+        here = self.here(share)
+        p, slopes = self.p[here], torch.bmm(up, v.transpose(1, 2))
+        if self.keep is not None:
+            slopes *= self.keep[here]
+        slopes.sub_((p * slopes).sum(-1, keepdim=True)).mul_(p)
+        # What is hidden has none, not even in a row whose sum is no number.
+        return slopes if self.hidden is None else slopes.masked_fill_(p == 0, 0.0)
+
+
 def forward(
     q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, sight: Sight, dropout: float, seed: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     """The answers [batch, query, value], and the weights for `backward` (none where the queries went in pieces)."""
-    (batch, queries, _), keys = q.shape, k.shape[1]
-    halves, values = _Halves(q.float(), k.float()), v.float()
-    answers = []
-    for first, count in pieces(batch, queries, keys):
-        p = _softmax(halves, w.float(), bias, sight, first, count, queries)
-        keep = _kept(p, dropout, seed, first)
-        answers.append(torch.bmm(p if keep is None else p * keep, values))
-    return torch.cat(answers, 1).to(v.dtype), p if whole(batch, queries, keys) else torch.empty(0)
+    answer = torch.empty(*q.shape[:2], v.shape[2])
+    with Team() as team:
+        units, values = _Units(q.float(), k.float(), w.float(), sight), v.float()
+
+        def work(piece: _Piece, share: Share, buffer: Tensor) -> None:
+            piece.weigh(share, buffer)
+            answer[share.rows, share.queries] = torch.bmm(piece.dropped(share), values[share.rows])
+
+        for some in pieces(units.batch, units.queries, units.keys):
+            piece = _Piece(units, bias, dropout, seed, *some)
+            team.each(piece.shares, partial(work, piece), units.floats())
+    return answer.to(v.dtype), piece.p if whole(units.batch, units.queries, units.keys) else torch.empty(0)
 
 
 def backward(
@@ -131,48 +202,62 @@ def backward(
     seed: Tensor | None, p: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:  # fmt: skip
     """The gradients of q, k, v, w and, where there is one, of the bias; `p` as `forward` left it."""
-    (batch, queries, width), keys = q.shape, k.shape[1]
-    halves, values, grad, weight = _Halves(q.float(), k.float()), v.float(), grad.float(), w.float()
-    dq, dk, dv = torch.zeros(q.shape), torch.zeros(k.shape), torch.zeros(v.shape)
-    dw, quarter = torch.zeros(width), torch.full((), 0.25)
-    dbias = None if bias is None else torch.zeros(bias.shape)
-    for first, count in pieces(batch, queries, keys):
-        rows = slice(first, first + count)
-        if not whole(batch, queries, keys):
-            p = _softmax(halves, weight, bias, sight, first, count, queries)
-        keep = _kept(p, dropout, seed, first)
-        dv += torch.bmm((p if keep is None else p * keep).transpose(1, 2), grad[:, rows])
-        slopes = torch.bmm(grad[:, rows], values.transpose(1, 2))
-        if keep is not None:
-            slopes *= keep
-        slopes = (slopes - (p * slopes).sum(-1, keepdim=True)).mul_(p)
-        if not sight.everything:  # not even in a row whose sum is no number
-            slopes.masked_fill_(p == 0, 0.0)
-        if dbias is not None:
-            total = slopes.sum(0, keepdim=True) if dbias.shape[0] == 1 else slopes
-            if dbias.shape[1] == 1:
-                dbias += total.sum(1, keepdim=True)
-            else:
-                dbias[:, rows] = total
-        for span in _blocks(batch, first, count, queries, keys, width, sight):
-            some, here, columns = span
-            slope = slopes[some, here.start - first : here.stop - first, columns]
-            h = halves(span)
-            dw -= 2 * (slope.reshape(-1) @ h.view(-1, width))
-            torch.addcmul(quarter, h, h, value=-1, out=h).mul_(slope.unsqueeze(-1))
-            dq[some, here] += h.sum(2)
-            dk[some, columns] += h.sum(1)
-    dq *= 4 * weight
-    dk *= 4 * weight
-    return (
-        dq.to(q.dtype),
-        dk.to(k.dtype),
-        dv.to(v.dtype),
-        dw.to(w.dtype),
-        None if bias is None or dbias is None else dbias.to(bias.dtype),
-    )
+    with Team() as team:
+        units, values, grad = _Units(q.float(), k.float(), w.float(), sight), v.float(), grad.float()
+        # Shares that add to the same keys have slots of their own. The first piece is the largest.
+        first, count = pieces(units.batch, units.queries, units.keys)[0]
+        last, width = shares(units.batch, count, units.keys * units.width, first)[-1], units.width
+        slots, dq, dw = last.slot + 1, torch.zeros(q.shape), torch.zeros(last.index + 1, width)
+        dks, dvs = ([torch.zeros(sizes) for _ in range(slots)] for sizes in (k.shape, v.shape))
+        dbias = None if bias is None else torch.zeros(bias.shape)
+
+        def work(piece: _Piece, pulls: Tensor, share: Share, buffer: Tensor) -> None:
+            if piece.p is not p:
+                piece.weigh(share, buffer)
+            up, here = grad[share.rows, share.queries], piece.here(share)
+            dvs[share.slot][share.rows].baddbmm_(piece.dropped(share).transpose(1, 2), up)
+            pulls[here] = piece.slopes(share, up, values[share.rows])
+            for rows, tall, wide, cells in units.walk(share):
+                xs, dqs = (t[rows, share.queries].unsafe_split(tall, 1) for t in (units.x, dq))
+                ys, dk = units.y[rows].unsafe_split(wide, 2), dks[share.slot][rows].unsafe_split(wide, 1)
+                parts = pulls[rows, here[1]].unsqueeze(-1).unsafe_split(tall, 1)
+                for i, j in cells:
+                    u, pull = units(xs[i], ys[j], buffer, steep=True), parts[i][:, :, j * wide : (j + 1) * wide]
+                    if not units.finite:  # what is hidden may be anything
+                        u.masked_fill_(pull == 0, 0.0)
+                    dw[share.index].addmv_(u.view(-1, width).t(), pull.reshape(-1))
+                    units.steep(u, pull, buffer)
+                    if not units.finite:
+                        u.masked_fill_(pull == 0, 0.0)
+                    dqs[i].add_(u.sum(2))
+                    dk[j].add_(u.sum(1))
+
+        for first, count in pieces(units.batch, units.queries, units.keys):
+            piece = _Piece(units, bias, dropout, seed, first, count, p if p.numel() else None)
+            pulls = torch.empty(piece.p.shape)
+            team.each(piece.shares, partial(work, piece, pulls), units.floats())
+            if dbias is not None:
+                total = pulls.sum(0, keepdim=True) if dbias.shape[0] == 1 else pulls
+                if dbias.shape[1] == 1:
+                    dbias += total.sum(1, keepdim=True)
+                else:
+                    dbias[:, first : first + count] = total
+        factor = w.float() * (1 if units.near else 4)
+        return (
+            dq.mul_(factor).to(q.dtype),
+            added(dks).mul_(factor).to(k.dtype),
+            added(dvs).to(v.dtype),
+            (added(list(dw)) * units.step).to(w.dtype),
+            None if bias is None or dbias is None else dbias.to(bias.dtype),
+        )
 
 
 def weights(q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, sight: Sight) -> Tensor:
     """The weights themselves, float32 [batch, query, key]."""
-    return _softmax(_Halves(q.float(), k.float()), w.float(), bias, sight, 0, q.shape[1], q.shape[1])
+    if not q.numel():
+        return torch.empty(*q.shape[:2], k.shape[1])
+    with Team() as team:
+        units = _Units(q.float(), k.float(), w.float(), sight)
+        piece = _Piece(units, bias, 0.0, None, 0, units.queries)
+        team.each(piece.shares, piece.weigh, units.floats())
+    return piece.p

@@ -15,11 +15,11 @@ from torch import Tensor
 
 __all__ = ["SMALL", "Route", "choose", "explain"]
 
-# Elements from which a fused kernel is taken. On a quiet CPU it is quicker from 2**18 on, but it works in many short
-# parallel steps, which wait for each other when something else holds a core (docs/LOG.md); from 2**24 on the
-# readable path's memory is the greater harm. On a GPU a fused call costs its host 2 to 3 ms, forward and backward
-# together, whatever the size; the readable path is quicker below about 2**27 (docs/attention.md, by length).
-SMALL = {"cpu": 2**24, "cuda": 2**27}
+# Elements from which a fused kernel is taken, by device and score. On a CPU a fused call costs about 1 ms before it
+# begins, and is quicker from there on, on a quiet machine and on a busy one. On a GPU it costs its host about as much
+# as two linear layers, forward and backward together, and the readable path nearly as much; what decides is the time
+# and the memory of the larger sizes (docs/LOG.md).
+SMALL = {"cpu": {"additive": 2**21, "feature": 2**21}, "cuda": {"additive": 2**25, "feature": 2**23}}
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def choose(score: str | None, weigh: str | None, q: Tensor, keys: Tensor, paired
         return PAIRED
     if score == "dot":
         return SDPA
-    if prod(q.shape) * keys.shape[-2] < SMALL.get(q.device.type, 2**62):
+    if prod(q.shape) * keys.shape[-2] < SMALL.get(q.device.type, {}).get(score, 2**62):
         return LITTLE
     return ADDITIVE if score == "additive" else FEATURE
 

@@ -17,9 +17,11 @@ from typing import Any, Literal
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from regard.errors import RegardError
 from regard.kernels import feature_cpu
+from regard.kernels.direct import directly, straight
 from regard.kernels.mask import Sight, flat
 
 __all__ = ["feature_attention", "feature_reference", "feature_weights", "feature_weights_reference"]
@@ -86,18 +88,21 @@ def _relative(bias: Tensor | None, sight: Sight, keys: int, path: Any) -> Tensor
     return bias if path is feature_cpu else bias * math.log2(math.e)
 
 
-@torch.library.custom_op("regard::feature_attention", mutates_args=())
-def _attend(
+def _forward(
     q: Tensor, k: Tensor, v: Tensor, scale: float, lengths: Tensor | None, query_lengths: Tensor | None, pattern: str,
     band: int, allowed: Tensor | None, query_positions: Tensor | None, key_positions: Tensor | None,
     bias: Tensor | None, dropout: float, seed: Tensor | None, backend: str,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """The answer, the same in float32 where it is not that already, and the sums of the weights."""
     sight = Sight(lengths, query_lengths, pattern, band, allowed, query_positions, key_positions)
     path = _path(backend, q.device)
     q, k, v = q.contiguous(), k.contiguous(), v.contiguous()
     with torch.no_grad():
         relative = _relative(bias, sight, k.shape[1], path)
         return path.forward(q, k, v, scale, sight, relative, dropout, seed)  # type: ignore[no-any-return]
+
+
+_attend = torch.library.custom_op("regard::feature_attention", _forward, mutates_args=())
 
 
 @_attend.register_fake
@@ -107,8 +112,7 @@ def _(q: Tensor, k: Tensor, v: Tensor, *rest: Any) -> tuple[Tensor, Tensor, Tens
     return q.new_empty(q.shape), exact, den
 
 
-@torch.library.custom_op("regard::feature_attention_backward", mutates_args=())
-def _pull(
+def _backward(
     grad: Tensor, q: Tensor, k: Tensor, v: Tensor, exact: Tensor, den: Tensor, scale: float, lengths: Tensor | None,
     query_lengths: Tensor | None, pattern: str, band: int, allowed: Tensor | None, query_positions: Tensor | None,
     key_positions: Tensor | None, bias: Tensor | None, dropout: float, seed: Tensor | None, backend: str,
@@ -121,6 +125,9 @@ def _pull(
     return path.backward(  # type: ignore[no-any-return]
         grad, q, k, v, exact, den, scale, sight, relative, dropout, seed, bias_gradient
     )
+
+
+_pull = torch.library.custom_op("regard::feature_attention_backward", _backward, mutates_args=())
 
 
 @_pull.register_fake
@@ -139,11 +146,11 @@ def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> 
     ctx.given = scale, pattern, band, dropout, backend
 
 
-def _gradients(ctx: Any, grad: Tensor, *_: Tensor | None) -> tuple[Tensor | None, ...]:
+def _gradients(ctx: Any, grad: Tensor, *_: Tensor | None, pull: Any = _pull) -> tuple[Tensor | None, ...]:
     q, k, v, precise, den, lengths, query_lengths, allowed, at_q, at_k, bias, seed = ctx.saved_tensors
     scale, pattern, band, dropout, backend = ctx.given
     wanted = bias is not None and ctx.needs_input_grad[11]
-    dq, dk, dv, dbias = _pull(
+    dq, dk, dv, dbias = pull(
         grad, q, k, v, precise, den, scale, lengths, query_lengths, pattern, band, allowed, at_q, at_k, bias, dropout,
         seed, backend, wanted,
     )  # fmt: skip
@@ -152,6 +159,21 @@ def _gradients(ctx: Any, grad: Tensor, *_: Tensor | None) -> tuple[Tensor | None
 
 
 _attend.register_autograd(_gradients, setup_context=_remember)
+
+
+class _Direct(torch.autograd.Function):
+    """The same without PyTorch's operator around it, which costs its host more than a small kernel runs."""
+
+    @staticmethod
+    def forward(ctx: Any, *inputs: Any) -> Tensor:
+        output = _forward(*inputs)
+        _remember(ctx, inputs, output)
+        return output[0]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        return _gradients(ctx, grad, pull=_backward)
 
 
 def _whole(bias: Tensor | None, lead: Sequence[int], queries: int, keys: int) -> Tensor | None:
@@ -189,9 +211,11 @@ def feature_attention(
         lead, queries, keys, mask, lengths=lengths, query_lengths=query_lengths, pattern=pattern, band=band,
         positions=positions, device=q.device,
     )  # fmt: skip
-    kind = torch.promote_types(torch.promote_types(q.dtype, k.dtype), v.dtype)
-    batch = math.prod(lead)
-    flat_q, flat_k, flat_v = (t.to(kind).reshape(batch, *t.shape[-2:]) for t in (q, k, v))
+    kind, batch = q.dtype, math.prod(lead)
+    if k.dtype != kind or v.dtype != kind:
+        kind = torch.promote_types(torch.promote_types(kind, k.dtype), v.dtype)
+        q, k, v = (t.to(kind) for t in (q, k, v))
+    flat_q, flat_k, flat_v = (q, k, v) if len(lead) == 1 else (t.reshape(batch, *t.shape[-2:]) for t in (q, k, v))
     bias = _whole(bias, lead, queries, keys)
     seed = torch.randint(2**31 - 1, (1,), device=q.device) if dropout > 0 else None
     empty = 0 in (flat_q.numel(), keys)
@@ -206,11 +230,12 @@ def feature_attention(
     elif scale > LARGEST_SCALE:
         raise RegardError(f"scale: got {scale}", expected=f"at most {LARGEST_SCALE:g} when fused", do="say 'auto'")
     else:
-        answer, *_ = _attend(
+        given = (
             flat_q, flat_k, flat_v, scale, sight.lengths, sight.query_lengths, pattern, band, sight.allowed,
             sight.query_positions, sight.key_positions, bias, dropout, seed, backend,
         )  # fmt: skip
-    return answer.reshape(*lead, queries, features)
+        answer = straight(_Direct, _forward, given) if directly(flat_q) else _attend(*given)[0]
+    return answer if len(lead) == 1 else answer.reshape(*lead, queries, features)
 
 
 def feature_weights(

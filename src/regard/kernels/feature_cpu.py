@@ -1,12 +1,14 @@
 """Feature-wise attention in plain PyTorch operations, block by block: bounded memory, made for a CPU's cache.
 
-The algebra of `feature_triton.py`: `r = 1/(1 + e^{2q/c}·e^{2k/c})` is a multiplication, an addition and a
-reciprocal an element, a weight is `exp(−2c·r)` over its sum. Nothing larger than a block of query × key × feature
-is ever held; the backward pass works each block out again. Keys that no query of a block sees are left out of it.
+The algebra of `feature_triton.py`: with `r = 1/(1 + e^{2q/c}·e^{2k/c})` a weight is `exp(−2c·r)` over its sum. Here
+`e = 1/(a + a·e^{2q/c}·e^{2k/c})`, `a = −1/(2c·log₂e)`, is the exponent of 2 at once: a multiplication, an addition, a
+reciprocal and an exp2 an element (PyTorch's exp takes thrice as long). Nothing larger than a block of query × key ×
+feature is ever held; the backward pass works each block out again. Keys that no query of a block sees are left out.
 
 `regard.kernels.feature` is the way in.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,12 +16,14 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from regard.kernels.blocks_cpu import Share, Team, added, grid, shares
 from regard.kernels.mask import Sight
 
 __all__ = ["backward", "forward", "kept"]
 
-BLOCK = 2**17  # elements of query × key × feature at once: half a megabyte, twice or thrice
+BLOCK = 2**18  # elements of query × key × feature at once: 1 MB, once or, in the backward pass, thrice
 ROOM = 80.0  # 2(|q|+|k|)/c where e^{2q/c}·e^{2k/c} is surely inside float32; here no product of two is taken
+STEEP = 20.0  # c from which exp(−2c), and with it a gradient over a sum of weights, comes near the end of float32
 
 
 def _mixed(h: Int[Tensor, "*any"]) -> Int[Tensor, "*any"]:
@@ -43,53 +47,62 @@ def kept(
 
 @dataclass(frozen=True)
 class _Block:
-    """Some sentences, some of their queries, and the keys that any of these may see."""
+    """Some sentences, their i-th queries and their j-th keys, of which any of these may see some."""
 
     b: slice
     q: slice
     k: slice
+    i: int
+    j: int
     hidden: Bool[Tensor, "some query key 1"] | None
 
 
 class _Walk:
-    """The blocks of one call, and r and the weights (before their sum is divided out) of each."""
+    """The blocks of one call, and the exponents and the weights (before their sum is divided out) of each."""
 
     def __init__(
         self, q: Tensor, k: Tensor, v: Tensor, scale: float, sight: Sight, bias: Tensor | None, dropout: float,
         seed: Tensor | None,
     ) -> None:  # fmt: skip
-        self.q, self.k, self.v = q.float(), k.float(), v.float()
-        self.scale, self.sight, self.bias, self.dropout, self.seed = scale, sight, bias, dropout, seed
+        (self.batch, self.queries, self.features), self.keys = q.shape, k.shape[1]
+        self.sight, self.dropout, self.seed = sight, dropout, seed
+        self.bias = None if bias is None else bias * math.log2(math.e)
         self.keep_scale = 1 / (1 - dropout) if dropout < 1 else 0.0
-        self.finite = bool(self.v.isfinite().all())
-        self.step = 2 / scale
-        self.safe = (self._most(self.q) + self._most(self.k)) * self.step <= ROOM
+        self.step, self.a = 2 / scale, torch.tensor(-1 / (2 * scale * math.log2(math.e)))
+        self.lift = scale * math.log2(math.e) if scale > STEEP else 0.0
+        q, k = q.float(), k.float()
+        self.safe = (self._most(q) + self._most(k)) * self.step <= ROOM
+        self.finite = self.safe and bool(v.isfinite().all())
         # Once a row, so it may as well be exact: an exponent rounded to float32 would show in a sum that cancels.
-        self.x, self.y = ((t.double() * self.step).exp().float() if self.safe else t for t in (self.q, self.k))
+        x, y = ((t.double() * self.step).exp() if self.safe else t for t in (q, k))
+        self.x = (x * self.a.double() if self.safe else x).float().unsqueeze(2)
+        self.y, self.v = (t.float().unsqueeze(1) for t in (y, v))
 
     @staticmethod
     def _most(x: Tensor) -> float:
         low, high = torch.aminmax(x)
         return float(torch.maximum(-low, high))
 
-    def blocks(self) -> Iterator[_Block]:
-        (batch, queries, features), keys = self.q.shape, self.k.shape[1]
-        some = max(1, BLOCK // (queries * keys * features))
-        rows = min(queries, max(1, BLOCK // (keys * features)))
-        for b in range(0, batch, some):
-            together = slice(b, min(b + some, batch))
-            seen = None if self.sight.everything and self.bias is None else self._seen(together)
-            for start in range(0, queries, rows):
-                asked = slice(start, min(start + rows, queries))
-                if seen is None:
-                    yield _Block(together, asked, slice(0, keys), None)
-                    continue
-                here = seen[:, asked]
-                columns = here.flatten(0, 1).any(0).nonzero()
-                if len(columns):
-                    looked = slice(int(columns[0]), int(columns[-1]) + 1)
-                    here = here[:, :, looked]
-                    yield _Block(together, asked, looked, None if bool(here.all()) else ~here.unsqueeze(-1))
+    def shares(self) -> list[Share]:
+        return shares(self.batch, self.queries, self.keys * self.features)
+
+    def floats(self) -> int:
+        """The numbers of the largest block: a row of it may be longer than it should be."""
+        return max(BLOCK, self.features)
+
+    def blocks(self, together: slice, queries: slice, tall: int, wide: int) -> Iterator[_Block]:
+        """Those of these queries, `tall` at a time, and of all keys, `wide` at a time."""
+        seen = None if self.sight.everything and self.bias is None else self._seen(together)
+        for i, query in enumerate(range(queries.start, queries.stop, tall)):
+            asked, first, last = slice(query, min(query + tall, queries.stop)), 0, self.keys
+            if seen is not None:
+                columns = seen[:, asked].flatten(0, 1).any(0).nonzero()
+                first, last = (int(columns[0]), int(columns[-1]) + 1) if len(columns) else (0, 0)
+            for j in range(first // wide, -(-last // wide)):
+                looked = slice(j * wide, min((j + 1) * wide, self.keys))
+                here = None if seen is None else seen[:, asked, looked]
+                hidden = None if here is None or bool(here.all()) else ~here.unsqueeze(-1)
+                yield _Block(together, asked, looked, i, j, hidden)
 
     def _seen(self, together: slice) -> Bool[Tensor, "some query key"]:
         """What these sentences may see; a bias has it in it already."""
@@ -101,40 +114,47 @@ class _Walk:
             for value in [getattr(self.sight, name)]
         }
         sight = Sight(pattern=self.sight.pattern, band=self.sight.band, **own)
-        return sight.dense(together.stop - together.start, self.q.shape[1], self.k.shape[1], self.q.device)
+        return sight.dense(together.stop - together.start, self.queries, self.keys)
 
-    def ratios(self, at: _Block) -> tuple[Tensor, Tensor]:
-        """`r` and what `1 − r` is made from (see `slope`), `[some, query, key, feature]`."""
-        x, y = self.x[at.b, at.q].unsqueeze(2), self.y[at.b, at.k].unsqueeze(1)
-        if self.safe:
-            m = x * y
-            return (m + 1.0).reciprocal_(), m
-        z = (x + y).mul_(self.step)
-        return torch.sigmoid(-z), z
+    def room(self, x: Tensor, y: Tensor, buffer: Tensor) -> list[Tensor]:
+        """The parts of a buffer, each in the shape of the block."""
+        sizes = (x.shape[0], x.shape[1], y.shape[2], self.features)
+        size = math.prod(sizes)
+        return [part[:size].view(sizes) for part in buffer.view(-1, self.floats())]
 
-    def slope(self, r: Tensor, rest: Tensor) -> Tensor:
-        """In place of `rest`: `r(1 − r)`, a quarter of 1 − tanh², without the cancellation of 1 − r."""
-        return rest.mul_(r).mul_(r) if self.safe else rest.sigmoid_().mul_(r)
+    def exponents(self, x: Tensor, y: Tensor, e: Tensor, rest: Tensor | None = None) -> None:
+        """`e = r/a`, and `rest` is what `1 − r` is made from (see `others`)."""
+        if not self.safe:
+            z = torch.add(x, y, out=e if rest is None else rest).mul_(self.step)
+            torch.neg(z, out=e).sigmoid_().div_(self.a)
+        elif rest is None:
+            torch.addcmul(self.a, x, y, out=e).reciprocal_()
+        else:
+            torch.add(torch.mul(x, y, out=rest), self.a, out=e).reciprocal_()
 
-    def weights(self, at: _Block, r: Tensor) -> Tensor:
-        """exp(energy), zero where hidden."""
-        w = (0.5 - r).mul_(2 * self.scale)  # the difference is exact near 0.5
+    def others(self, rest: Tensor, e: Tensor) -> Tensor:
+        """In place of `rest`: `1 − r`, without its cancellation."""
+        return rest.mul_(e) if self.safe else rest.sigmoid_()
+
+    def weights(self, at: _Block, e: Tensor, w: Tensor) -> Tensor:
+        """exp(energy), but for a factor the same for all, zero where hidden; `w` may be `e`."""
+        if self.lift:
+            e = torch.add(e, self.lift, out=w)
         if self.bias is not None:
-            w += self.bias[at.b, at.q, at.k].unsqueeze(-1)
-        w.exp_()
+            e = torch.add(e, self.bias[at.b, at.q, at.k].unsqueeze(-1), out=w)
+        torch.exp2(e, out=w)
         return w if at.hidden is None else w.masked_fill_(at.hidden, 0.0)
 
     def drop(self, at: _Block, w: Tensor) -> Tensor:
         """In place: zeros where dropout says so."""
         if self.dropout == 0 or self.seed is None:
             return w
-        queries = self.q.shape[1]
-        rows = torch.arange(at.b.start, at.b.stop)[:, None] * queries + torch.arange(at.q.start, at.q.stop)
+        rows = torch.arange(at.b.start, at.b.stop)[:, None] * self.queries + torch.arange(at.q.start, at.q.stop)
         keys = torch.arange(at.k.start, at.k.stop)
-        return w.masked_fill_(~kept(self.seed, self.dropout, rows, keys, w.shape[-1]), 0.0)
+        return w.masked_fill_(~kept(self.seed, self.dropout, rows, keys, self.features), 0.0)
 
     def clean(self, at: _Block, product: Tensor) -> Tensor:
-        """In place: a hidden value that is not a number counts for nothing."""
+        """In place: what is hidden and not a number counts for nothing."""
         return product if self.finite or at.hidden is None else product.masked_fill_(at.hidden, 0.0)
 
 
@@ -152,15 +172,25 @@ def forward(
 
     `bias` has 0 as its largest visible value in a row, and −inf where nothing may be seen (see `feature.py`).
     """
-    walk = _Walk(q, k, v, scale, sight, bias, dropout, seed)
-    answer = torch.zeros_like(walk.q)
-    den = torch.zeros_like(answer)
-    for at in walk.blocks():
-        w = walk.weights(at, walk.ratios(at)[0])
-        total = w.sum(2)
-        product = walk.clean(at, walk.drop(at, w).mul_(walk.v[at.b, at.k].unsqueeze(1)))
-        den[at.b, at.q] = total
-        answer[at.b, at.q] = product.sum(2).div_(total).masked_fill_(total == 0, 0.0).mul_(walk.keep_scale)
+    with Team() as team:
+        walk = _Walk(q, k, v, scale, sight, bias, dropout, seed)
+        answer, den = torch.zeros(q.shape), torch.zeros(q.shape)
+
+        def work(share: Share, buffer: Tensor) -> None:
+            groups, tall, wide = grid(share, walk.keys, walk.features, BLOCK)
+            for rows in groups:
+                xs, dens, answers = (t[rows, share.queries].unsafe_split(tall, 1) for t in (walk.x, den, answer))
+                ys, vs = (t[rows].unsafe_split(wide, 2) for t in (walk.y, walk.v))
+                for at in walk.blocks(rows, share.queries, tall, wide):
+                    (e,) = walk.room(xs[at.i], ys[at.j], buffer)
+                    walk.exponents(xs[at.i], ys[at.j], e)
+                    w = walk.weights(at, e, e)
+                    dens[at.i].add_(w.sum(2))
+                    product = walk.clean(at, walk.drop(at, w).mul_(vs[at.j]))
+                    answers[at.i].add_(product.sum(2))
+
+        team.each(walk.shares(), work, walk.floats())
+        answer.div_(den).masked_fill_(den == 0, 0.0).mul_(walk.keep_scale)
     return (answer, q.new_empty(0), den) if q.dtype == torch.float32 else (answer.to(q.dtype), answer, den)
 
 
@@ -169,22 +199,39 @@ def backward(
     bias: Tensor | None, dropout: float, seed: Tensor | None, bias_gradient: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """Gradients of q, k, v and, if asked for, of the energies summed over features (else empty)."""
-    walk = _Walk(q, k, v, scale, sight, bias, dropout, seed)
-    g = (grad.float() / den).masked_fill_(den == 0, 0.0)
-    D = g * exact
-    g *= walk.keep_scale
-    dq, dk, dv = torch.zeros_like(walk.q), torch.zeros_like(walk.k), torch.zeros_like(walk.v)
-    dbias = torch.zeros_like(bias) if bias is not None and bias_gradient else q.new_empty(0)
-    for at in walk.blocks():
-        r, rest = walk.ratios(at)
-        w = walk.weights(at, r)
-        pull = walk.drop(at, g[at.b, at.q].unsqueeze(2).expand_as(w).clone())  # dO of each weight, over its sum
-        dv[at.b, at.k] += walk.clean(at, w * pull).sum(1)
-        pull.mul_(walk.v[at.b, at.k].unsqueeze(1)).sub_(D[at.b, at.q].unsqueeze(2))
-        w = walk.clean(at, w.mul_(pull))  # the gradient of the energies
-        if dbias.numel():
-            dbias[at.b, at.q, at.k] = w.sum(-1)
-        w = walk.clean(at, w.mul_(walk.slope(r, rest)))
-        dq[at.b, at.q] = w.sum(2)
-        dk[at.b, at.k] += w.sum(1)
-    return dq.mul_(4).to(q.dtype), dk.mul_(4).to(k.dtype), dv.to(v.dtype), dbias
+    with Team() as team:
+        walk = _Walk(q, k, v, scale, sight, bias, dropout, seed)
+        plan = walk.shares()
+        slots = plan[-1].slot + 1
+        g, o = (grad.float() / den).masked_fill_(den == 0, 0.0).unsqueeze(2), exact.unsqueeze(2)
+        dq, (dks, dvs) = torch.zeros(q.shape), ([torch.zeros(k.shape) for _ in range(slots)] for _ in "kv")
+        dbias = torch.zeros_like(bias) if bias is not None and bias_gradient else q.new_empty(0)
+
+        def work(share: Share, buffer: Tensor) -> None:
+            groups, tall, wide = grid(share, walk.keys, walk.features, BLOCK)
+            for rows in groups:
+                above = (t[rows, share.queries].unsafe_split(tall, 1) for t in (walk.x, g, o, dq))
+                beside = (t[rows].unsafe_split(wide, 2) for t in (walk.y, walk.v))
+                below = (t[share.slot][rows].unsafe_split(wide, 1) for t in (dks, dvs))
+                (xs, gs, os, dqs), (ys, vs), (dk, dv) = above, beside, below
+                for at in walk.blocks(rows, share.queries, tall, wide):
+                    rest, e, w = walk.room(xs[at.i], ys[at.j], buffer)
+                    walk.exponents(xs[at.i], ys[at.j], e, rest)
+                    walk.weights(at, e, w)
+                    e.mul_(walk.others(rest, e))  # r(1 − r)/a, a quarter of 1 − tanh²
+                    walk.clean(at, w.mul_(gs[at.i]))
+                    values, dropped = vs[at.j], w
+                    if dropout > 0:
+                        values = walk.drop(at, (values * walk.keep_scale).expand_as(w).clone())
+                        dropped = walk.drop(at, rest.copy_(w))
+                    dv[at.j].add_(dropped.sum(1))
+                    walk.clean(at, w.mul_(torch.sub(values, os[at.i], out=rest)))  # the gradient of the energies
+                    if dbias.numel():
+                        dbias[at.b, at.q, at.k] = w.sum(-1)
+                    walk.clean(at, w.mul_(e))
+                    dqs[at.i].add_(w.sum(2))
+                    dk[at.j].add_(w.sum(1))
+
+        team.each(plan, work, 3 * walk.floats())
+        dk, dv, steep = added(dks), added(dvs), 4 * walk.a
+        return dq.mul_(steep).to(q.dtype), dk.mul_(steep).to(k.dtype), dv.mul_(walk.keep_scale).to(v.dtype), dbias

@@ -10,6 +10,8 @@ that over the queries (gradients of keys and values), and here is the one over f
 """
 
 import math
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, no_type_check
 
 import torch
@@ -21,6 +23,7 @@ from regard.kernels.feature_energy_triton import grown, kept, row_hash, settled
 from regard.kernels.feature_keys_triton import walk_keys_kernel
 from regard.kernels.feature_queries_triton import walk_queries_kernel
 from regard.kernels.feature_walk_triton import STEP
+from regard.kernels.launch_triton import Launch, blocks
 from regard.kernels.mask import Sight
 
 __all__ = ["TILES", "backward", "forward"]
@@ -39,11 +42,10 @@ TILES: dict[str, tuple[int, int, int]] = {  # rows, features, warps; found by be
 @no_type_check
 def prepare_kernel(
     x_ptr, grown_ptr, largest_ptr, lengths_ptr,
-    grad_ptr, exact_ptr, den_ptr, g_ptr, d_ptr,
-    T, F, step, step_low, keep_scale,
-    LENGTHED: tl.constexpr, GRADIENT: tl.constexpr, BF: tl.constexpr,
+    T, F, step, step_low,
+    LENGTHED: tl.constexpr, BF: tl.constexpr,
 ):  # fmt: skip
-    """e^{2x/c} of some rows and their largest magnitude; for queries also `g = dO/den` and `D = g·O`."""
+    """e^{2x/c} of some rows and their largest magnitude."""
     part, block, b = tl.program_id(0), tl.program_id(1), tl.program_id(2).to(tl.int64)
     n = T
     if LENGTHED:
@@ -57,15 +59,31 @@ def prepare_kernel(
         x = tl.load(x_ptr + at, mask=there, other=0.0).to(tl.float32)
         most = tl.maximum(most, tl.abs(x))
         tl.store(grown_ptr + at, grown(x, step, step_low), mask=there)
-        if GRADIENT:
-            den = tl.load(den_ptr + at, mask=there, other=1.0)
-            grad = tl.load(grad_ptr + at, mask=there, other=0.0).to(tl.float32)
-            g = tl.where(den == 0.0, 0.0, grad / tl.where(den == 0.0, 1.0, den))  # 0 for a query that saw nothing
-            D = g * tl.load(exact_ptr + at, mask=there, other=0.0)
-            tl.store(g_ptr + at, g * keep_scale, mask=there)
-            tl.store(d_ptr + at, D, mask=there)
     parts = tl.num_programs(0)
     tl.store(largest_ptr + (b * parts + part) * F + f, tl.max(most, 0), mask=f < F)
+
+
+@triton.jit(do_not_specialize=["T"])
+@no_type_check
+def pull_kernel(
+    grad_ptr, exact_ptr, den_ptr, g_ptr, d_ptr, lengths_ptr, T, F, keep_scale, LENGTHED: tl.constexpr, BF: tl.constexpr
+):
+    """What the walks of the backward pass need of the queries' answers: `g = dO/den` and `D = g·O`."""
+    part, block, b = tl.program_id(0), tl.program_id(1), tl.program_id(2).to(tl.int64)
+    n = T
+    if LENGTHED:
+        n = tl.minimum(tl.load(lengths_ptr + b).to(tl.int32), T)
+    f = block * BF + tl.arange(0, BF)
+    for start in range(part * STEP, tl.minimum(part * STEP + STEP, n), 8):
+        i = start + tl.arange(0, 8)
+        there = (i < n)[:, None] & (f < F)[None, :]
+        at = b * T * F + i[:, None] * F + f[None, :]
+        den = tl.load(den_ptr + at, mask=there, other=1.0)
+        grad = tl.load(grad_ptr + at, mask=there, other=0.0).to(tl.float32)
+        g = tl.where(den == 0.0, 0.0, grad / tl.where(den == 0.0, 1.0, den))  # 0 for a query that saw nothing
+        D = g * tl.load(exact_ptr + at, mask=there, other=0.0)
+        tl.store(g_ptr + at, g * keep_scale, mask=there)
+        tl.store(d_ptr + at, D, mask=there)
 
 
 @triton.jit(do_not_specialize=["Q", "K", "threshold"])
@@ -104,77 +122,97 @@ def bias_gradient_kernel(
     tl.store(out_ptr + pair, tl.where(e == float("-inf"), 0.0, total), mask=there)
 
 
-class _Call:
-    """What all kernels of one call share: sizes, constants, and the sight as pointers, strides and switches."""
+WIDE = 64  # features a program of `prepare` and `pull` takes
 
-    def __init__(
-        self, q: Tensor, k: Tensor, scale: float, sight: Sight, bias: Tensor | None, dropout: float, seed: Tensor | None
-    ) -> None:
-        (self.batch, self.queries, self.features), self.keys = q.shape, k.shape[1]
-        self.seed = q if seed is None else seed
-        low, high, skip = sight.diagonal(self.queries, self.keys)
-        allowed = None if sight.allowed is None or bias is not None else sight.allowed.view(torch.uint8)
-        placed = sight.query_positions is not None and bias is None
-        step = 2 * math.log2(math.e) / scale
-        rounded = torch.tensor(step, dtype=torch.float32).item()
-        self.growth = {"step": rounded, "step_low": step - rounded}
-        self.decay = 2 * scale * math.log2(math.e)
-        self.threshold = min(int(dropout * 2**32), 2**32 - 1) - 2**31  # as a signed number; see kept()
-        self.dropped = dropout > 0
-        self.keep_scale = 1 / (1 - dropout) if dropout < 1 else 0.0
-        self.pointers = {
-            "lengths_ptr": q if sight.lengths is None else sight.lengths.contiguous(),
-            "qlengths_ptr": q if sight.query_lengths is None else sight.query_lengths.contiguous(),
-            "qpos_ptr": q if sight.query_positions is None else sight.query_positions.contiguous(),
-            "kpos_ptr": q if sight.key_positions is None else sight.key_positions.contiguous(),
-            "allowed_ptr": q if allowed is None else allowed,
-            "bias_ptr": q if bias is None else bias,
-            "seed_ptr": self.seed,
-        }
-        self.numbers = {
-            "Q": self.queries, "K": self.keys, "F": self.features, **self.growth, "decay": self.decay, "room": ROOM,
-            "low": low, "high": high, "skip": skip, "threshold": self.threshold,
-            **_strides("a", allowed), **_strides("e", bias),
-        }  # fmt: skip
-        self.switches = {
-            "EXACT": q.dtype == torch.float32,
-            "RANGED": bias is None and (sight.pattern != "none" or sight.band >= 0),
-            "LENGTHED": sight.lengths is not None, "QLENGTHED": sight.query_lengths is not None, "PLACED": placed,
-            "ALLOWED": allowed is not None, "BIASED": bias is not None, "DROPPED": self.dropped,
-        }  # fmt: skip
 
-    def prepare(self, x: Tensor, lengths: Tensor | None, gradient: tuple[Tensor, ...] = ()) -> tuple[Tensor, ...]:
-        """e^{2x/c} and partial largest magnitudes of queries or keys; with `(dO, O, den)` also `g` and `D`."""
-        batch, time, features = x.shape
-        parts = triton.cdiv(time, STEP.value)
-        width = 64
-        out = torch.empty_like(x, dtype=torch.float32)
-        most = x.new_empty((batch, parts, features), dtype=torch.float32)
-        g, D = (torch.empty_like(out), torch.empty_like(out)) if gradient else (out, out)
-        grad, exact, den = gradient or (x, x, x)
-        prepare_kernel[(parts, triton.cdiv(features, width), batch)](
-            x, out, most, x if lengths is None else lengths, grad, exact, den, g, D,
-            T=time, F=features, **self.growth, keep_scale=self.keep_scale,
-            LENGTHED=lengths is not None, GRADIENT=bool(gradient), BF=width,
-        )  # fmt: skip
-        return out, most, g, D
+@dataclass(frozen=True)
+class _Plan:
+    """Every launch of one kind of call; only the tensors are missing."""
 
-    def walk(self, kernel: Any, name: str, rows: int, **given: Any) -> None:
+    prepare_keys: Launch
+    prepare_queries: Launch
+    answer: Launch
+    pull: Launch
+    query_gradient: Launch
+    key_gradient: Launch
+    bias_gradient: Launch
+    parts: tuple[int, int]  # partial largest magnitudes of keys and of queries
+
+
+@lru_cache(maxsize=4096)
+def _plan(
+    batch: int, queries: int, keys: int, features: int, scale: float, dropout: float,
+    low: int, high: int, skip: int, ranged: bool, lengthed: bool, query_lengthed: bool, placed: bool,
+    allowed: tuple[int, ...] | None, bias: tuple[int, ...] | None, exact: bool, *kind: Any,
+) -> _Plan:  # fmt: skip
+    """`allowed` and `bias` are strides over batch, query and key; `kind` the device and the types of the tensors."""
+    step = 2 * math.log2(math.e) / scale
+    rounded = torch.tensor(step, dtype=torch.float32).item()
+    growth = (rounded, step - rounded)
+    decay = 2 * scale * math.log2(math.e)
+    threshold = min(int(dropout * 2**32), 2**32 - 1) - 2**31  # as a signed number; see kept()
+    keep_scale = 1 / (1 - dropout)
+    parts = blocks(keys, STEP.value), blocks(queries, STEP.value)
+    strides = (*(allowed or (0, 0, 0)), *(bias or (0, 0, 0)))
+
+    def prepare(time: int, n: int, some: bool) -> Launch:
+        return Launch(prepare_kernel, (n, blocks(features, WIDE), batch), (time, features, *growth), (some, WIDE))
+
+    def walk(kernel: Any, name: str, rows: int, n: int, switch: tuple[bool, ...]) -> Launch:
         height, width, warps = TILES[name]
-        grid = (triton.cdiv(rows, height) * triton.cdiv(self.features, width) * self.batch,)
-        numbers = {n: value for n, value in self.numbers.items() if n not in given}
-        kernel[grid](
-            **given, **self.pointers, **numbers, **self.switches, WHOLE=self.features % width == 0, BT=height,
-            BF=width, num_warps=warps,
+        last = (keep_scale,) if kernel is walk_keys_kernel else ()
+        numbers = (queries, keys, features, n, *growth, decay, ROOM, low, high, skip, threshold, *last, *strides)
+        constants = (
+            *switch, exact, features % width == 0, ranged, lengthed, query_lengthed, placed, allowed is not None,
+            bias is not None, dropout > 0, height, width,
         )  # fmt: skip
+        return Launch(kernel, (blocks(rows, height) * blocks(features, width) * batch,), numbers, constants, warps)
+
+    height, width, warps = TILES["bias_gradient"]
+    return _Plan(
+        prepare(keys, parts[0], lengthed),
+        prepare(queries, parts[1], query_lengthed),
+        walk(walk_keys_kernel, "answer", queries, parts[0], (False,)),
+        Launch(pull_kernel, (parts[1], blocks(features, WIDE), batch), (queries, features, keep_scale),
+               (query_lengthed, WIDE)),
+        walk(walk_keys_kernel, "query_gradient", queries, parts[0], (True,)),
+        walk(walk_queries_kernel, "key_gradient", keys, parts[1], ()),
+        Launch(bias_gradient_kernel, (blocks(queries, height) * blocks(keys, width) * batch,),
+               (queries, keys, features, rounded, decay, threshold), (dropout > 0, height, width), warps),
+        parts,
+    )  # fmt: skip
 
 
-def _strides(name: str, tensor: Tensor | None) -> dict[str, int]:
+def _strides(tensor: Tensor | None) -> tuple[int, ...] | None:
     """Strides over batch, query and key; 0 where an axis is shared."""
     if tensor is None:
-        return dict.fromkeys((f"{name}_b", f"{name}_q", f"{name}_k"), 0)
-    steps = (s if size > 1 else 0 for s, size in zip(tensor.stride(), tensor.shape, strict=True))
-    return dict(zip((f"{name}_b", f"{name}_q", f"{name}_k"), steps, strict=True))
+        return None
+    return tuple(s if size > 1 else 0 for s, size in zip(tensor.stride(), tensor.shape, strict=True))
+
+
+def _ready(
+    q: Tensor, k: Tensor, v: Tensor, scale: float, sight: Sight, bias: Tensor | None, dropout: float,
+    seed: Tensor | None,
+) -> tuple[_Plan, tuple[Tensor, ...]]:  # fmt: skip
+    """The plan of this call, and the pointers that all its walks share (anything where there is none: q)."""
+    (batch, queries, features), keys = q.shape, k.shape[1]
+    low, high, skip = sight.diagonal(queries, keys)
+    allowed = None if sight.allowed is None or bias is not None else sight.allowed.view(torch.uint8)
+    placed = sight.query_positions is not None and bias is None
+    given = (sight.lengths, sight.query_lengths, sight.query_positions, sight.key_positions, allowed, bias, seed)
+    pointers = tuple(q if t is None else t if t is allowed or t is bias else t.contiguous() for t in given)
+    plan = _plan(
+        batch, queries, keys, features, scale, dropout, low, high, skip,
+        bias is None and (sight.pattern != "none" or sight.band >= 0),
+        sight.lengths is not None, sight.query_lengths is not None, placed, _strides(allowed), _strides(bias),
+        q.dtype == torch.float32, q.device.index, q.dtype, k.dtype, v.dtype, *(t.dtype for t in pointers[:4]),
+        tuple(TILES.items()),
+    )  # fmt: skip
+    return plan, pointers
+
+
+def _empty(like: Tensor) -> Tensor:
+    return torch.empty(like.shape, dtype=torch.float32, device=like.device)
 
 
 def forward(
@@ -191,16 +229,13 @@ def forward(
 
     `bias` is in bits, its largest visible value in a row 0, and −inf where nothing may be seen (see `feature.py`).
     """
-    call = _Call(q, k, scale, sight, bias, dropout, seed)
-    y, most, *_ = call.prepare(k, sight.lengths)
-    answer = torch.empty_like(q)
-    den = torch.empty_like(q, dtype=torch.float32)
-    exact = torch.empty_like(den) if q.dtype != torch.float32 else q.new_empty(0)
-    call.walk(
-        walk_keys_kernel, "answer", call.queries, q_ptr=q, k_ptr=k, v_ptr=v, y_ptr=y, largest_ptr=most, g_ptr=q,
-        d_ptr=q, den_ptr=den, out_ptr=answer, exact_ptr=exact, parts=most.shape[1], keep_scale=call.keep_scale,
-        GRADIENT=False,
-    )  # fmt: skip
+    plan, pointers = _ready(q, k, v, scale, sight, bias, dropout, seed)
+    y = _empty(k)
+    most = torch.empty(k.shape[0], plan.parts[0], k.shape[2], dtype=torch.float32, device=q.device)
+    plan.prepare_keys(k, y, most, pointers[0])
+    answer, den = torch.empty_like(q), _empty(q)
+    exact = _empty(q) if q.dtype != torch.float32 else q.new_empty(0)
+    plan.answer(q, k, v, y, most, q, q, den, answer, exact if len(exact) else q, *pointers)
     return answer, exact, den
 
 
@@ -209,26 +244,20 @@ def backward(
     bias: Tensor | None, dropout: float, seed: Tensor | None, bias_gradient: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """Gradients of q, k, v and, if asked for, of the energies summed over features (else empty)."""
-    call = _Call(q, k, scale, sight, bias, dropout, seed)
-    y, most_k, *_ = call.prepare(k, sight.lengths)
-    x, most_q, g, D = call.prepare(q, sight.query_lengths, (grad, exact, den))
+    plan, pointers = _ready(q, k, v, scale, sight, bias, dropout, seed)
+    (batch, queries, features), keys = q.shape, k.shape[1]
+    # One buffer serves both walks: e^{2k/c} first, then e^{2q/c}.
+    room = torch.empty(batch * max(queries, keys) * features, dtype=torch.float32, device=q.device)
+    most = torch.empty(batch * max(plan.parts) * features, dtype=torch.float32, device=q.device)
+    g, D = _empty(q), _empty(q)
     dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
-    call.walk(
-        walk_keys_kernel, "query_gradient", call.queries, q_ptr=q, k_ptr=k, v_ptr=v, y_ptr=y, largest_ptr=most_k,
-        g_ptr=g, d_ptr=D, den_ptr=den, out_ptr=dq, exact_ptr=q, parts=most_k.shape[1], keep_scale=call.keep_scale,
-        GRADIENT=True,
-    )  # fmt: skip
-    del y
-    call.walk(
-        walk_queries_kernel, "key_gradient", call.keys, q_ptr=q, k_ptr=k, v_ptr=v, x_ptr=x, largest_ptr=most_q,
-        g_ptr=g, d_ptr=D, dk_ptr=dk, dv_ptr=dv, parts=most_q.shape[1],
-    )  # fmt: skip
+    plan.pull(grad, exact, den, g, D, pointers[1])
+    plan.prepare_keys(k, room, most, pointers[0])
+    plan.query_gradient(q, k, v, room, most, g, D, den, dq, q, *pointers)
+    plan.prepare_queries(q, room, most, pointers[1])
+    plan.key_gradient(q, k, v, room, most, g, D, dk, dv, *pointers)
     if bias is None or not bias_gradient:
         return dq, dk, dv, q.new_empty(0)
     dbias = torch.zeros_like(bias, memory_format=torch.contiguous_format)
-    height, width, warps = TILES["bias_gradient"]
-    bias_gradient_kernel[(triton.cdiv(call.queries, height) * triton.cdiv(call.keys, width) * call.batch,)](
-        q, k, v, g, D, bias, dbias, call.seed, call.queries, call.keys, call.features, call.growth["step"],
-        call.decay, call.threshold, DROPPED=call.dropped, BQ=height, BK=width, num_warps=warps,
-    )  # fmt: skip
+    plan.bias_gradient(q, k, v, g, D, bias, dbias, pointers[6])
     return dq, dk, dv, dbias

@@ -1,8 +1,10 @@
 """A `Sight` inside a Triton kernel: its arguments, and which pairs of a tile are visible.
 
-kernel[grid](…, **arguments(sight, queries, keys))      # the kernel names these parameters and hands them on
+seen = arguments(sight, queries, keys)
+    kernel[grid](…, *seen.tensors, …, *seen.numbers)        # the kernel names these parameters and hands them on
 """
 
+from dataclasses import dataclass
 from typing import Any, no_type_check
 
 import torch
@@ -12,36 +14,35 @@ from torch import Tensor
 
 from regard.kernels.mask import Sight
 
-__all__ = ["arguments", "visible"]
+__all__ = ["Seen", "arguments", "reach", "visible"]
 
 
-def arguments(sight: Sight, queries: int, keys: int) -> dict[str, Any]:
-    """Keyword arguments for a kernel that calls `visible`; absent tensors are None and their flags False."""
+@dataclass(frozen=True)
+class Seen:
+    """A sight as kernels take it: tensors (None where there is none), then numbers and switches."""
+
+    tensors: tuple[Tensor | None, ...]  # lengths, query_lengths, allowed, query_positions, key_positions
+    numbers: tuple[
+        Any, ...
+    ]  # low, high, skip, allowed_batch, allowed_query, LENGTHS, QUERY_LENGTHS, ALLOWED, POSITIONS
+
+    @property
+    def types(self) -> tuple[Any, ...]:
+        return tuple(None if one is None else one.dtype for one in self.tensors)
+
+
+def arguments(sight: Sight, queries: int, keys: int) -> Seen:
+    """What a kernel that calls `visible` is given, in the order it names them."""
     low, high, skip = sight.diagonal(queries, keys)
-    allowed = None if sight.allowed is None else sight.allowed.contiguous().view(torch.uint8)
-    steps = [0, 0]
+    allowed, steps = sight.allowed, (0, 0)
     if allowed is not None:
-        steps = [allowed.stride(axis) if allowed.shape[axis] > 1 else 0 for axis in (0, 1)]
-
-    def whole(tensor: Tensor | None) -> Tensor | None:
-        return None if tensor is None else tensor.contiguous()
-
-    return {
-        "low": low,
-        "high": high,
-        "skip": skip,
-        "lengths": whole(sight.lengths),
-        "query_lengths": whole(sight.query_lengths),
-        "allowed": allowed,
-        "allowed_batch": steps[0],
-        "allowed_query": steps[1],
-        "query_positions": whole(sight.query_positions),
-        "key_positions": whole(sight.key_positions),
-        "LENGTHS": sight.lengths is not None,
-        "QUERY_LENGTHS": sight.query_lengths is not None,
-        "ALLOWED": allowed is not None,
-        "POSITIONS": sight.key_positions is not None,
-    }
+        allowed = allowed.contiguous().view(torch.uint8)
+        steps = (allowed.stride(0) if allowed.shape[0] > 1 else 0, allowed.stride(1) if allowed.shape[1] > 1 else 0)
+    given = (sight.lengths, sight.query_lengths, allowed, sight.query_positions, sight.key_positions)
+    return Seen(
+        tuple(None if one is None else one.contiguous() for one in given),
+        (low, high, skip, *steps, *(given[i] is not None for i in (0, 1, 2, 4))),
+    )  # fmt: skip
 
 
 @triton.jit

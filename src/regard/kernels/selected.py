@@ -8,11 +8,12 @@ each other's gradients, and both only read rows, so the result never depends on 
 
     answer = selected_attention("feature", q, k, v, chosen_queries, chosen_keys, pattern="forward")
 
-How many rows to make room for is known only to the device; finding out makes the program wait for it once. A caller
-who knows a bound gives it as `capacity`, and nothing waits.
+How many rows to make room for is known only to the device. A caller who knows a bound gives it as `capacity`; without
+one, feature-wise attention makes room for all (rows beyond the count cost next to nothing), and additive attention,
+whose energies lie in memory, waits for the device once to find out.
 """
 
-from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, Literal
 
 import torch
@@ -20,74 +21,102 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.errors import RegardError
+from regard.kernels.direct import directly
 from regard.kernels.feature import feature_attention
 
 __all__ = ["selected_attention"]
 
-
-@dataclass(frozen=True)
-class _Chosen:
-    """Chosen rows of each sentence, in order: `index` says where row c stood, `place` where row t went."""
-
-    index: Int[Tensor, "batch some"]
-    place: Int[Tensor, "batch time"]
-    mask: Bool[Tensor, "batch time"]
-    count: Int[Tensor, " batch"]
+TRITON = find_spec("triton") is not None
 
 
-def _flat(rows: Int[Tensor, "batch some"], time: int) -> Int[Tensor, " all"]:
-    """Rows of each sentence as rows of all sentences laid end to end."""
-    return (rows + torch.arange(rows.shape[0], device=rows.device)[:, None] * time).flatten()
+Chosen = tuple[Tensor, Tensor, Tensor]
+"""Of the queries and of the keys, one after the other: `index` [2, batch, room] says where the chosen row c stood
+(-1 beyond the last), `place` [2, batch, time] which chosen row t is (-1 for none), `count` [2, batch] how many."""
+
+
+def _places(mask: Bool[Tensor, "side batch time"], room: int) -> Chosen:
+    place = mask.cumsum(-1) - 1
+    count = place[..., -1] + 1
+    index = torch.full((*mask.shape[:2], room + 1), -1, device=mask.device)
+    time = torch.arange(mask.shape[-1], device=mask.device).expand_as(place)
+    index.scatter_(2, torch.where(mask, place, room), time)  # unchosen ones all fall into the last column
+    return index[..., :room], place.masked_fill(~mask, -1), count
+
+
+def _rows(tensor: Tensor, rows: Int[Tensor, "batch some"]) -> Tensor:
+    """These rows of each sentence; zeros where the number is below 0."""
+    found = tensor.gather(1, rows.clamp(min=0).unsqueeze(-1).expand(*rows.shape, tensor.shape[-1]))
+    return found.masked_fill_((rows < 0).unsqueeze(-1), 0.0)
+
+
+def _gathered(tensors: tuple[Tensor, ...], sides: tuple[int, ...], chosen: Chosen) -> tuple[Tensor, ...]:
+    return tuple(_rows(tensor, chosen[0][side].long()) for tensor, side in zip(tensors, sides, strict=True))
+
+
+def _returned(tensors: tuple[Tensor, ...], sides: tuple[int, ...], chosen: Chosen) -> tuple[Tensor, ...]:
+    return tuple(_rows(tensor, chosen[1][side].long()) for tensor, side in zip(tensors, sides, strict=True))
+
+
+def _moves(tensors: tuple[Tensor, ...]) -> Any:
+    """The functions that find, gather and return: one launch each on a GPU."""
+    if tensors[0].is_cuda and directly(tensors[0]) and len({tensor.dtype for tensor in tensors}) == 1 and TRITON:
+        from regard.kernels import selected_triton
+
+        return selected_triton
+    return None
 
 
 class _Gather(torch.autograd.Function):
-    """The chosen rows, side by side. Rows beyond the count repeat row 0 and get no gradient."""
+    """The chosen rows, side by side; zeros beyond the last."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, index: Tensor, place: Tensor, mask: Tensor) -> Tensor:
-        ctx.save_for_backward(index, place, mask)
-        return x.flatten(0, 1).index_select(0, _flat(index, x.shape[1])).view(*index.shape, x.shape[-1])
+    def forward(ctx: Any, sides: tuple[int, ...], index: Tensor, place: Tensor, count: Tensor, *tensors: Tensor) -> Any:
+        ctx.save_for_backward(index, place, count)
+        ctx.sides = sides
+        moves = _moves(tensors)
+        return (moves.gathered if moves else _gathered)(tensors, sides, (index, place, count))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        index, place, mask = ctx.saved_tensors
-        return _Return.apply(grad, index, place, mask), None, None, None  # type: ignore[no-untyped-call]
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        return None, None, None, None, *_return(ctx.sides, ctx.saved_tensors, *grads)
 
 
 class _Return(torch.autograd.Function):
     """Rows put back where they stood; zeros elsewhere."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, index: Tensor, place: Tensor, mask: Tensor) -> Tensor:
-        ctx.save_for_backward(index, place, mask)
-        rows = x.flatten(0, 1).index_select(0, _flat(place, x.shape[1])).view(*place.shape, x.shape[-1])
-        return rows.masked_fill_(~mask.unsqueeze(-1), 0.0)
+    def forward(ctx: Any, sides: tuple[int, ...], index: Tensor, place: Tensor, count: Tensor, *tensors: Tensor) -> Any:
+        ctx.save_for_backward(index, place, count)
+        ctx.sides = sides
+        moves = _moves(tensors)
+        return (moves.returned if moves else _returned)(tensors, sides, (index, place, count))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        # Rows beyond the count answered nothing, so what the kernel is told about them is never read.
-        return _Gather.apply(grad, *ctx.saved_tensors), None, None, None  # type: ignore[no-untyped-call]
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        return None, None, None, None, *_gather(ctx.sides, ctx.saved_tensors, *grads)
 
 
-def _choose(queries: Tensor, keys: Tensor, capacity: int | None) -> tuple[_Chosen, _Chosen]:
+def _gather(sides: tuple[int, ...], chosen: Chosen, *tensors: Tensor) -> tuple[Tensor, ...]:
+    return _Gather.apply(sides, *chosen, *tensors)  # type: ignore[no-untyped-call, no-any-return]
+
+
+def _return(sides: tuple[int, ...], chosen: Chosen, *tensors: Tensor) -> tuple[Tensor, ...]:
+    return _Return.apply(sides, *chosen, *tensors)  # type: ignore[no-untyped-call, no-any-return]
+
+
+def _choose(q: Tensor, queries: Tensor, keys: Tensor, capacity: int | None, waits: bool) -> Chosen:
     """Both choices at once: half the launches."""
-    mask = torch.stack([queries, keys])
-    place = mask.cumsum(-1) - 1
-    count = place[..., -1] + 1
-    if capacity is None or mask.device.type == "cpu":
-        most = int(count.max())
+    mask, time = torch.stack([queries, keys]), queries.shape[-1]
+    if capacity is None and not (waits or mask.device.type == "cpu"):
+        capacity = time
+    elif capacity is None or mask.device.type == "cpu":
+        most = int(mask.sum(-1).max())
         if capacity is not None and most > capacity:
             raise RegardError(f"{most} tokens chosen", expected=f"at most {capacity} (capacity)", do="raise capacity")
         capacity = most if capacity is None else capacity
-    else:
-        torch._assert_async(count.max() <= capacity)
-    room = max(1, min(capacity, mask.shape[-1]))
-    index = torch.zeros(*mask.shape[:2], room + 1, dtype=torch.long, device=mask.device)
-    time = torch.arange(mask.shape[-1], device=mask.device).expand_as(place)
-    index.scatter_(2, torch.where(mask, place, room), time)  # unchosen ones all fall into the last column
-    place = place.clamp(0, room - 1)
-    own = [_Chosen(index[side, :, :room], place[side], mask[side], count[side]) for side in (0, 1)]
-    return own[0], own[1]
+    room = max(1, min(capacity, time))
+    moves = _moves((q,))
+    return (moves.places if moves else _places)(mask, room)
 
 
 def selected_attention(
@@ -103,29 +132,28 @@ def selected_attention(
     band: int = -1,
     scale: float = 5.0,
     dropout: float = 0.0,
+    positions: Int[Tensor, "batch time"] | None = None,
     capacity: int | None = None,
     backend: Literal["auto", "triton", "cpu", "reference"] = "auto",
 ) -> Float[Tensor, "batch time value"]:
     """Every chosen query looks at the chosen keys its pattern and band allow; all other rows are zeros.
-    `w` is additive attention's vector, `scale` feature-wise attention's c; `capacity` bounds how many are chosen."""
+    `w` is additive attention's vector, `scale` feature-wise attention's c; `positions` replace 0, 1, … in pattern and
+    band; `capacity` bounds how many are chosen (on a GPU those beyond it are left out, as if they were not)."""
     if 0 in q.shape:
         return v * 0
-    asking, looked_at = _choose(chosen_queries, chosen_keys, capacity)
-    few_q = _Gather.apply(q, asking.index, asking.place, asking.mask)  # type: ignore[no-untyped-call]
-    few_k, few_v = (
-        _Gather.apply(t, looked_at.index, looked_at.place, looked_at.mask)  # type: ignore[no-untyped-call]
-        for t in (k, v)
-    )
+    chosen = _choose(q, chosen_queries, chosen_keys, capacity, waits=score == "additive")
+    index, _, count = chosen
+    few_q, few_k, few_v = _gather((0, 1, 1), chosen, q, k, v)
     shared: dict[str, Any] = {
-        "lengths": looked_at.count,
-        "query_lengths": asking.count,
+        "lengths": count[1],
+        "query_lengths": count[0],
         "pattern": pattern,
         "band": band,
         "dropout": dropout,
         "backend": backend,
     }
     if pattern != "none" or band >= 0:
-        shared["positions"] = (asking.index, looked_at.index)
+        shared["positions"] = _positions(positions, chosen) if positions is not None else (index[0], index[1])
     if score == "feature":
         answer = feature_attention(few_q, few_k, few_v, scale=scale, **shared)
     elif score == "additive":
@@ -136,4 +164,10 @@ def selected_attention(
         answer = additive_attention(few_q, few_k, few_v, w, **shared)
     else:
         raise RegardError(f"no score {score!r} among chosen tokens", expected="'additive' or 'feature'")
-    return _Return.apply(answer, asking.index, asking.place, asking.mask)  # type: ignore[no-any-return,no-untyped-call]
+    return _return((0,), chosen, answer)[0]
+
+
+def _positions(positions: Int[Tensor, "batch time"], chosen: Chosen) -> tuple[Tensor, Tensor]:
+    """Those of the chosen queries and keys."""
+    rows = chosen[0].long().clamp(min=0)
+    return positions.gather(1, rows[0]), positions.gather(1, rows[1])

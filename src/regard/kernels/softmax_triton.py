@@ -6,12 +6,15 @@ keeps is a function of the seed and the place alone, so that the backward pass f
     factors = softmax_(energies, keys, queries, 0, torch.bfloat16, 0.1, seed)    # energies are weights now
 """
 
-from typing import no_type_check
+from functools import lru_cache
+from typing import Any, no_type_check
 
 import torch
 import triton  # type: ignore[import-untyped, unused-ignore]
 import triton.language as tl  # type: ignore[import-untyped, unused-ignore]
 from torch import Tensor
+
+from regard.kernels.launch_triton import Launch, blocks
 
 __all__ = ["softmax_", "softmax_backward"]
 
@@ -31,7 +34,7 @@ def kept(seed, row, column, DROPOUT: tl.constexpr, dropout):
 @triton.jit(do_not_specialize=["rows", "count", "queries", "keys", "first", "dropout"])
 @no_type_check
 def softmax_kernel(
-    energies, out, rows, count, queries, keys, first, stride, seed, dropout,
+    energies, out, seed, rows, count, queries, keys, first, stride, dropout,
     DROPOUT: tl.constexpr, COPY: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     """Energies become weights in place; COPY: `out` gets them as the matrix product wants them."""
@@ -63,7 +66,7 @@ def softmax_kernel(
 @triton.jit(do_not_specialize=["rows", "count", "queries", "keys", "first", "dropout"])
 @no_type_check
 def softmax_backward_kernel(
-    p_at, dp_at, de_at, out, rows, count, queries, keys, first, stride, seed, dropout,
+    p_at, dp_at, de_at, out, seed, rows, count, queries, keys, first, stride, dropout,
     DROPOUT: tl.constexpr, COPY: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     """dE = P ⊙ (dP - Σ_k P dP) with the weights' dropout; COPY: `out` gets the weights as in the forward pass."""
@@ -89,6 +92,15 @@ def softmax_backward_kernel(
             tl.store(out + r64 * stride + cols, (p * keep).to(out.dtype.element_ty), mask=inside)
 
 
+@lru_cache(maxsize=4096)
+def _plan(
+    kernel: Any, batch: int, count: int, queries: int, keys: int, first: int, stride: int, dropout: float, copy: bool,
+    *kind: Any,
+) -> Launch:  # fmt: skip
+    numbers = (batch * count, count, queries, keys, first, stride, dropout)
+    return Launch(kernel, (blocks(batch * count, 4),), numbers, (dropout > 0, copy, 4, 256))
+
+
 def softmax_(
     energies: Tensor, keys: int, queries: int, first: int, dtype: torch.dtype, dropout: float, seed: Tensor | None
 ) -> Tensor:
@@ -97,10 +109,8 @@ def softmax_(
     batch, count, stride = energies.shape
     copy = dropout > 0 or dtype != energies.dtype
     out = torch.empty_like(energies, dtype=dtype) if copy else energies
-    softmax_kernel[(triton.cdiv(batch * count, 4),)](
-        energies, out, batch * count, count, queries, keys, first, stride, seed, dropout,
-        DROPOUT=dropout > 0, COPY=copy, R=4, C=256, num_warps=4,
-    )  # fmt: skip
+    plan = _plan(softmax_kernel, batch, count, queries, keys, first, stride, dropout, copy, energies.device, dtype)
+    plan(energies, out, seed)
     return out
 
 
@@ -111,8 +121,7 @@ def softmax_backward(
     batch, count, stride = p.shape
     copy = dropout > 0 or dtype != p.dtype
     de, out = torch.empty_like(p), torch.empty_like(p, dtype=dtype) if copy else p
-    softmax_backward_kernel[(triton.cdiv(batch * count, 4),)](
-        p, dp.contiguous(), de, out, batch * count, count, queries, keys, first, stride, seed, dropout,
-        DROPOUT=dropout > 0, COPY=copy, R=4, C=256, num_warps=4,
-    )  # fmt: skip
+    kind = (p.device, dtype, dp.dtype)
+    plan = _plan(softmax_backward_kernel, batch, count, queries, keys, first, stride, dropout, copy, *kind)
+    plan(p, dp.contiguous(), de, out, seed)
     return de, out

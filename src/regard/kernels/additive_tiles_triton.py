@@ -1,0 +1,190 @@
+"""The two kernels of additive attention: a tile of energies, and a tile of gradients. `additive_triton` launches them.
+
+With X = e^{2q} and Y = e^{2k}, made once a row, `tanh(q + k) = 1 - 2r` and `r = 1 / (1 + X·Y)`; two terms, or four of
+them, share one reciprocal, `w₁/d₁ + w₂/d₂ = (w₁d₂ + w₂d₁) / (d₁d₂)`, and `1 - tanh² = 4r(1 - r)` serves the gradients.
+A batch row whose |q| + |k| could leave the range of four factors (`FOURFOLD`) takes two, one beyond two (`BOUND`), or
+that is no number, or so small that 1 - 2r would lose digits (`NEAR`), a plain tanh; the kernels look at the largest
+sizes themselves, so that nothing waits for the GPU.
+"""
+
+from typing import no_type_check
+
+import triton  # type: ignore[import-untyped, unused-ignore]
+import triton.language as tl  # type: ignore[import-untyped, unused-ignore]
+
+from regard.kernels.exponents_triton import BOUND, FOURFOLD, NEAR, in_range, size_of
+from regard.kernels.mask_triton import reach, visible
+from regard.kernels.math_triton import exponential, first_of, reciprocal, second_of, tanh
+
+__all__ = ["energies_kernel", "gradient_kernel"]
+
+# One kernel serves every length: these never make Triton compile another. (The width may: whether it divides by 16.)
+LENGTHS_OF_ENERGIES = [
+    "batch", "count", "queries", "keys", "width", "first", "groups", "low", "high", "skip",
+    "bias_batch", "bias_query", "allowed_batch", "allowed_query", "q_parts", "k_parts",
+]  # fmt: skip
+LENGTHS_OF_GRADIENTS = [
+    "batch", "owns", "count", "others", "own_first", "other_first", "other_count", "q_parts", "k_parts", "low", "high",
+]  # fmt: skip
+
+
+@triton.jit
+@no_type_check
+def two_terms(x_at, y_at, w):
+    """`w₁/d₁ + w₂/d₂` of two features as numerator and denominator."""
+    xs = tl.load(x_at)
+    ys = tl.load(y_at)
+    d1 = first_of(xs)[:, None] * first_of(ys)[None, :] + 1.0
+    d2 = second_of(xs)[:, None] * second_of(ys)[None, :] + 1.0
+    return tl.load(w) * d2 + tl.load(w + 1) * d1, d1 * d2
+
+
+@triton.jit
+@no_type_check
+def eight(w):
+    """The sum of eight numbers: w·r less w/2 is as small as w·tanh, and taken off eight features at a time, so that
+    little is lost in the long sum."""
+    total = 0.0
+    for one in tl.static_range(8):
+        total += tl.load(w + one)
+    return total
+
+
+@triton.jit(do_not_specialize=LENGTHS_OF_ENERGIES)
+@no_type_check
+def energies_kernel(
+    x, y, q, k, w, sizes, bias, out, lengths, query_lengths, allowed, query_positions, key_positions,
+    batch, count, queries, keys, width, first, groups, x_stride, y_stride, stride, q_parts, k_parts,
+    bias_batch, bias_query, low, high, skip, allowed_batch, allowed_query,
+    LENGTHS: tl.constexpr, QUERY_LENGTHS: tl.constexpr, ALLOWED: tl.constexpr, POSITIONS: tl.constexpr,
+    BIAS: tl.constexpr, ANCHOR: tl.constexpr, FOUR: tl.constexpr, Q: tl.constexpr, K: tl.constexpr,
+):  # fmt: skip
+    """A tile of energies; -inf where hidden. `count` queries from `first` on, of `queries` in all. FOUR: of batch rows
+    in the range of four factors; else of all others. One kernel for both would hold the registers of both."""
+    across = tl.cdiv(keys, K)
+    down = tl.cdiv(count, Q)
+    i = tl.program_id(0) // across % down
+    b = tl.program_id(0) // (across * down)
+    b64 = b.to(tl.int64)
+    size = size_of(sizes, b, batch, q_parts, k_parts)
+    if ((size >= NEAR) & (size <= FOURFOLD)) != FOUR:
+        return
+    rows = i * Q + tl.arange(0, Q)
+    cols = tl.program_id(0) % across * K + tl.arange(0, K)
+    places = out + b64 * count * stride + rows[:, None] * stride + cols[None, :]
+    from_key, to_key = reach(b, first + i * Q, first + i * Q + Q, keys, low, high, query_lengths, lengths,
+                             QUERY_LENGTHS, LENGTHS, POSITIONS)  # fmt: skip
+    here = tl.program_id(0) % across * K
+    needed = (here < to_key) & (here + K > from_key)
+    if ANCHOR:  # loads nothing, but gives the tile the layout of a wide load instead of one column a thread
+        acc = tl.load(places, mask=(rows[:, None] < 0) & (cols[None, :] < 0), other=0.0)
+    else:
+        acc = tl.zeros([Q, K], dtype=tl.float32)
+    x_at = x + b64 * groups * 4 * x_stride + first + rows
+    y_at = y + b64 * groups * 4 * y_stride + cols
+    groups = tl.where(needed, groups, 0)
+    if FOUR:
+        for group in range(groups):
+            part = tl.zeros([Q, K], dtype=tl.float32) - 0.5 * eight(w + group * 8)
+            for four in tl.static_range(2):
+                n1, p1 = two_terms(x_at, y_at, w + group * 8 + four * 4)
+                n2, p2 = two_terms(x_at + x_stride, y_at + y_stride, w + group * 8 + four * 4 + 2)
+                part += (n1 * p2 + n2 * p1) * reciprocal(p1 * p2)
+                x_at += 2 * x_stride
+                y_at += 2 * y_stride
+            acc += part
+    elif (size >= NEAR) & (size <= BOUND):
+        for group in range(groups):
+            part = tl.zeros([Q, K], dtype=tl.float32) - 0.5 * eight(w + group * 8)
+            for pair in tl.static_range(4):
+                n, p = two_terms(x_at, y_at, w + group * 8 + pair * 2)
+                part += n * reciprocal(p)
+                x_at += x_stride
+                y_at += y_stride
+            acc += part
+    else:
+        q_at = q + (b64 * queries + first + rows) * width
+        k_at = k + (b64 * keys + cols) * width
+        for f in range(tl.where(needed, width, 0)):
+            of_query = tl.load(q_at + f, mask=rows < count, other=0.0).to(tl.float32)
+            of_key = tl.load(k_at + f, mask=cols < keys, other=0.0).to(tl.float32)
+            acc -= 0.5 * tl.load(w + f) * tanh(of_query[:, None] + of_key[None, :])
+    energies = -2.0 * acc
+    places_q, places_k = first + rows[:, None], cols[None, :]
+    inside = (rows[:, None] < count) & (places_k < keys)
+    if BIAS:
+        at = bias + b64 * bias_batch + places_q.to(tl.int64) * bias_query + places_k
+        energies += tl.load(at, mask=inside, other=0.0).to(tl.float32)
+    seen = visible(b, places_q, places_k, queries, keys, low, high, skip, lengths, query_lengths,
+                   allowed, allowed_batch, allowed_query, query_positions, key_positions,
+                   LENGTHS, QUERY_LENGTHS, ALLOWED, POSITIONS)  # fmt: skip
+    tl.store(places, tl.where(seen, energies, float("-inf")), mask=inside)
+
+
+@triton.jit(do_not_specialize=LENGTHS_OF_GRADIENTS)
+@no_type_check
+def gradient_kernel(
+    own, other, powers, slopes, w, sizes, out, partial, own_lengths, other_lengths,
+    batch, owns, count, others, width, own_first, other_first, other_count, stride, slope_stride, q_parts, k_parts,
+    low, high,
+    OWN_LENGTHS: tl.constexpr, OTHER_LENGTHS: tl.constexpr, POSITIONS: tl.constexpr,
+    PARTIAL: tl.constexpr, N: tl.constexpr, F: tl.constexpr,
+):  # fmt: skip
+    """Gradients of a tile of queries (the others are keys), or of keys (the others are queries): rows × features,
+    one pass over the others, two of which share a reciprocal. `slopes` are dE as [batch, other, own]."""
+    blocks = tl.cdiv(width, F)
+    down = tl.cdiv(count, N)
+    i = tl.program_id(0) // blocks % down
+    b = tl.program_id(0) // (blocks * down)
+    b64 = b.to(tl.int64)
+    rows = i * N + tl.arange(0, N)
+    feats = tl.program_id(0) % blocks * F + tl.arange(0, F)
+    inside = (rows[:, None] < count) & (feats[None, :] < width)
+    tile = tl.load(own + (b64 * owns + own_first + rows[:, None]) * width + feats[None, :], mask=inside, other=0.0)
+    tile = tile.to(tl.float32)
+    start, stop = reach(b, own_first + i * N, own_first + i * N + N, others, low, high, own_lengths, other_lengths,
+                        OWN_LENGTHS, OTHER_LENGTHS, POSITIONS)  # fmt: skip
+    start = tl.maximum(start, other_first)
+    stop = tl.maximum(tl.minimum(stop, other_first + other_count), start)
+    slope_at = slopes + (b64 * other_count + start - other_first) * slope_stride + rows
+    acc = tl.zeros([N, F], dtype=tl.float32)
+    through = tl.zeros([N, F], dtype=tl.float32)  # Σ dE·r, for w
+    if in_range(sizes, b, batch, q_parts, k_parts):
+        x = exponential(2.0 * tile)
+        y_at = powers + (b64 * others + start) * stride + feats
+        for _ in range((stop - start) // 2):
+            d1 = x * tl.load(y_at)[None, :] + 1.0
+            d2 = x * tl.load(y_at + stride)[None, :] + 1.0
+            shared = reciprocal(d1 * d2)
+            r1 = d2 * shared
+            r2 = d1 * shared
+            s1 = tl.load(slope_at)[:, None]
+            s2 = tl.load(slope_at + slope_stride)[:, None]
+            acc += s1 * (r1 - r1 * r1)
+            acc += s2 * (r2 - r2 * r2)
+            if PARTIAL:
+                through += s1 * r1
+                through += s2 * r2
+            y_at += 2 * stride
+            slope_at += 2 * slope_stride
+        if (stop - start) % 2 == 1:
+            r = reciprocal(x * tl.load(y_at)[None, :] + 1.0)
+            s = tl.load(slope_at)[:, None]
+            acc += s * (r - r * r)
+            if PARTIAL:
+                through += s * r
+    else:
+        for o in range(start, stop):
+            z = tl.load(other + (b64 * others + o) * width + feats, mask=feats < width, other=0.0).to(tl.float32)
+            t = tanh(tile + z[None, :])
+            s = tl.load(slope_at)[:, None]
+            acc += s * (0.25 - 0.25 * t * t)
+            if PARTIAL:
+                through -= s * 0.5 * t  # r less 1/2, which adds up to nothing
+            slope_at += slope_stride
+    scale = 4.0 * tl.load(w + feats, mask=feats < width, other=0.0)
+    place = (b64 * count + rows[:, None]) * width + feats[None, :]
+    tl.store(out + place, (acc * scale[None, :]).to(out.dtype.element_ty), mask=inside)
+    if PARTIAL:  # Σ_k dE = 0, so that dE·(1 - 2r) sums to -2 Σ dE·r
+        here = tl.sum(tl.where(rows[:, None] < count, through, 0.0), 0) * -2.0
+        tl.store(partial + (b64 * down + i) * width + feats, here, mask=feats < width)

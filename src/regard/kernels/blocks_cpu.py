@@ -1,0 +1,160 @@
+"""Whole shares of a call for each core, in buffers that stay in its cache: what the blocked CPU paths have in common.
+
+PyTorch divides every operation among its threads, and each waits for the slowest: thousands of short waits a call,
+and on a machine that does other work long ones. Here a call is cut once into shares (some sentences, some of their
+queries), the caller and a few helping threads take one after another, and every operation inside runs on one core.
+A share is cut by the shape alone and sums of several shares are added in their order, so that the answer is the same
+for every number of threads. `torch.get_num_threads()` says how many may work; the caller's setting stays as it is.
+
+    with Team() as team:
+        team.each(shares(batch, queries, keys * width), work, floats)     # work(share, buffer of so many floats)
+"""
+
+import ctypes
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+__all__ = ["Share", "Team", "added", "grid", "shares"]
+
+MOST = 16  # shares of a call: more would balance better, but each may hold sums of its own
+LEAST = 2**19  # numbers worth a share: below it, handing over costs more than it gives
+TALL = 8  # queries a block, at least: the sums over queries are as large as the block divided by these
+
+
+@dataclass(frozen=True)
+class Share:
+    """Some sentences and some of their queries. Shares of one slot have no sentence in common."""
+
+    rows: slice
+    queries: slice
+    slot: int
+    index: int
+
+
+def shares(batch: int, count: int, cost: int, first: int = 0) -> list[Share]:
+    """The shares of `count` queries from `first` on, each of which works out `cost` numbers."""
+    many = min(max(batch * count * cost // LEAST, 1), MOST)
+    groups = min(many, batch)
+    slots = min(many // groups, count)
+    places = [(group, slot) for group in range(groups) for slot in range(slots)]
+    return [
+        Share(
+            rows=slice(batch * group // groups, batch * (group + 1) // groups),
+            queries=slice(first + count * slot // slots, first + count * (slot + 1) // slots),
+            slot=slot,
+            index=index,
+        )
+        for index, (group, slot) in enumerate(places)
+    ]
+
+
+def grid(share: Share, keys: int, width: int, size: int) -> tuple[list[slice], int, int]:
+    """Sentences, and how many queries and keys of them, for blocks of about `size` numbers."""
+    (start, stop), queries = (share.rows.start, share.rows.stop), share.queries.stop - share.queries.start
+    wide = min(keys, max(size // (min(queries, TALL) * width), 1))
+    tall = min(queries, max(size // (wide * width), 1))
+    deep = max(size // (queries * keys * width), 1) if (tall, wide) == (queries, keys) else 1
+    return [slice(row, min(row + deep, stop)) for row in range(start, stop, deep)], tall, wide
+
+
+def added(parts: Sequence[Tensor]) -> Tensor:
+    """Their sum, in their order; in place of the first."""
+    for part in parts[1:]:
+        parts[0].add_(part)
+    return parts[0]
+
+
+def _setter(name: str) -> Callable[[int], int]:
+    """A function that says how many threads the calling thread, and no other, may use; nothing where it is missing."""
+    try:
+        return getattr(ctypes.CDLL(torch._C.__file__), name)  # type: ignore[no-any-return]
+    except (AttributeError, OSError):
+        return lambda number: 0
+
+
+# torch.set_num_threads speaks to this thread's OpenMP, but to MKL and to threads yet to come as well.
+_openmp, _mkl = _setter("omp_set_num_threads"), _setter("MKL_Set_Num_Threads_Local")
+# The threads of the caller's last operation spin for some milliseconds in wait of the next, on the helpers' cores.
+_pause = _setter("omp_pause_resource_all")
+
+
+@contextmanager
+def _alone() -> Iterator[int]:
+    """Operations of this thread run on one core. Gives how many threads may help: 1 where that cannot be had."""
+    before = torch.get_num_threads()  # asked first: PyTorch sets up a new thread when it is
+    _openmp(1)
+    local = _mkl(1)
+    try:
+        yield before if torch.get_num_threads() == 1 else 1
+    finally:
+        _openmp(before)
+        _mkl(local)
+
+
+_helpers: ThreadPoolExecutor | None = None
+
+
+def _forget() -> None:
+    """A child process has none of its parent's threads."""
+    global _helpers
+    _helpers = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
+def _pool() -> ThreadPoolExecutor:
+    global _helpers
+    if _helpers is None:
+        _helpers = ThreadPoolExecutor(max(os.cpu_count() or 1, 2), thread_name_prefix="regard")
+    return _helpers
+
+
+class Team:
+    """The caller and its helpers."""
+
+    def __enter__(self) -> "Team":
+        with ExitStack() as stack:
+            self.threads = stack.enter_context(_alone())
+            stack.enter_context(torch.autocast("cpu", enabled=False))  # as in a thread that never heard of it
+            self.stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stack.close()
+
+    def each(self, some: Sequence[Share], work: Callable[[Share, Tensor], None], floats: int) -> None:
+        """Does the work of every share in a buffer of its worker's; what one of them raises is raised here."""
+        buffers = torch.empty(min(self.threads, len(some)), floats)
+        left = iter(some)
+
+        @torch.inference_mode()  # so that results may be written whether or not the caller is in it
+        def take(buffer: Tensor) -> None:
+            try:
+                for share in left:
+                    work(share, buffer)
+            except BaseException:
+                for _ in left:  # nobody needs to begin another
+                    pass
+                raise
+
+        def help(buffer: Tensor) -> None:
+            with _alone():
+                take(buffer)
+
+        if len(buffers) > 1:
+            _pause(1)
+        waiting = [_pool().submit(help, buffer) for buffer in buffers[1:]]
+        try:
+            take(buffers[0])
+        finally:
+            for one in waiting:
+                if not one.cancel():  # a helper that had not begun by now has nothing left to do
+                    one.result()

@@ -1,0 +1,75 @@
+"""Triton's launches, made cheap: what was compiled once is called again without asking which kernel it was.
+
+`kernel[grid](…)` looks at every argument of every call to find the compiled kernel, which takes its host longer than
+many a kernel runs. Here a `Launch` holds everything but the tensors; a plan (see `plan` in `additive_triton.py`) keeps
+its launches by shape, type and options, so that a repeated call hands over its tensors and no more.
+
+    launch = Launch(kernel, (64,), numbers=(batch, time), constants=(True, 32), warps=4)
+    launch(q, k, None, out)              # tensors first, then numbers, then constants, as in the kernel's signature
+
+A plan must be made anew where the type of a tensor, its being there at all, or the device changes.
+"""
+
+import os
+from collections.abc import Hashable
+from typing import Any
+
+from torch import Tensor
+
+__all__ = ["Launch", "blocks"]
+
+INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"  # nothing is compiled, and nothing can be kept
+
+_compiled: dict[Hashable, Any] = {}
+
+
+def blocks(size: int, each: int) -> int:
+    """How many blocks of `each` cover `size`."""
+    return -(-size // each)
+
+
+class Launch:
+    """One kernel, ready for tensors."""
+
+    def __init__(
+        self,
+        kernel: Any,
+        grid: tuple[int, ...],
+        numbers: tuple[int | float, ...],
+        constants: tuple[Any, ...],
+        warps: int = 4,
+    ) -> None:
+        self.kernel, self.grid, self.warps = kernel, (*grid, 1, 1)[:3], warps
+        self.rest = (*numbers, *constants)
+        # What Triton may build a kernel of its own for: a number that is 1, that divides by 16, that needs 64 bits.
+        each = tuple((n == 1, n % 16 == 0, abs(n) < 2**31) if isinstance(n, int) else None for n in numbers)
+        self.kind = (id(kernel), each, constants, warps)
+        self.run: Any = None
+
+    def __call__(self, *tensors: Tensor | None) -> None:
+        # A compiled kernel relies on addresses that divide by 16, which a slice of a tensor may not have.
+        for tensor in tensors:
+            if tensor is not None and tensor.data_ptr() & 15:
+                self._plainly(tensors)
+                return
+        if self.run is None:
+            self._compile(tensors)
+        else:
+            self.run(*tensors, *self.rest)
+
+    def _plainly(self, tensors: tuple[Tensor | None, ...]) -> Any:
+        return self.kernel[self.grid](*tensors, *self.rest, num_warps=self.warps)
+
+    def _compile(self, tensors: tuple[Tensor | None, ...]) -> None:
+        if INTERPRETED:
+            self._plainly(tensors)
+            return
+        device = next(tensor.device.index for tensor in tensors if tensor is not None)
+        types = tuple(None if tensor is None else tensor.dtype for tensor in tensors)
+        found = _compiled.get((self.kind, types, device))
+        if found is None:
+            found = _compiled[self.kind, types, device] = self._plainly(tensors)
+            self.run = found[self.grid]
+            return
+        self.run = found[self.grid]
+        self.run(*tensors, *self.rest)
