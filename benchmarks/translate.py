@@ -62,7 +62,7 @@ def train(arguments: argparse.Namespace) -> dict[str, Any]:
         "perplexity": done.test["perplexity"],
         "seconds": round(done.outcome.seconds, 1),
         "seconds_with_reading_and_test": round(whole, 1),
-        "tokens_per_second": round(done.outcome.tokens_per_second),
+        "tokens_per_second": round(done.outcome.per_second),
         "steps": done.outcome.step,
         "parameters": sum(p.numel() for p in done.model.network.parameters()),
         "options": arguments.options,

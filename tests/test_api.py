@@ -328,7 +328,7 @@ def test_done_is_done_until_more_is_wanted(tmp_path: Path, pairs: str, trained: 
 
     go(steps=8)
     card = (out / "card.md").read_text()
-    assert go(steps=8).outcome.tokens_per_second == 0
+    assert go(steps=8).outcome.per_second == 0
     assert (out / "card.md").read_text() == card  # with the speed it had, not that of doing nothing
     longer = go(steps=16)
     assert longer.outcome.step == 16

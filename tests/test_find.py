@@ -177,7 +177,7 @@ def test_an_unknown_option_of_a_part_inside_a_part() -> None:
         ("wet", 1, "true or false"),
         ("wet", "yes", "true or false"),
         ("kind", "tidy", "one of wild, neat"),
-        ("label", 3, "a word"),
+        ("label", True, "a word"),
         ("depth", "deep", "a whole number"),
         ("depth", 1.5, "a whole number"),
         ("scale", "big", "a number"),

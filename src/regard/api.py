@@ -31,25 +31,55 @@ CHANGEABLE = ("epochs", "steps", "time", "patience", "save_every", "device")
 
 
 class Model:
-    """A trained run, ready to answer: `model("text")`, `model(["text", …])`."""
+    """A trained run, ready to answer: `model("text")`, `model(["text", …])`, `model(("premise", "hypothesis"))`."""
 
     def __init__(self, run: Run, task: Any, network: nn.Module) -> None:
         self.run, self.task, self.network = run, task, network
         self.config = run.config
 
-    def __call__(self, texts: str | Sequence[str], look: bool = True, **search: Any) -> Any:
-        """A prediction for a text, or a list of them for several. Options of the search may be given: `width=10`."""
-        single = isinstance(texts, str)
-        found = self.predict([texts] if isinstance(texts, str) else texts, look, **search)
+    def __call__(self, texts: str | Sequence[str] | Sequence[Sequence[str]], look: bool = True, **search: Any) -> Any:
+        """A prediction for a text, or a list of them for several. Options of the search may be given: `width=10`.
+
+        A task of two inputs takes a tuple, `model(("premise", "hypothesis"))`, or a list of them.
+        """
+        pair = self.inputs > 1 and isinstance(texts, tuple) and all(isinstance(text, str) for text in texts)
+        single = isinstance(texts, str) or pair
+        found = self.predict([texts] if single else texts, look, **search)  # type: ignore[list-item]
         return found[0] if single else found
 
     def predict(
-        self, texts: Sequence[str], look: bool = True, places: Sequence[Example] = (), **search: Any
+        self,
+        texts: Sequence[str] | Sequence[Sequence[str]],
+        look: bool = True,
+        places: Sequence[Example] = (),
+        **search: Any,
     ) -> list[Prediction]:
         """Answers in order; `places` says where each text was read, for messages."""
-        rows, chosen = [(text,) for text in texts], self._search(search)
+        rows, chosen = [self._row(text) for text in texts], self._search(search)
         with torch.inference_mode(), self._precise():
             return self.task.predict(self.network, rows, look, chosen, places)  # type: ignore[no-any-return]
+
+    @property
+    def inputs(self) -> int:
+        """How many texts it takes for one answer."""
+        return self.task.columns - 1  # type: ignore[no-any-return]
+
+    @property
+    def searches(self) -> bool:
+        """Whether answers are searched for, word by word, so that options of a search mean something."""
+        return hasattr(self.task, "search")
+
+    def wrong_count(self, texts: int) -> RegardError:
+        """What is said of so many texts where others are taken."""
+        given, taken = (f"{n} {word}{'s' * (n != 1)}" for n, word in ((texts, "text"), (self.inputs, "input")))
+        roles = f" ({', '.join(self.task.roles)})" if self.inputs > 1 and hasattr(self.task, "roles") else ""
+        return RegardError(f"{given} for a task of {taken}{roles}")
+
+    def _row(self, text: str | Sequence[str]) -> tuple[str, ...]:
+        row = (text,) if isinstance(text, str) else tuple(text)
+        if len(row) != self.inputs:
+            raise self.wrong_count(len(row))
+        return row
 
     def evaluate(self, examples: Sequence[Any], **search: Any) -> dict[str, float | str]:
         """Every measure of the task on examples, with real decoding."""
@@ -66,6 +96,8 @@ class Model:
         """The run's own search with other options, or another one (`name="sample"`) with these alone; None for none."""
         if not options:
             return None
+        if not self.searches:
+            raise RegardError(f"{self.config['task']} has no search", do="leave out the options of a search")
         own = {"search": self.config.get("search", "beam")}
         return build("search", merge(own, {"search": options})["search"])
 
@@ -120,7 +152,8 @@ def make_task(config: Mapping[str, Any]) -> Task:
 
 
 def _read(task: Any, config: Mapping[str, Any]) -> Splits:
-    return call(load_data, config["data"], default=task.default_data, columns=task.columns)  # type: ignore[no-any-return]
+    known = getattr(task, "known", ())
+    return call(load_data, config["data"], default=task.default_data, columns=task.columns, known=known)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -203,7 +236,7 @@ def train(
     test: dict[str, float | str] = {}
     if outcome.stopped is None and ready.splits.test:
         test = model.evaluate(ready.splits.test)
-    if outcome.stopped is None and (outcome.tokens_per_second or not (folder / "card.md").exists()):
+    if outcome.stopped is None and (outcome.per_second or not (folder / "card.md").exists()):
         card(run, outcome, ready.splits, ready.network, test)
     return Trained(model, outcome, test, ready.splits)
 
@@ -230,13 +263,14 @@ def flat(config: Mapping[str, Any], path: str = "") -> list[tuple[str, Any]]:
 def _outside(config: Any) -> Iterator[str]:
     """Everything in a configuration that `find` would import from elsewhere: any name with a dot.
 
-    The tables of `data` and `train` name no parts, only files and times, but for a set that is made.
+    The tables of `data` and `train` name no parts, only files and times, but for a set that is made; and no part has
+    an option `vectors` that is anything but a file.
     """
     if isinstance(config, Mapping):
         for key, value in config.items():
-            if key not in ("data", "train"):
+            if key not in ("data", "train", "vectors"):
                 yield from _outside(value)
-            elif isinstance(value, Mapping) and str(value.get("train")).startswith("made:"):
+            elif key != "vectors" and isinstance(value, Mapping) and str(value.get("train")).startswith("made:"):
                 yield from _outside(value["train"])
     elif isinstance(config, list | tuple):
         for value in config:

@@ -163,6 +163,8 @@ def _checked(value: Any, kind: Any, path: str) -> Any:
         raise RegardError(f"{path}: got {value!r}", expected="one of " + ", ".join(map(str, get_args(kind))))
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
+    if kind is str and isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)  # a column called 1, typed as it is
     if kind in type_names:
         if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
             return value

@@ -20,7 +20,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-__all__ = ["Batch", "Beams", "Example", "Link", "Look", "Memory", "Prediction", "Rows", "Sequences", "Token"]
+__all__ = [
+    *("Batch", "Beams", "Choice", "Example", "Link", "Look", "Memory", "Prediction", "Rows", "Sequences", "Token"),
+]
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ class Sequences(Rows):
         )
 
     @staticmethod
-    def pad(rows: Sequence[Sequence[int]], fill: int = 0) -> "Sequences":
+    def pad(rows: Sequence[Sequence[int | float]], fill: int = 0) -> "Sequences":
         """Token numbers of several sequences side by side, short ones filled up at the end."""
         lengths = torch.tensor([len(row) for row in rows], dtype=torch.long)
         columns = list(zip_longest(*rows, fillvalue=fill))  # quicker than a tensor a row
@@ -128,16 +130,33 @@ class Batch(Rows):
 
 
 @dataclass(frozen=True)
+class Choice(Rows):
+    """Which tokens a network chose, and how likely (log-probability) and how open (entropy) that choice was."""
+
+    name: str  # "heads", "dependents": what they were chosen as
+    chosen: Bool[Tensor, "batch time"]
+    log_prob: Float[Tensor, " batch"]
+    entropy: Float[Tensor, " batch"]
+
+
+@dataclass(frozen=True)
 class Memory(Rows):
     """What can be looked at: keys (as the score prepared them), values and which of them are there.
 
-    `summary` is the whole input in one vector, for what starts from it (a decoder's first state).
+    `summary` is the whole input in one vector, for what starts from it (a decoder's first state). An encoder that
+    attends itself says where it looked (`looks`, by name) and which tokens it chose (`choices`).
     """
 
     keys: Float[Tensor, "batch *head key dim"]
     values: Float[Tensor, "batch *head key value"]
     mask: Bool[Tensor, "batch key"] | None = None
     summary: Float[Tensor, "batch summary"] | None = None
+    choices: tuple[Choice, ...] = ()
+    looks: "tuple[tuple[str, Look], ...]" = ()
+
+    def select(self, rows: Int[Tensor, " some"]) -> "Memory":
+        """The same for these sentences only; a look is of the whole batch, and is left behind."""
+        return Rows.select(replace(self, looks=()), rows)
 
 
 @dataclass(frozen=True)
@@ -206,6 +225,7 @@ class Prediction:
     look: Any = None  # a regard.look.gaze.Gaze: what was looked at, ready to be shown
     source: str = ""
     others: "tuple[Prediction, ...]" = ()  # the rest of an n-best list, best first
+    looks: tuple[Any, ...] = ()  # further gazes, where a model looks in several places
 
     def __str__(self) -> str:
         return self.text

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from regard.cli.show import count, figure, figures, looked, plain, setting, table, to_json
+from regard.cli.show import answered, count, figure, figures, labels, looked, plain, setting, table, to_json
 from regard.look.gaze import Gaze
 from regard.types import Prediction, Token
 
@@ -54,7 +54,23 @@ def test_json_has_no_word_for_infinity() -> None:
 
 def test_looked() -> None:
     gaze = Gaze(np.array([[1.0, 0.0]]), (Token("y"),), (Token("a"), Token("b")), title="ab")
-    shown = looked(Prediction("y", -1.0, gaze, "ab"), true="z")
+    shown = looked(Prediction("y", -1.0, gaze, "ab"), ["ab"], true="z")
     first, empty, header, row, *_ = shown.split("\n")
     assert (first, empty, header.split(), row.split()) == ("ab → y (true: z)", "", ["a", "b"], ["y", "██·"])
-    assert looked(Prediction("y", -1.0, None, "ab"), true="y") == "ab → y"
+    assert looked(Prediction("y", -1.0, None, "ab"), ["ab"], true="y") == "ab → y"
+
+
+def test_only_a_title_that_repeats_the_inputs_is_left_out() -> None:
+    gaze = Gaze(np.array([[1.0]]), (Token("y"),), (Token("a"),), title="a | b")
+    assert "a | b\n" not in looked(Prediction("y", -1.0, gaze), ["a", "b"])
+    assert "\n\na | b\n" in looked(Prediction("y", -1.0, gaze), ["a", "c"])
+
+
+def test_a_label_has_its_probability() -> None:
+    said = Prediction("no", math.log(0.75), others=(Prediction("yes\n", math.log(0.25)),))
+    assert answered(said, ["a", "b\t"], searched=False) == "a | b\\t → no (p = 0.75)"
+    assert answered(said, ["a"], searched=False, true="yes") == "a → no (p = 0.75, true: yes)"
+    assert answered(said, ["a"], searched=False, true="no") == "a → no (p = 0.75)"
+    assert answered(said, ["a"], searched=True) == "a → no"  # others of a search are no labels
+    assert labels(said, searched=False) == [("no", pytest.approx(0.75)), ("yes\n", pytest.approx(0.25))]
+    assert labels(Prediction("3.5", -0.5), searched=False) == []

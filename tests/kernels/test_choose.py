@@ -43,3 +43,11 @@ def test_everything_else_is_readable_and_says_why(
     q, keys = rows(dtype)
     assert choose(score, weigh, q, keys, paired).path == "readable"
     assert why in explain(score, weigh, q, keys, paired)
+
+
+def test_it_is_the_rooms_own_word() -> None:
+    import regard.kernels
+
+    assert regard.kernels.explain is explain
+    with pytest.raises(AttributeError, match="no attribute 'excuse'"):
+        _ = regard.kernels.excuse

@@ -3,6 +3,7 @@
 import json
 import os
 import unicodedata
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -53,6 +54,42 @@ def test_json_roundtrip(texts: list[str], numbers: list[float], heads: int) -> N
     assert hash(again) == hash(gaze)
 
 
+marked = {
+    "panels": ("forward", "</script>\x1b"),
+    "row_chosen": (True, False),
+    "column_chosen": (False, True, True),
+    "breaks": (1, 2),
+}
+
+
+def test_what_is_known_of_tokens_survives_json_and_counts() -> None:
+    gaze = gaze_of(("a", "b"), ("c", "d", "e"), heads=2, **marked)
+    again = Gaze.from_json(gaze.to_json())
+    assert again == gaze
+    assert hash(again) == hash(gaze)
+    assert {name: getattr(again, name) for name in marked} == marked
+    for name in marked:
+        other = replace(gaze, **{name: ()})
+        assert other != gaze
+        assert hash(other) != hash(gaze)
+        assert Gaze.from_json(other.to_json()) == other
+
+
+def test_what_was_written_before_gazes_had_choices_is_still_read() -> None:
+    old = (
+        '{"title": "t", "rows": [{"text": "a", "start": 0, "end": 1}], "columns": [{"text": "b", "start": 0, "end": 1}]'
+        ', "links": [[0, 0]], "shape": [1, 1], "weights": [[1.0]]}'
+    )
+    assert Gaze.from_json(old) == Gaze(np.ones((1, 1)), (Token("a", 0, 1),), (Token("b", 0, 1),), "t", ((0, 0),))
+
+
+def test_who_was_left_out() -> None:
+    gaze = gaze_of(("a", "b"), ("c", "d", "e"), row_chosen=(True, False))
+    assert gaze.left_out == ((False, True), (False, False, False))
+    assert gaze_of(("a",), ("b",)).names == ("head 1",)
+    assert gaze_of(("a", "b"), ("c", "d", "e"), heads=2, **marked).names == marked["panels"]
+
+
 def test_single_precision_is_kept_to_the_last_bit() -> None:
     weights = np.array([[0.1, 1 / 3]], dtype=np.float32)
     again = Gaze.from_json(Gaze(weights, (Token("a"),), (Token("b"), Token("c"))).to_json())
@@ -66,6 +103,8 @@ def test_heads_averaged_by_hand() -> None:
     assert gaze.top == 0.8
     assert gaze.heads.shape == (2, 1, 2)
     assert gaze.mean().heads.shape == (1, 1, 2)
+    named = replace(gaze, panels=("forward", "backward"), breaks=(1,))
+    assert named.mean() == replace(gaze.mean(), breaks=(1,))  # what was averaged has no name of its own
 
 
 def test_a_gaze_does_not_change_with_the_array_it_was_made_from() -> None:
@@ -96,6 +135,21 @@ def test_what_cannot_be_shown_is_refused(weights: np.ndarray, links: tuple, says
         Gaze(weights, (Token("a"),), (Token("b"), Token("c")), links=links)
 
 
+@pytest.mark.parametrize(
+    ("heads", "given", "says"),
+    [
+        (2, {"panels": ("one",)}, "a name for each of 2 heads"),
+        (0, {"panels": ("one",)}, "a name for each of 0 heads"),
+        (0, {"row_chosen": (True, True)}, "row_chosen of length 2; expected True or False for each of 1 tokens"),
+        (0, {"column_chosen": (True,)}, "column_chosen of length 1; expected True or False for each of 3 tokens"),
+        *((0, {"breaks": wrong}, "rising numbers between 0 and 3") for wrong in ((0,), (3,), (-1,), (2, 1), (1, 1))),
+    ],
+)
+def test_marks_belong_to_what_is_there(heads: int, given: dict, says: str) -> None:
+    with pytest.raises(RegardError, match=says):
+        gaze_of(("a",), ("b", "c", "d"), heads=heads, **given)
+
+
 def test_words_are_not_tokens() -> None:
     # Not through the constructor, whose types are checked before it in tests (and only there).
     given = SimpleNamespace(weights=np.ones((1, 1)), rows=("a",), columns=(Token("b"),), links=())
@@ -110,6 +164,16 @@ def test_words_are_not_tokens() -> None:
         '{"title":"","rows":[{"text":1,"start":0,"end":1}],"columns":[],"links":[],"shape":[1,0],"weights":[[]]}',
         '{"title":"","rows":[],"columns":[],"links":[],"shape":[1,7],"weights":[]}',
         '{"title":5,"rows":[],"columns":[],"links":[],"shape":[0,0],"weights":[]}',
+        *(
+            '{"title":"","rows":[],"columns":[],"links":[],"shape":[0,0],"weights":[],' + wrong + "}"
+            for wrong in (
+                '"panels":"ab"',
+                '"panels":[1]',
+                '"row_chosen":[1]',
+                '"column_chosen":null',
+                '"breaks":[true]',
+            )
+        ),
     ],
 )
 def test_other_json_is_refused_in_one_line(text: str) -> None:

@@ -8,7 +8,8 @@ from io import BytesIO
 import matplotlib
 import numpy as np
 import pytest
-from matplotlib.collections import PatchCollection
+from matplotlib.collections import LineCollection, PatchCollection
+from matplotlib.colors import to_hex
 from matplotlib.text import Text
 from PIL import Image
 from test_gaze import gaze_of, hostile
@@ -58,8 +59,51 @@ def test_labels_scale_and_links() -> None:
     assert centres == [(2.0, 1.0), (0.0, 0.0)]
 
 
+def test_tokens_that_were_not_chosen_are_grey_and_in_brackets() -> None:
+    gaze = gaze_of(("a", "b"), ("c", "d", "$x$"), row_chosen=(True, False), column_chosen=(False, True, False))
+    axes = heatmap.draw(gaze).axes[0]
+    assert [(t.get_text(), t.get_color()) for t in axes.get_yticklabels()] == [
+        ("a", heatmap.ink),
+        ("(b)", heatmap.grey),
+    ]
+    shown = [("(c)", heatmap.grey), ("d", heatmap.ink), ("($x$)", heatmap.grey)]
+    assert [(t.get_text(), t.get_color()) for t in axes.get_xticklabels()] == shown
+    note = next(t for t in axes.figure.findobj(Text) if t.get_text() == "(word) was not chosen")
+    extent = note.get_window_extent(axes.figure.canvas.get_renderer())
+    assert 0 <= extent.y0 < extent.y1 <= axes.get_window_extent().y0  # below the cells
+    assert "(word) was not chosen" in texts_of(heatmap.render(gaze, "svg"))
+    assert "(word) was not chosen" not in texts_of(heatmap.render(gaze_of(("a",), ("b",), row_chosen=(True,)), "svg"))
+
+
+def test_of_thinned_labels_the_right_ones_are_grey() -> None:
+    names = tuple(f"w{i}" for i in range(300))
+    gaze = gaze_of(names, names, column_chosen=tuple(i % 4 != 0 for i in range(300)))
+    axes = heatmap.draw(gaze).axes[0]
+    for place, label in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True):
+        left_out = place % 4 == 0
+        assert (label.get_text(), label.get_color()) == (
+            (f"(w{place})", heatmap.grey) if left_out else (f"w{place}", heatmap.ink)
+        )
+
+
+def test_a_line_stands_where_another_input_begins() -> None:
+    axes = heatmap.draw(gaze_of(("a",), ("b", "c", "d"), breaks=(2,))).axes[0]
+    strong = [c for c in axes.collections if isinstance(c, LineCollection) and max(c.get_linewidths()) > 1]
+    assert [c.get_segments()[0][0][0] for c in strong] == [1.5, 1.5]
+    assert [to_hex(c.get_color()[0]) for c in strong] == ["#ffffff", heatmap.ink]  # white, and over it the line
+    assert max(c.get_linewidths()[0] for c in strong) == 4 * strong[1].get_linewidths()[0]
+    plain = heatmap.draw(gaze_of(("a",), ("b", "c", "d"))).axes[0]
+    assert not any(c.get_segments() for c in plain.collections if isinstance(c, LineCollection) and c.get_lw()[0] > 1)
+
+
 def test_every_label_lies_inside_the_figure() -> None:
-    for gaze in (gaze_of(hostile, hostile, title="t"), gaze_of(("a" * 30,), ("b" * 30,) * 3, heads=3, title="t " * 60)):
+    none, names = (False,) * len(hostile), ("forward" * 9, "\x1b")
+    for gaze in (
+        gaze_of(hostile, hostile, title="t"),
+        gaze_of(("a" * 30,), ("b" * 30,) * 3, heads=3, title="t " * 60),
+        gaze_of(hostile, hostile, 2, panels=names, row_chosen=none, column_chosen=none, breaks=(1, 5)),
+        gaze_of(("a",), ("b",), column_chosen=(False,)),
+    ):
         figure = heatmap.draw(gaze)
         box = figure.get_tightbbox(figure.canvas.get_renderer())
         width, height = figure.get_size_inches()
@@ -136,6 +180,10 @@ def test_heads_are_small_multiples() -> None:
     assert len({round(p.x0, 3) for p in places}) == 4
     assert len({round(p.y0, 3) for p in places}) == 2
     assert not any(p.overlaps(q) for i, p in enumerate(places) for q in places[:i])
+    assert [axes.get_title("left") for axes in figure.axes[:2]] == ["head 1", "head 2"]
+    named = heatmap.draw(gaze_of(("a",), ("b", "c"), heads=2, panels=("forward", "$b$"))).axes
+    assert [axes.get_title("left") for axes in named[:2]] == ["forward", "$b$"]
+    assert heatmap.draw(gaze_of(("a",), ("b",), heads=1, panels=("all",))).axes[0].get_title("left") == "all"
 
 
 def test_a_large_matrix_thins_its_labels_and_stays_a_picture() -> None:

@@ -54,7 +54,9 @@ def sha(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def whole() -> str:
-    return page([gaze_of(hostile, hostile, heads=2, title=h) for h in hostile[:4]], "</title><script>alert(1)</script>")
+    some = {"row_chosen": (True, False) * (len(hostile) // 2), "breaks": (3,), "panels": ("</script>", "<b>")}
+    gazes = [gaze_of(hostile, hostile, heads=2, title=h) for h in hostile[:3]]
+    return page([*gazes, gaze_of(hostile, hostile, 2, **some)], "</title><script>alert(1)</script>")
 
 
 def test_hostile_tokens_add_no_element(whole: str) -> None:
@@ -101,15 +103,28 @@ def test_the_data_of_a_gaze_by_hand() -> None:
     assert data_of(page([gaze], "all"))["gazes"] == [
         {
             "title": "date",
-            "rows": [{"text": "5", "letter": True, "space": False}],
-            "columns": [{"text": "a", "letter": True, "space": False}, {"text": "␣", "letter": True, "space": True}],
+            "rows": [{"text": "5", "letter": True, "space": False, "out": False}],
+            "columns": [
+                {"text": "a", "letter": True, "space": False, "out": False},
+                {"text": "␣", "letter": True, "space": True, "out": False},
+            ],
             "directions": {"rows": "ltr", "columns": "ltr"},
             "names": ["mean", "head 1", "head 2"],
             "heads": [[0.5, 0.5], [0.25, 0.75], [0.75, 0.25]],
             "top": 0.75,
             "links": [[0, 1]],
+            "breaks": [],
         }
     ]
+
+
+def test_choices_names_and_breaks_by_hand() -> None:
+    gaze = gaze_of(("5",), ("a", " "), 2, panels=("forward", "\x1b<b>"), column_chosen=(True, False), breaks=(1,))
+    (data,) = data_of(page([gaze], "all"))["gazes"]
+    assert data["names"] == ["mean", "forward", "␛<b>"]
+    assert data["breaks"] == [1]
+    assert data["rows"] == [{"text": "5", "letter": True, "space": False, "out": False}]
+    assert data["columns"][1] == {"text": "(␣)", "letter": False, "space": True, "out": True}
 
 
 def test_tokens_are_shown_visibly_and_in_bounds(whole: str) -> None:

@@ -63,15 +63,18 @@ def test_hostile_tokens_fit_and_do_nothing(width: int, colour: bool) -> None:
             assert shown in plain
 
 
-@given(st.integers(1, 60), st.integers(24, 100), st.integers(1, 12))
+@given(st.integers(1, 60), st.integers(24, 100), st.integers(1, 12), st.sets(st.integers(1, 59)))
 @settings(max_examples=60, deadline=None)
-def test_every_column_is_shown_once(count: int, width: int, size: int) -> None:
+def test_every_column_is_shown_once(count: int, width: int, size: int, begins: set[int]) -> None:
     names = tuple(f"{i:0{max(size, 2)}d}" for i in range(count))
-    lines = show(gaze_of(("r",), names), width, False).splitlines()
+    breaks = tuple(sorted(i for i in begins if i < count))
+    lines = show(gaze_of(("r",), names, breaks=breaks), width, False).splitlines()
     rows = [i for i, line in enumerate(lines) if line.startswith("r ")]
     shown = " ".join(lines[i - 1] for i in rows)
     if size <= width // 3 and size > 2:
-        assert shown.split() == list(names)
+        assert shown.split() == [word for i, name in enumerate(names) for word in ["│"] * (i in breaks) + [name]]
+    for i in rows:  # bars stand under bars
+        assert [n for n, c in enumerate(lines[i]) if c == "│"] == [n for n, c in enumerate(lines[i - 1]) if c == "│"]
     assert max(cell_len(line) for line in lines) <= width
 
 
@@ -87,6 +90,60 @@ def test_many_letters_stand_closer_before_they_are_split() -> None:
     assert [line.count("a") for line in split if " a " in line] == [27, 27, 25]
 
 
+def test_choices_and_inputs_by_hand() -> None:
+    words = (Token("a"), Token("man"), Token("runs"), Token("he"))
+    gaze = Gaze(
+        np.eye(4)[:2], words[:2], words, row_chosen=(False, True), column_chosen=(True, False, True, True), breaks=(2,)
+    )
+    assert show(gaze, 80, False).splitlines() == [
+        "    a (man) │ runs he",
+        "(a) █ ·     │ ·    ·",
+        "man · █████ │ ·    ·",
+        "0 · ░░▒▒▓▓██ 1",
+        "(word) was not chosen",
+        "│ another input begins",
+    ]
+    coloured = show(gaze, 80, True)
+    assert "\x1b[2m(man)\x1b[0m" in coloured
+    assert ansi.sub("", coloured) == show(gaze, 80, False)
+    all_chosen = Gaze(np.eye(2), words[:2], words[:2], row_chosen=(True, True), column_chosen=(True, True))
+    assert show(all_chosen, 80, False) == show(Gaze(np.eye(2), words[:2], words[:2]), 80, False)
+
+
+def test_letters_of_two_inputs() -> None:
+    wide = Gaze(np.eye(1, 4), tokens("x"), tokens("abcd"), breaks=(1, 3))
+    assert show(wide, 80, False).splitlines()[:2] == ["  a │b c │d", "x ██│· · │·"]
+    lines = show(Gaze(np.eye(1, 20), tokens("x"), tokens("abcdefghijklmnopqrst"), breaks=(4, 6)), 24, False)
+    assert lines.splitlines()[:2] == ["  abcd│ef│ghijklmnopqrst", "x █···│··│··············"]  # dense, to the last cell
+    lines = show(Gaze(np.eye(1, 10), tokens("x"), tokens("abcdefghij"), breaks=(2, 4, 6)), 24, False)
+    assert lines.splitlines()[0] == "  ab│cd│ef│ghij"  # squares would fit, but not with three bars
+
+
+def test_brackets_are_part_of_a_label_that_is_cut() -> None:
+    lines = show(gaze_of(("a" * 30,), ("b" * 30,), row_chosen=(False,), column_chosen=(False,)), 80, False).splitlines()
+    assert lines[0].strip() == "(bbbbbbbbbbb…)"
+    assert lines[1].startswith("(aaaaaaaaaaa…) █")
+
+
+def test_an_input_that_begins_a_line_is_marked_there() -> None:
+    gaze = gaze_of(("r",), ("abcdefgh",) * 4, breaks=(2,))
+    lines = show(gaze, 24, False).splitlines()
+    assert [line for line in lines if "abcd" in line] == ["  abcdefgh abcdefgh", "  │ abcdefgh abcdefgh"]
+
+
+@pytest.mark.parametrize("width", [24, 40, 200])
+def test_hostile_tokens_that_were_not_chosen_fit_and_do_nothing(width: int) -> None:
+    none, breaks = (False,) * len(hostile), tuple(range(1, len(hostile)))
+    gaze = gaze_of(hostile, hostile, 1, panels=("\x1b[31m[bold]",), row_chosen=none, column_chosen=none, breaks=breaks)
+    plain = ansi.sub("", show(gaze, width, True))
+    assert plain.replace("\n", "").replace("\u200d", "").replace("\u200e", "").isprintable()
+    assert max(cell_len(line) for line in plain.splitlines()) <= width
+    assert "␛[31m[bold]" in plain
+    if width == 200:
+        for shown in ("($x^2$)", "([/b])", "(∅)", "(⟨U+202E⟩)", "│ "):
+            assert shown in plain
+
+
 def test_right_to_left_labels_do_not_drag_their_neighbours() -> None:
     header = show(gaze_of(("r",), ("قلم", "كتاب")), 80, False).splitlines()[0]
     assert header == "  \u200eقلم\u200e \u200eكتاب\u200e"
@@ -96,6 +153,8 @@ def test_heads_follow_one_another() -> None:
     out = show(gaze_of(("r",), ("a", "b"), heads=2), 80, False)
     assert "head 1" in out
     assert out.index("head 1") < out.index("head 2")
+    named = show(gaze_of(("r",), ("a", "b"), heads=2, panels=("forward", "backward")), 80, False).splitlines()
+    assert (named[0], named[3], "head 1" in named) == ("forward", "backward", False)
 
 
 @pytest.mark.parametrize(("rows", "columns"), [("", ""), ("ab", ""), ("", "ab")])

@@ -6,9 +6,11 @@ Nothing here names a task: a new file in `tasks/` is held to all of this.
 import functools
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -17,6 +19,7 @@ from regard import api
 from regard.data.load import load as load_data
 from regard.data.splits import Splits
 from regard.find import find, names, settable
+from regard.look.gaze import Gaze
 from regard.train.log import read
 
 sizes = {"train": 64, "valid": 8, "test": 8}
@@ -88,11 +91,23 @@ def test_it_answers_in_order_and_as_before_when_loaded(trained: api.Trained) -> 
     assert loaded.task.predict(loaded.network, []) == []
 
 
+def are_shares(gaze: Gaze) -> bool:
+    """Every row sums to 1 over each input. Where tokens look at each other, one may have nobody to look at."""
+    parts = [gaze.weights[..., a:b].sum(-1) for a, b in pairwise([0, *gaze.breaks, len(gaze.columns)])]
+    among = gaze.rows == gaze.columns
+    return all((np.isclose(one, 1, atol=1e-4) | (among & np.isclose(one, 0, atol=1e-4))).all() for one in parts)
+
+
 def test_its_looks_are_shares(trained: api.Trained) -> None:
-    for prediction in trained.model.task.predict(trained.model.network, inputs(trained)):
+    for prediction, texts in zip(
+        trained.model.task.predict(trained.model.network, inputs(trained)), inputs(trained), strict=True
+    ):
+        assert all(map(are_shares, prediction.looks))
         if prediction.look is not None:
-            sums = prediction.look.weights.sum(-1)
-            assert abs(sums - 1).max() < 1e-4
+            assert are_shares(prediction.look)
+            assert len(prediction.look.breaks) == len(texts) - 1
+        else:
+            assert prediction.looks == ()
     for prediction in trained.model.task.predict(trained.model.network, inputs(trained), look=False):
         assert prediction.look is None
 
@@ -126,5 +141,5 @@ def test_every_preset_is_an_option(trained: api.Trained) -> None:
 
 def test_the_same_call_does_not_train_again(trained: api.Trained, tmp_path: Path) -> None:
     again = api.train(trained.model.config["task"], out=trained.model.run.folder, quiet=True, train=few)
-    assert (again.outcome.step, again.outcome.tokens_per_second) == (24, 0)
+    assert (again.outcome.step, again.outcome.per_second) == (24, 0)
     assert again.test == trained.test

@@ -13,7 +13,7 @@ from regard.train.run import Run
 from regard.types import Example
 
 one = Example(("a",), "A")
-outcome = Outcome(step=1234, best=0.5, stopped=None, seconds=61.4, tokens_per_second=5678.9)
+outcome = Outcome(step=1234, best=0.5, stopped=None, seconds=61.4, per_second=5678.9)
 
 
 def written(tmp_path: Path, data: str, test: dict[str, float | str], splits: Splits) -> str:
@@ -68,5 +68,5 @@ def test_it_names_what_the_model_was_on(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_speed_that_was_not_measured_is_not_told(tmp_path: Path) -> None:
     model = nn.Linear(1, 1)
     run = Run.create(tmp_path / "run", {"task": "translate", "data": {}}, {}, model)
-    late = Outcome(step=9, best=0.5, stopped=None, seconds=1.0, tokens_per_second=0.0)
+    late = Outcome(step=9, best=0.5, stopped=None, seconds=1.0, per_second=0.0)
     assert "tokens a second" not in card(run, late, Splits([one]), model, {}).read_text(encoding="utf-8")

@@ -264,7 +264,7 @@ def test_a_finished_run_does_not_train_again(tmp_path: Path, whole: dict[str, An
     folder = tmp_path / "run"
     fit_in(folder)
     outcome = fit_in(folder, at_step(1, never))
-    assert (outcome.step, outcome.stopped, outcome.tokens_per_second) == (22, None, 0.0)
+    assert (outcome.step, outcome.stopped, outcome.per_second) == (22, None, 0.0)
     assert outcome.best == whole["place"]["best"]
     assert fit_in(folder, at_step(1, never), steps=10).step == 22  # nor where fewer steps would do
     assert everything(folder) == whole

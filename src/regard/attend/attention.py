@@ -9,7 +9,7 @@ Where the parts allow it the answer comes from a fused kernel that never makes t
 then worked out only when `look.weights` is asked for. The answer is the same either way.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Annotated, Any
@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from regard.attend.bias import Bias, Terms
+from regard.attend.bias import Bias, Counting, Terms
 from regard.attend.heads import Heads
 from regard.attend.score import Score
 from regard.attend.weigh import Weighed, Weighing
@@ -63,19 +63,22 @@ class Attention(nn.Module):
         mask: Bool[Tensor, "#batch #query key"] | None = None,
     ) -> Look:
         """Look at a memory. `mask` hides keys from single queries, beside those hidden in the memory itself."""
+        asked = query
         if query is not None and self.heads is not None:
             query = self.heads.query(query)
         q = self.score.project(query)
         if query is None:
             q = q.expand(*memory.keys.shape[:-2], *q.shape[-2:])
-        state = self._start(memory, q.shape[-2]) if state is None else state
-        terms = self._terms(memory, q.shape[-2], state)
+        state = self.start(memory, q.shape[-2]) if state is None else state
+        terms = self._terms(memory, asked, q.shape[-2], state)
         keys = memory.keys
         if terms.query is not None:
             q = q + terms.query
         if terms.keys is not None:
             keys = keys + terms.keys
         seen = self._seen(memory.mask, mask)
+        if terms.mask is not None:
+            seen = terms.mask if seen is None else seen & terms.mask
 
         features = self.score.features
         route = choose(self.score.kernel, self.weigh.kernel, q, keys, paired=terms.pairs is not None)
@@ -93,6 +96,10 @@ class Attention(nn.Module):
 
         def weights() -> Tensor:
             with torch.autocast(kind, half, enabled=halved):  # as the look was taken, whenever it is asked
+                if route.path == "additive" and not (
+                    torch.is_grad_enabled() and (q.requires_grad or keys.requires_grad)
+                ):
+                    return self._looked(q, keys, seen, terms.energies)
                 done = weighed if weighed is not None else self._weighed(q, keys, terms, state, seen)
                 each = done.weights(answer.dtype)
                 return each.transpose(-1, -2) if features else each
@@ -104,7 +111,7 @@ class Attention(nn.Module):
             entropy=None if weighed is None else _of_query(weighed.entropy, features),
             features=features,
         )
-        return look if state is None else replace(look, state=self._update(state, look.by_key))
+        return look if state is None else replace(look, state=self._update(state, look, q.shape[-2]))
 
     def _seen(self, kept: Tensor | None, given: Tensor | None) -> Tensor | None:
         """Both masks as one that broadcasts to `[batch, (head,) query, key]`."""
@@ -125,6 +132,15 @@ class Attention(nn.Module):
         from regard.kernels.feature import feature_attention
 
         return feature_attention(q, keys, values, seen, scale=score.c, bias=bias)
+
+    def _looked(self, q: Tensor, keys: Tensor, seen: Tensor | None, bias: Tensor | None) -> Tensor:
+        """The weights of an additive score to look at, in bounded memory."""
+        from regard.kernels.additive import additive_weights
+
+        score: Any = self.score
+        found = additive_weights(q, keys, score.w, seen, bias=bias)
+        assert isinstance(found, Tensor)
+        return found
 
     def _weighed(self, q: Tensor, keys: Tensor, terms: Terms, state: Any, seen: Tensor | None) -> Weighed:
         """The readable path. A weighing sees the keys last: `[…, query, key]`, or `[…, query, feature, key]`."""
@@ -151,32 +167,48 @@ class Attention(nn.Module):
 
     @property
     def stateful(self) -> bool:
-        """Whether a look depends on earlier ones, so that steps cannot be taken all at once."""
+        """Whether a look leaves a state for the next."""
         return any(part.stateful for part in self._parts())
 
-    def _start(self, memory: Memory, queries: int) -> Any:
+    @property
+    def waits(self) -> bool:
+        """Whether a look depends on the weights of earlier ones, so that steps cannot be taken all at once."""
+        return any(part.stateful and not isinstance(part, Counting) for part in self._parts())
+
+    def start(self, memory: Memory, hypotheses: int = 1) -> Any:
+        """State before the first step of a prepared memory. Without one, queries are so many hypotheses side by side;
+        with that of one hypothesis they are its successive steps (where `waits` is False)."""
         if not self.stateful:
             return None
-        return tuple(part.start(memory, queries) if part.stateful else None for part in self._parts())
+        return tuple(part.start(memory, hypotheses) if part.stateful else None for part in self._parts())
 
-    def _update(self, states: Any, weights: Tensor) -> Any:
-        by_query = weights if self.heads is None else weights.transpose(1, 2)
+    def _update(self, states: Any, look: Look, queries: int) -> Any:
         return tuple(
-            None if one is None else part.update(one, by_query) for part, one in zip(self._parts(), states, strict=True)
+            None if one is None else self._next(part, one, look, queries)
+            for part, one in zip(self._parts(), states, strict=True)
         )
 
-    def _terms(self, memory: Memory, queries: int, states: Any) -> Terms:
+    def _next(self, part: Any, state: Any, look: Look, queries: int) -> Any:
+        if isinstance(part, Counting):  # never asks for weights, which a fused kernel has not made
+            return part.advance(state, queries)
+        return part.update(state, look.by_key if self.heads is None else look.by_key.transpose(1, 2))
+
+    def _terms(self, memory: Memory, query: Tensor | None, queries: int, states: Any) -> Terms:
         """All biases' terms, place by place."""
         if not self.bias:
             return Terms()
         own = [None] * len(self.bias) if states is None else states[1:]
-        each = [part.terms(memory, queries, one) for part, one in zip(self._parts()[1:], own, strict=True)]
+        each = [
+            part.terms(memory, queries, one, query) if part.reads else part.terms(memory, queries, one)
+            for part, one in zip(self._parts()[1:], own, strict=True)
+        ]
 
-        def total(place: str) -> Tensor | None:
+        def total(place: str, join: Callable[[Tensor, Tensor], Tensor] = torch.add) -> Tensor | None:
             given = [getattr(one, place) for one in each if getattr(one, place) is not None]
-            return reduce(torch.add, given) if given else None
+            return reduce(join, given) if given else None
 
-        return Terms(total("query"), total("keys"), total("pairs"), total("energies"))
+        seen = total("mask", torch.logical_and)
+        return Terms(total("query"), total("keys"), total("pairs"), total("energies"), seen)
 
 
 def _of_query(choices: Tensor | None, features: bool) -> Tensor | None:
@@ -197,8 +229,9 @@ def make(
 ) -> Attention:
     """Attention from a configuration: the code gives the sizes, the user the rest. `size` is of all heads together."""
     around = None if heads is None else Heads(query, key, value, heads, size)
+    asked = query
     if around is not None:
         query = key = value = around.size // around.heads
     scored = build("attend.score", score, query=query, key=key, value=value)
-    biases = [build("attend.bias", one, hidden=scored.hidden) for one in bias]
+    biases = [build("attend.bias", one, query=asked, hidden=scored.hidden, heads=heads) for one in bias]
     return Attention(scored, build("attend.weigh", weigh), biases, around)

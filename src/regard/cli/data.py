@@ -18,7 +18,9 @@ def run(
         list[str] | None,
         typer.Argument(metavar="KEY=VALUE", help="Options, as for train: data.source=de data.target=en."),
     ] = None,
-    data: Annotated[str, typer.Option(metavar="DATA", help="A file, a folder, train.de,train.en or hf:NAME.")] = "",
+    data: Annotated[
+        str, typer.Option("--data", metavar="DATA", help="A file, a folder, train.de,train.en or hf:NAME.")
+    ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object and nothing else.")] = False,
 ) -> None:
     """Check data before training. Counts, lengths, duplicates, empty lines, leaks between splits, and what to do."""
@@ -30,7 +32,9 @@ def run(
 
     kind = find("tasks", task)
     config = configure(task, options)
-    found = report(call(load, config["data"], default=kind.default_data, columns=kind.columns))
+    found = report(
+        call(load, config["data"], default=kind.default_data, columns=kind.columns, known=getattr(kind, "known", ()))
+    )
     if as_json:
         print(to_json(found.to_dict()))
         return

@@ -65,6 +65,7 @@ def _grow(tree: "Tree", network: "nn.Module", level: int = 1) -> None:
 def _batch(ready: "Prepared") -> None:
     """The first batch of the first epoch, as training would see it."""
     from regard.data.batch import batches
+    from regard.types import Sequences
 
     plan = ready.config["train"]
     items = ready.task.items(ready.splits.train)
@@ -72,11 +73,13 @@ def _batch(ready: "Prepared") -> None:
     batch = ready.task.collate([items[row] for row in cut[0]])
     shapes = [(f"input {n}", str(list(one.values.shape))) for n, one in enumerate(batch.inputs, 1)]
     if batch.target is not None:
-        shapes.append(("target", str(list(getattr(batch.target, "values", batch.target).shape))))
+        target = batch.target.values if isinstance(batch.target, Sequences) else batch.target
+        shapes.append(("target", str(list(target.shape))))
     print(f"\none batch of {len(cut):,} an epoch\n{table(shapes)}")
     first = ready.splits.train[cut[0][0]]
     texts = getattr(ready.task, "texts", {})
-    sides = [("source", first.source), ("target", first.target)]
+    roles = getattr(ready.task, "roles", ("source",))
+    sides = [*zip(roles, first.inputs, strict=True), ("target", first.target)]
     words = [(side, " ".join(map(_seen, texts[side].tokens(text)))) for side, text in sides if side in texts]
     print(f"its first example, {plain(first.where)}" if first.where else "its first example")
     print(table(words or [(side, plain(text)) for side, text in sides]))

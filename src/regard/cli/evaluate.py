@@ -1,5 +1,6 @@
 """`regard evaluate RUN`: every measure of the task, on the run's own test split or on a file."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -19,13 +20,15 @@ example = "regard evaluate runs/translate --split valid --beam 10"
 
 def run(
     folder: Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run.")],
-    data: Annotated[str, typer.Option(metavar="FILE", help="Measure on this file instead of the run's own data.")] = "",
+    data: Annotated[
+        str, typer.Option("--data", metavar="FILE", help="Measure on this file instead of the run's own data.")
+    ] = "",
     split: Annotated[
         Literal["test", "valid", "train"] | None, typer.Option(help="Which part of the run's data; test if it has one.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object and nothing else.")] = False,
-    beam: Annotated[int | None, typer.Option(metavar="N", help="Search with a beam of this width.")] = None,
-    device: Annotated[str, typer.Option(metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
+    beam: Annotated[int | None, typer.Option("--beam", metavar="N", help="Search with a beam of this width.")] = None,
+    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
     trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the run names.")] = False,
 ) -> None:
     """Measure a trained model, with real decoding."""
@@ -46,12 +49,17 @@ def run(
 
 
 def _file(model: "Model", path: str) -> "list[Example]":
-    """Read as the run's own data was: the same columns under the same names."""
+    """Read as the run's own data was: the same columns under the same names, in the same form."""
     from regard.data.load import load_part
 
-    own = model.config["data"]
-    fields = f"{own['source']},{own['target']}".split(",") if own.get("source") else ()
-    return load_part(path, model.task.columns, tuple(field.strip() for field in fields))
+    own, notes = model.config["data"], list[str]()
+    named = f"{own.get('source', '')},{own.get('target', '')}".split(",")
+    fields = tuple(name.strip() for name in named if name.strip())
+    known = getattr(model.task, "known", ())
+    examples = load_part(path, model.task.columns, fields, known, own.get("form", "auto"), notes)
+    for note in notes:
+        print(plain(note), file=sys.stderr)
+    return examples
 
 
 def _own(model: "Model", split: str | None) -> "tuple[str, list[Example]]":

@@ -1,13 +1,20 @@
-"""`regard look RUN TEXT`: the answer, and where the model looked while giving it."""
+"""`regard look RUN TEXT`: the answer, and where the model looked while giving it.
+
+A task of two inputs takes its texts two by two. What the answer was drawn from is shown first, then where the encoder
+itself looked, where it does. A page holds all of it; of other files each holds one picture: look.png, look-2.png, …
+"""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from regard.cli.options import search
-from regard.cli.show import looked, plain
+from regard.cli.show import answered, looked, plain
 from regard.errors import RegardError
+
+if TYPE_CHECKING:
+    from regard.look.gaze import Gaze
 
 __all__ = ["run"]
 
@@ -17,35 +24,52 @@ kinds = (".png", ".svg", ".html", ".json", ".txt")
 
 def run(
     folder: Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run.")],
-    texts: Annotated[list[str], typer.Argument(metavar="TEXT", help="What to answer; several make one page.")],
+    texts: Annotated[list[str], typer.Argument(metavar="TEXT", help="What to answer; of a pair both texts.")],
     out: Annotated[
         str, typer.Option("--out", "-o", metavar="FILE", help=f"Where to write it: {', '.join(kinds)}.")
     ] = "",
-    beam: Annotated[int | None, typer.Option(metavar="N", help="Search with a beam of this width.")] = None,
-    device: Annotated[str, typer.Option(metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
+    beam: Annotated[int | None, typer.Option("--beam", metavar="N", help="Search with a beam of this width.")] = None,
+    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
     trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the run names.")] = False,
 ) -> None:
     """Show where the model looked. In the terminal, or with -o as a picture or a page."""
     suffix = Path(out).suffix.lower()
     if out and suffix not in kinds:
         raise RegardError(f"{out!r}: cannot tell what to write", expected="a name ending in " + ", ".join(kinds))
-    if out and suffix != ".html" and len(texts) > 1:
-        raise RegardError(f"{len(texts)} texts for one {suffix}", do="give one text, or write a page: -o look.html")
     if not all(text.strip() for text in texts):
         raise RegardError("an empty text", expected="something to look at")
     wanted = search(beam)
     from regard.api import load
 
-    predictions = load(folder, device, trust).predict(texts, **wanted)
-    gazes = [prediction.look for prediction in predictions]
-    if any(gaze is None for gaze in gazes):
+    model = load(folder, device, trust)
+    size = model.inputs
+    if len(texts) % size:
+        raise model.wrong_count(len(texts))
+    rows = [tuple(texts[i : i + size]) for i in range(0, len(texts), size)]
+    if out and suffix != ".html" and len(rows) > 1:
+        one = "text" if size == 1 else "pair"
+        raise RegardError(f"{len(rows)} {one}s for one {suffix}", do=f"give one {one}, or write a page: -o look.html")
+    predictions = model.predict(rows, **wanted)
+    if any(prediction.look is None for prediction in predictions):
         raise RegardError(f"{folder} does not look at its input", expected="a run whose model attends")
-    for text, prediction in zip(texts, predictions, strict=True):
-        print(f"{plain(text)} → {plain(prediction.text)}" if out else f"{looked(prediction)}\n")
-    if out and len(gazes) > 1:
+    for row, prediction in zip(rows, predictions, strict=True):
+        if out:
+            print(answered(prediction, row, model.searches))
+            continue
+        from regard.look.terminal import show
+
+        print("\n\n".join([looked(prediction, row, model.searches), *map(show, prediction.looks)]) + "\n")
+    if out:
+        gazes = [gaze for prediction in predictions for gaze in (prediction.look, *prediction.looks)]
+        print(f"written to {', '.join(plain(str(path)) for path in _save(gazes, Path(out), folder))}")
+
+
+def _save(gazes: "list[Gaze]", path: Path, title: str) -> list[Path]:
+    """One page of all, or a file each: the first under the name given, the others beside it."""
+    if path.suffix.lower() == ".html" and len(gazes) > 1:
         from regard.look.gaze import write
         from regard.look.page import page
 
-        print(f"written to {plain(str(write(Path(out), page(gazes, folder).encode())))}")
-    elif out:
-        print(f"written to {plain(str(gazes[0].save(out)))}")
+        return [write(path, page(gazes, title).encode())]
+    names = [path, *(path.with_stem(f"{path.stem}-{number}") for number in range(2, len(gazes) + 1))]
+    return [gaze.save(name) for gaze, name in zip(gazes, names, strict=True)]

@@ -22,7 +22,7 @@ from regard.find import nearest
 
 __all__ = ["answer", "main"]
 
-verbs = ("train", "evaluate", "predict", "look", "data", "list", "info")  # in the order of the help
+verbs = ("train", "compare", "evaluate", "predict", "look", "align", "data", "list", "info")  # in the order of the help
 
 
 class Verb(typer.core.TyperCommand):

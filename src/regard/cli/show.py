@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from regard.types import Prediction
 
-__all__ = ["count", "figure", "figures", "looked", "plain", "setting", "table", "to_json"]
+__all__ = ["answered", "count", "figure", "figures", "labels", "looked", "plain", "setting", "table", "to_json"]
+
+between = " | "  # two inputs in one line
 
 
 def plain(text: str) -> str:
@@ -58,15 +60,30 @@ def to_json(value: Any) -> str:
     return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, default=str)
 
 
-def looked(prediction: "Prediction", true: str | None = None) -> str:
-    """A source, its answer (and the true one), and under them where the model looked."""
+def labels(prediction: "Prediction", searched: bool) -> list[tuple[str, float]]:
+    """Each label with its probability, the answer first; none where answers are searched for, or are no labels."""
+    said = (prediction, *prediction.others)
+    return [] if searched or len(said) < 2 else [(one.text, math.exp(one.score)) for one in said]
+
+
+def answered(prediction: "Prediction", inputs: Sequence[str], searched: bool = True, true: str | None = None) -> str:
+    """What was asked, the answer, how probable it is where it is a label, and the true one where that is another."""
+    known = [f"p = {probability:.2f}" for _, probability in labels(prediction, searched)[:1]]
+    if true is not None and true != prediction.text:
+        known.append(f"true: {plain(true)}")
+    aside = f" ({', '.join(known)})" if known else ""
+    return f"{plain(between.join(inputs))} → {plain(prediction.text)}{aside}"
+
+
+def looked(prediction: "Prediction", inputs: Sequence[str], searched: bool = True, true: str | None = None) -> str:
+    """What was asked and answered, and under it where the model looked."""
     from regard.look.terminal import show
 
-    line = f"{plain(prediction.source)} → {plain(prediction.text)}"
-    if true is not None and true != prediction.text:
-        line += f" (true: {plain(true)})"
-    # The title is the source, which the line has said.
-    return line if prediction.look is None else f"{line}\n\n{show(replace(prediction.look, title=''))}"
+    line, gaze = answered(prediction, inputs, searched, true), prediction.look
+    if gaze is None:
+        return line
+    # A title that is only the inputs has been said by the line.
+    return f"{line}\n\n{show(replace(gaze, title='') if gaze.title == between.join(inputs) else gaze)}"
 
 
 def _finite(value: Any) -> Any:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 example = "regard train translate --data pairs.tsv --time 5m encoder.hidden=512 attention.score=bilinear"
-short = 40  # characters of a source whose alignment fits on any screen
+short = 40  # characters of inputs whose alignment fits on any screen
 
 
 def run(
@@ -28,12 +28,14 @@ def run(
         list[str] | None,
         typer.Argument(metavar="KEY=VALUE", help="Options of the parts; 'regard list' shows them all."),
     ] = None,
-    data: Annotated[str, typer.Option(metavar="DATA", help="A file, a folder, train.de,train.en or hf:NAME.")] = "",
-    out: Annotated[str, typer.Option(metavar="DIR", help="Where the run lies; runs/TASK if not given.")] = "",
+    data: Annotated[
+        str, typer.Option("--data", metavar="DATA", help="A file, a folder, train.de,train.en or hf:NAME.")
+    ] = "",
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="Where the run lies; runs/TASK if not given.")] = "",
     config: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A TOML file of options; pairs count over it.")
+        str | None, typer.Option("--config", metavar="FILE", help="A TOML file of options; pairs count over it.")
     ] = None,
-    time: Annotated[str, typer.Option(metavar="TIME", help="Take no longer than this: 90s, 5m, 1h30m.")] = "",
+    time: Annotated[str, typer.Option("--time", metavar="TIME", help="Take no longer than this: 90s, 5m, 1h30m.")] = "",
     fresh: Annotated[bool, typer.Option("--fresh", help="Begin again, even if the run is there.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show model, data and a batch; write nothing.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress on the way.")] = False,
@@ -74,7 +76,7 @@ def _ending(trained: "Trained") -> None:
     """The score, one alignment, where the run lies, what to try next."""
     outcome, model = trained.outcome, trained.model
     folder = str(model.run.folder)
-    if not outcome.tokens_per_second:
+    if not outcome.per_second:
         print(f"this run was finished already, at step {outcome.step:,}; --fresh begins again")
     best = model.task.best
     if trained.test:
@@ -85,14 +87,22 @@ def _ending(trained: "Trained") -> None:
     else:
         print(f"no test set; best {best} on valid: {figure(outcome.best)}")
     chosen = _short([*trained.splits.test, *trained.splits.valid, *trained.splits.train])
-    print(f"\n{looked(model(chosen.source), chosen.target)}")
-    name, text = shlex.quote(folder), shlex.quote(chosen.source)
+    [prediction] = model.predict([chosen.inputs])
+    print(f"\n{looked(prediction, chosen.inputs, model.searches, chosen.target)}")
+    name, texts = shlex.quote(folder), shlex.join(chosen.inputs)
+    lines = [f"predict {name} < {'lines.txt' if model.inputs == 1 else 'pairs.tsv'}"]
+    if prediction.look is not None:
+        lines.append(f"look {name} {texts} -o look.html")
     print(f"\nThe run lies in {plain(folder)}. Try next:")
-    for line in (f"predict {name} < lines.txt", f"look {name} {text} -o look.html", f"evaluate {name}"):
+    for line in (*lines, f"evaluate {name}"):
         print(plain(f"  regard {line}"))
 
 
 def _short(examples: "list[Example]") -> "Example":
     """The first that is short, else the shortest: one that a person takes in at a glance."""
-    written = [example for example in examples if example.source.strip()] or examples
-    return next((e for e in written if len(e.source) <= short), min(written, key=lambda e: len(e.source)))
+
+    def size(example: "Example") -> int:
+        return sum(map(len, example.inputs))
+
+    written = [example for example in examples if all(text.strip() for text in example.inputs)] or examples
+    return next((e for e in written if size(e) <= short), min(written, key=size))

@@ -8,19 +8,22 @@
 - a folder that holds `train.*`, `valid.*` (or `val.*`, `dev.*`) and `test*.*`, or, with source=de and
   target=en, the parallel files `train.de`, `train.en`, `val.de`, …; each may be `.gz`.
 
-`source` and `target` name the columns or keys (several inputs: `source=premise,hypothesis`).
+`source` and `target` name the columns or keys (several inputs: `source=premise,hypothesis`). `form` says how files
+are written where their names do not, as `data.form=labelled data.train=stsa.binary.train`.
 
 What is missing: without valid, some of train becomes valid, and test too if there is none. Where valid
 was given and test was not, test stays empty: a held-out set one did not ask for would shrink train.
 
-    load(default="made:dates", columns=2, train="multi30k", source="de", target="en")
+    load(default="made:dates", columns=2, known=(), train="multi30k", source="de", target="en")
 """
 
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from regard.data.hf import read_hf
-from regard.data.read import form, read, read_parallel
+from regard.data.read import Form, form_of, read, read_parallel
 from regard.data.splits import Splits, split
 from regard.errors import RegardError
 from regard.find import build
@@ -34,52 +37,71 @@ names = {"train": ("train",), "valid": ("valid", "validation", "val", "dev"), "t
 def load(
     default: str,
     columns: int,
+    known: tuple[tuple[str, ...], ...],
     train: str = "",
     valid: str = "",
     test: str = "",
     source: str = "",
     target: str = "",
+    form: Form = "auto",
 ) -> Splits:
-    """`default` stands in for an empty `train`; `columns` is the number of inputs and the target together."""
+    """`default` stands in for an empty `train`; `columns` is the number of inputs and the target together.
+
+    `known` are sets of names that are taken where a file has them and none were given (see read.py).
+    """
     fields = tuple(name.strip() for name in f"{source},{target}".split(",") if name.strip())
     if fields and len(fields) != columns:
         raise RegardError(
             f"data.source={source!r} and data.target={target!r}",
             expected=f"{columns - 1 or 1} name{'s' * (columns > 2)} for source" + " and 1 for target" * (columns > 1),
         )
-    given = _whole(train or default, columns, fields)
-    valid_rows = load_part(valid, columns, fields) if valid else given.valid
-    test_rows = load_part(test, columns, fields) if test else given.test
-    if valid_rows:
-        return Splits(given.train, valid_rows, test_rows)
+    notes: list[str] = []
+    part = partial(load_part, columns=columns, fields=fields, known=known, form=form, notes=notes)
+    given = _whole(train or default, fields, form, part)
+    valid_rows = part(valid) if valid else given.valid
+    test_rows = part(test) if test else given.test
     # The seed is always the same: runs with different seeds are compared on the same examples.
-    parts = split(given.train, test=0.0 if test_rows else 0.05)
-    return Splits(parts.train, parts.valid, test_rows or parts.test)
+    parts = given if valid_rows else split(given.train, test=0.0 if test_rows else 0.05)
+    found = Splits(parts.train, valid_rows or parts.valid, test_rows or parts.test)
+    found.notes.extend([*given.notes, *notes])
+    return found
 
 
-def load_part(spec: str, columns: int, fields: tuple[str, ...] = ()) -> list[Example]:
+def load_part(
+    spec: str,
+    columns: int,
+    fields: tuple[str, ...] = (),
+    known: tuple[tuple[str, ...], ...] = (),
+    form: Form = "auto",
+    notes: list[str] | None = None,
+) -> list[Example]:
     """One file, or parallel files with a comma between."""
     if "," in spec and not os.path.exists(os.path.expanduser(spec)):
         paths = tuple(path.strip() for path in spec.split(","))
         if len(paths) != columns or not all(paths):
             raise RegardError(f"{spec!r}: {len(paths)} files", expected=f"{columns}, side by side")
+        if form != "auto":
+            raise RegardError(f"{spec!r} with data.form={form}", expected="one file, or no form for parallel files")
         return read_parallel(paths)
-    return read(spec, columns, fields)
+    return read(spec, columns, fields, known, form, notes)
 
 
-def _whole(spec: str, columns: int, fields: tuple[str, ...]) -> Splits:
+Part = Callable[[str], list[Example]]
+
+
+def _whole(spec: str, fields: tuple[str, ...], form: Form, part: Part) -> Splits:
     kind, _, name = spec.partition(":")
     if kind == "made":
         return build("data.made", name).splits()  # type: ignore[no-any-return]
     if kind == "hf":
         return read_hf(spec, fields)
     if os.path.isdir(os.path.expanduser(spec)):
-        return _folder(spec, columns, fields)
-    return Splits(load_part(spec, columns, fields))
+        return _folder(spec, fields if form == "auto" else (), part)
+    return Splits(part(spec))
 
 
-def _folder(folder: str, columns: int, fields: tuple[str, ...]) -> Splits:
-    """The parts by the names of their files; only train has to be there."""
+def _folder(folder: str, fields: tuple[str, ...], part_of: Part) -> Splits:
+    """The parts by the names of their files; only train has to be there. `fields` may be endings of parallel files."""
     try:
         files = sorted(file.name for file in os.scandir(os.path.expanduser(folder)) if file.is_file())
     except OSError as error:
@@ -89,8 +111,8 @@ def _folder(folder: str, columns: int, fields: tuple[str, ...]) -> Splits:
         parallel = [_one(folder, part, [f for f in files if _is(f, part, field)]) for field in fields]
         if len(parallel) > 1 and all(parallel):
             parts[part] = read_parallel([path for path in parallel if path])
-        elif path := _one(folder, part, [f for f in files if form(f) and _is(f, part, _ending(f))]):
-            parts[part] = read(path, columns, fields)
+        elif path := _one(folder, part, [f for f in files if form_of(f) != "auto" and _is(f, part, _ending(f))]):
+            parts[part] = part_of(path)
         elif any(parallel):
             wanted = [f"{part}.{field}" for field, path in zip(fields, parallel, strict=True) if not path]
             raise RegardError(f"{folder}: no {', '.join(wanted)}", do=f"it should stand beside {max(parallel)}")

@@ -1,34 +1,57 @@
-"""Files → examples: TSV (`.tsv`, `.txt`), CSV, JSON lines (`.jsonl`, `.json`), or parallel files; each may be `.gz`.
+"""Files → examples: TSV (`.tsv`, `.txt`), CSV, JSON lines (`.jsonl`, `.json`), CoNLL columns (`.conll`, `.bio`,
+`.iob`), lines with the label first, or parallel files; each may be `.gz`. `form` says what a file is where its name
+does not.
 
 Without `fields`, TSV and CSV have no header and exactly `columns` columns, of which the last is the
 target; a single column is an input without a target. With `fields`, the first line is a header and
 the named columns are taken, the last named as the target; where all names are numbers there is no
 header and they count the columns, from 1. JSON lines are read by key (`a.b` reaches
-into tables), by default `source` and `target`.
+into tables), by default `source` and `target`. Where the header, or the keys of the first line, hold all the names of
+one of the `known` sets, that set is taken without being asked for.
+
+- `labelled`: the first word of a line is the target, the rest the text ("1 a fine film", as SST and TREC come).
+- `conll`: a token a line, its label last, a blank line after each sentence (see conll.py).
+
+A row whose `gold_label` is "-" has no label its annotators agreed on (SNLI): it is left out, and `notes` says so.
 
     read("train.tsv")                                   # a line: source TAB target
     read("SICK_train.txt", fields=("sentence_A", "sentence_B", "relatedness_score"))
+    read("snli_1.0_dev.jsonl", columns=3, known=(("sentence1", "sentence2", "gold_label"),))
     read("snli.tsv", fields=("2", "3", "1"))             # the label stands first
+    read("stsa.binary.train", form="labelled")
     read_parallel(("train.de.gz", "train.en.gz"))
 """
 
 import csv
 import gc
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from regard.data.conll import read_conll
 from regard.data.lines import lines
 from regard.errors import RegardError
 from regard.find import nearest
 from regard.types import Example
 
-__all__ = ["form", "pick", "read", "read_parallel"]
+__all__ = ["Form", "form_of", "pick", "read", "read_parallel"]
 
-forms = {".tsv": "tsv", ".txt": "tsv", ".csv": "csv", ".jsonl": "jsonl", ".json": "jsonl"}
+Form = Literal["auto", "labelled", "conll", "tsv", "csv", "jsonl"]
+forms: dict[str, Form] = {
+    ".tsv": "tsv",
+    ".txt": "tsv",
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".json": "jsonl",
+    ".conll": "conll",
+    ".bio": "conll",
+    ".iob": "conll",
+}
+undecided = {"gold_label": "-"}  # what stands where a label should, by the name of the field
 
 
 @contextmanager
@@ -43,33 +66,83 @@ def kept() -> Iterator[None]:
             gc.enable()
 
 
-def form(path: str) -> str:
-    """ "tsv", "csv" or "jsonl" by the name of the file; "" where the name says none of them."""
-    return forms.get(Path(path.removesuffix(".gz")).suffix.lower(), "")
+def form_of(path: str) -> Form:
+    """The form that the name of a file tells; "auto" where it tells none."""
+    return forms.get(Path(path.removesuffix(".gz")).suffix.lower(), "auto")
 
 
 @kept()
-def read(path: str, columns: int = 2, fields: tuple[str, ...] = ()) -> list[Example]:
-    """The examples of one file, in order."""
-    kind = form(path)
+def read(
+    path: str,
+    columns: int = 2,
+    fields: tuple[str, ...] = (),
+    known: tuple[tuple[str, ...], ...] = (),
+    form: Form = "auto",
+    notes: list[str] | None = None,
+) -> list[Example]:
+    """The examples of one file, in order; what was left out is added to `notes`."""
+    kind = form_of(path) if form == "auto" else form
     text = _without_last_blanks(lines(path))  # first: a file that is not there says more than its ending
-    if not kind:
+    if kind == "auto":
         raise RegardError(
             f"{path}: unknown kind of file",
             expected=", ".join(forms) + " (each may be .gz)",
-            do="for parallel files give both, as 'train.de,train.en'",
+            do="say what it is with data.form=, or for parallel files give both, as 'train.de,train.en'",
         )
     if not text:
         raise RegardError(f"{path}: only blank lines", expected="one example a line")
+    if kind in ("labelled", "conll") and columns > 2:
+        raise RegardError(f"{path}: read as {kind}", expected=f"a form with {columns - 1} inputs, as tsv or jsonl")
+    if kind == "labelled":
+        if fields:
+            raise RegardError(f"{path}: read as labelled", do="leave out data.source= and data.target=")
+        return _labelled(path, text, columns)
+    if kind == "conll":
+        return read_conll(path, text, columns, fields)
+    if known and not fields:
+        fields = _recognised(_names(path, text, kind), columns, known)
     if kind == "jsonl":
         if columns > 2 and not fields:
             raise RegardError(
                 f"{path}: {columns - 1} inputs and no names for them",
                 do="name the keys, as data.source=premise,hypothesis data.target=label",
             )
-        return _json_lines(path, text, fields or ("source", "target")[:columns])
-    rows = _csv(path, text) if kind == "csv" else ((number, line.split("\t")) for number, line in enumerate(text, 1))
-    return _table(path, rows, columns, fields, "tab" if kind == "tsv" else "comma")
+        examples = _json_lines(path, text, fields or ("source", "target")[:columns])
+    else:
+        split = _csv(path, text) if kind == "csv" else ((n, line.split("\t")) for n, line in enumerate(text, 1))
+        examples = _table(path, split, columns, fields, "tab" if kind == "tsv" else "comma")
+    return _decided(path, examples, fields, notes)
+
+
+def _names(path: str, text: list[str], kind: Form) -> list[str]:
+    """What may be the names of the fields: the cells of the first line, or its keys."""
+    if kind == "tsv":
+        return text[0].split("\t")
+    if kind == "csv":
+        return next(_csv(path, text))[1]
+    try:
+        first = json.loads(text[0])
+    except (json.JSONDecodeError, RecursionError):  # said when it is read
+        return []
+    return list(first) if isinstance(first, dict) else []
+
+
+def _recognised(there: list[str], columns: int, known: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
+    return next((names for names in known if len(names) == columns and set(names) <= set(there)), ())
+
+
+def _decided(path: str, examples: list[Example], fields: tuple[str, ...], notes: list[str] | None) -> list[Example]:
+    """Without the examples whose label says that there is none."""
+    nothing = undecided.get(fields[-1]) if len(fields) > 1 else None
+    if nothing is None:
+        return examples
+    agreed = [example for example in examples if example.target != nothing]
+    if not agreed:
+        raise RegardError(f"{path}: every {fields[-1]} is {nothing!r}", expected="labels")
+    if notes is not None and len(agreed) < len(examples):
+        left = f"{len(examples) - len(agreed):,} of {len(examples):,}"
+        notes.append(f"{path}: {left} rows left out: their {fields[-1]} is {nothing!r}, no label was agreed on")
+    return agreed
 
 
 @kept()
@@ -151,6 +224,17 @@ def _csv(path: str, text: list[str]) -> Iterator[tuple[int, list[str]]]:
         raise RegardError(f"{path}:{begin}: not CSV ({error})", do="check the quotes of that row") from None
     finally:
         csv.field_size_limit(limit)
+
+
+def _labelled(path: str, text: list[str], columns: int) -> list[Example]:
+    examples = []
+    for number, line in enumerate(text, 1):
+        label, *rest = re.split("[ \t]+", line, maxsplit=1)
+        if not label or not any(rest):
+            got = repr(line[:40]) if line.strip(" \t") else "blank line"
+            raise RegardError(f"{path}:{number}: {got}", expected="a label, a space and the text")
+        examples.append(Example((rest[0],), label if columns > 1 else "", f"{path}:{number}"))
+    return examples
 
 
 def _json_lines(path: str, text: list[str], fields: tuple[str, ...]) -> list[Example]:

@@ -24,6 +24,7 @@ class Splits:
     train: list[Example]
     valid: list[Example] = field(default_factory=list)
     test: list[Example] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list, init=False)  # what was left out in reading, one line each
 
 
 def place(inputs: tuple[str, ...], seed: int) -> float:

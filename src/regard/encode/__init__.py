@@ -4,8 +4,11 @@ Whatever the input was (words, a picture's map, frames of sound), what comes out
 keys, values and a summary; the decoder, the looking and the search never learn which.
 """
 
+from typing import ClassVar, Literal
+
 from torch import nn
 
+from regard.find import Spec
 from regard.types import Memory, Sequences
 
 __all__ = ["Encoder"]
@@ -16,6 +19,12 @@ class Encoder(nn.Module):
 
     size: int  # width of the keys and values it gives
     summary: int  # width of the summary it gives
+    pool: ClassVar[Spec] = "max"  # how its states become one vector where nothing else is asked for
+    chooses: bool = False  # whether it chooses tokens, which is learned by reinforcement
+    phase: Literal["supervised", "policy", "both"] = "supervised"  # what is learned at this point of a training
+
+    def advance(self, progress: float) -> None:
+        """Told before each step how much of the training is done (0 to 1), for what has phases."""
 
     def forward(self, inputs: Sequences) -> Memory:
         raise NotImplementedError

@@ -8,14 +8,16 @@ whole sequence around its word. Padding never enters a state: each sequence is r
 """
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import torch
-from torch import nn
+from jaxtyping import Float
+from torch import Tensor, nn
 from torch.nn.functional import pad
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from regard.encode import Encoder
+from regard.errors import RegardError
 from regard.types import Memory, Sequences
 
 __all__ = ["Recurrent"]
@@ -56,3 +58,12 @@ class Recurrent(Encoder):
             states = states.masked_fill(~inputs.mask.unsqueeze(-1), 0.0)
             summary = summary.masked_fill(~inputs.mask.any(-1, keepdim=True), 0.0)
         return Memory(states, states, inputs.mask, summary)
+
+    def follow(
+        self, values: Float[Tensor, "batch time inputs"], state: Any = None
+    ) -> tuple[Float[Tensor, "batch time size"], Any]:
+        """Read on from a state (None: the beginning), for a stream that is read as it arrives; one way only."""
+        if self.both:
+            raise RegardError("an encoder that reads from both ends", expected="a one-way one", do="use encoder=lstm")
+        states, state = self.rnn(values, state)
+        return states, state

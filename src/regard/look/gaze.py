@@ -5,6 +5,9 @@ it for a figure that answers the mouse, or save it as a picture, a page, JSON or
 
     Gaze(weights, rows, columns, title="Dienstag, 5. März 2024").save("date.png")
 
+Where tokens were chosen before anything was looked at (a hard attention), those left out stand in brackets: (the).
+Where several inputs stand side by side, a line marks where each begins.
+
 Tokens are other people's text. JSON keeps them exactly; everything else shows them through `visible`.
 """
 
@@ -12,7 +15,8 @@ import json
 import os
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +29,22 @@ from regard.types import Token
 
 __all__ = ["Gaze", "visible", "write"]
 
+_marks: dict[str, type] = {"panels": str, "row_chosen": bool, "column_chosen": bool, "breaks": int}  # lists, in JSON
+
 
 @dataclass(frozen=True, eq=False)
 class Gaze:
-    """Weights `[row, column]` or `[head, row, column]`, the tokens they lie between, and the true links if known."""
+    """Weights `[row, column]` or `[head, row, column]`, the tokens they lie between, and what is known of these."""
 
     weights: np.ndarray  # plain here: its shape is checked below, with a message for people
     rows: tuple[Token, ...]
     columns: tuple[Token, ...]
     title: str = ""
     links: tuple[tuple[int, int], ...] = ()  # (row, column) pairs, outlined in pictures
+    panels: tuple[str, ...] = ()  # names of the heads, one each; empty where they have only numbers
+    row_chosen: tuple[bool, ...] = ()  # which tokens a hard attention chose, one each; empty where none chooses
+    column_chosen: tuple[bool, ...] = ()
+    breaks: tuple[int, ...] = ()  # columns before which another input begins
 
     def __post_init__(self) -> None:
         try:
@@ -57,16 +67,44 @@ class Gaze:
         for row, column in links:
             if not (0 <= row < wanted[0] and 0 <= column < wanted[1]):
                 raise RegardError(f"link ({row}, {column})", expected=f"a place inside {list(wanted)}")
+        self._check_marks(weights.shape[0] if weights.ndim == 3 else 0)
         weights.setflags(write=False)
         for name, value in (("weights", weights), ("links", links)):
             object.__setattr__(self, name, value)
-        for name in ("rows", "columns"):
+        for name in ("rows", "columns", "panels", "row_chosen", "column_chosen", "breaks"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
+
+    def _check_marks(self, heads: int) -> None:
+        """Names, choices and breaks belong to what is there."""
+        if self.panels and not (len(self.panels) == heads and all(isinstance(name, str) for name in self.panels)):
+            raise RegardError(f"panels {self.panels!r}", expected=f"a name for each of {heads} heads")
+        for side, chosen, tokens in (
+            ("row", self.row_chosen, self.rows),
+            ("column", self.column_chosen, self.columns),
+        ):
+            if chosen and not (len(chosen) == len(tokens) and all(isinstance(one, bool) for one in chosen)):
+                raise RegardError(
+                    f"{side}_chosen of length {len(chosen)}", expected=f"True or False for each of {len(tokens)} tokens"
+                )
+        edges = (0, *self.breaks, len(self.columns))
+        if self.breaks and not all(type(b) is int and a < b for a, b in pairwise(edges)):
+            raise RegardError(f"breaks {self.breaks!r}", expected=f"rising numbers between 0 and {len(self.columns)}")
 
     @property
     def heads(self) -> Float[np.ndarray, "head row column"]:
         """The weights with an axis of heads, be it of one."""
         return self.weights if self.weights.ndim == 3 else self.weights[None]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the heads are called."""
+        return self.panels or tuple(f"head {number}" for number in range(1, len(self.heads) + 1))
+
+    @property
+    def left_out(self) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
+        """Of rows and of columns, which tokens were not chosen; none where nothing chooses."""
+        rows = tuple(not one for one in self.row_chosen) or (False,) * len(self.rows)
+        return rows, tuple(not one for one in self.column_chosen) or (False,) * len(self.columns)
 
     @property
     def top(self) -> float:
@@ -75,16 +113,19 @@ class Gaze:
 
     def mean(self) -> "Gaze":
         """Heads averaged."""
-        return self if self.weights.ndim == 2 else replace(self, weights=self.weights.mean(0))
+        return self if self.weights.ndim == 2 else replace(self, weights=self.weights.mean(0), panels=())
+
+    def _rest(self) -> tuple[Any, ...]:
+        """All but the weights."""
+        return tuple(getattr(self, field.name) for field in fields(self) if field.name != "weights")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Gaze):
             return NotImplemented
-        mine, theirs = ((g.rows, g.columns, g.title, g.links) for g in (self, other))
-        return mine == theirs and np.array_equal(self.weights, other.weights)
+        return self._rest() == other._rest() and np.array_equal(self.weights, other.weights)
 
     def __hash__(self) -> int:
-        return hash((self.rows, self.columns, self.title, self.links))
+        return hash(self._rest())
 
     def __str__(self) -> str:
         from regard.look.terminal import show
@@ -102,13 +143,14 @@ class Gaze:
             side: [{"text": t.text, "start": t.start, "end": t.end} for t in getattr(self, side)]
             for side in ("rows", "columns")
         }
-        table = {"title": self.title, **tokens, "links": self.links, "shape": self.weights.shape}
+        marks = {name: getattr(self, name) for name in ("links", *_marks)}
+        table = {"title": self.title, **tokens, **marks, "shape": self.weights.shape}
         text = json.dumps({**table, "weights": self.weights.tolist()}, ensure_ascii=False, allow_nan=False)
         return text if text.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
     @staticmethod
     def from_json(text: str) -> "Gaze":
-        """The gaze that `to_json` wrote."""
+        """The gaze that `to_json` wrote, now or before gazes had panels, choices and breaks."""
 
         def tokens(side: list[dict[str, Any]]) -> tuple[Token, ...]:
             made = tuple(Token(t["text"], t["start"], t["end"]) for t in side)
@@ -123,9 +165,13 @@ class Gaze:
             links = tuple((int(row), int(column)) for row, column in table["links"])
             if not isinstance(title, str):
                 raise TypeError("a title is a text")
+            marks = {name: tuple(table.get(name, ())) for name in _marks}
+            for name, kind in _marks.items():
+                if not isinstance(table.get(name, []), list) or not all(type(one) is kind for one in marks[name]):
+                    raise TypeError(f"{name} is a list of {kind.__name__}")
         except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
             raise RegardError(f"cannot read a gaze from this JSON ({error})", expected="what to_json writes") from None
-        return Gaze(weights, rows, columns, title, links)
+        return Gaze(weights, rows, columns, title, links, **marks)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write it as the suffix says: a picture, a page, JSON or plain text; whole or not at all."""

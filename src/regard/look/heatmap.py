@@ -1,7 +1,8 @@
 """A gaze as a picture for slides and papers: PNG, or SVG whose text stays text.
 
 Input tokens stand above, output tokens to the left; the darker a cell, the more was looked at it. Known
-true links are outlined, heads stand side by side as small multiples.
+true links are outlined, heads stand side by side as small multiples. Tokens that were not chosen are grey and in
+brackets, and a strong line stands where another input begins.
 
     save(gaze, "date.svg")
 
@@ -42,6 +43,7 @@ from regard.look.gaze import Gaze, visible, write
 __all__ = ["draw", "render", "save"]
 
 ink, faint, accent = "#1f2933", "#dfe4ea", "#d55e00"  # the orange stands apart from blue for the colour-blind too
+grey = "#76818d"  # of what was not chosen; dark enough to be read
 colours = "Blues"  # even steps of one hue, white for nothing
 first_font = "DejaVu Sans"  # comes with matplotlib, so it is always there
 longest = 20  # characters of a label
@@ -96,7 +98,7 @@ def _no_weights(record: logging.LogRecord) -> bool:
 
 def draw(gaze: Gaze, escape: bool = True) -> Figure:
     """The picture as a matplotlib figure of its own (no pyplot). `escape` writes undrawable letters as numbers."""
-    rows, columns, title, fonts = _texts(gaze, escape)
+    rows, columns, names, title, fonts = _texts(gaze, escape)
     heads = gaze.heads
     across = min(len(heads), 4)
     longer = max(len(rows), len(columns), 1)
@@ -108,12 +110,13 @@ def draw(gaze: Gaze, escape: bool = True) -> Figure:
     figure = Figure(figsize=(wide, high), dpi=200, facecolor="white")
     canvas: Any = FigureCanvasAgg(figure)
     panels = []
-    for number, weights in enumerate(heads, 1):
-        axes = figure.add_axes((0, 0, 1, 1), label=f"head {number}")
+    for number, weights in enumerate(heads):
+        axes = figure.add_axes((0, 0, 1, 1), label=f"head {number + 1}")
         _heat(axes, weights, gaze, cell)
         _labels(axes, rows, columns, cell, small)
-        if len(heads) > 1:
-            axes.set_title(f"head {number}", loc="left", size=10, **style)
+        _grey(axes, gaze)
+        if len(heads) > 1 or gaze.panels:
+            axes.set_title(names[number], loc="left", size=10, **style)
         panels.append(axes)
     # What the labels really take, in inches, decides how large the figure is and where its panels stand.
     box = figure.get_tightbbox(canvas.get_renderer())
@@ -121,12 +124,14 @@ def draw(gaze: Gaze, escape: bool = True) -> Figure:
     top = 0.4 if title else 0.0
     down = math.ceil(len(heads) / across)
     heading = figure.text(0, 0, title, size=13, va="top", **style)
-    title_wide = heading.get_window_extent(canvas.get_renderer()).width / figure.dpi
-    width = max(across * (left + wide + right) + 0.55, title_wide + 0.4)
-    height = top + down * (above + high + 0.1) + 0.1
+    note = figure.text(0, 0, "(word) was not chosen" * any(map(any, gaze.left_out)), size=8, **{**style, "color": grey})
+    texts_wide = max(text.get_window_extent(canvas.get_renderer()).width for text in (heading, note)) / figure.dpi
+    width = max(across * (left + wide + right) + 0.55, texts_wide + 0.4)
+    height = top + down * (above + high + 0.1) + (0.3 if note.get_text() else 0.1)
     figure.set_size_inches(width, height)
     figure.set_dpi(min(figure.dpi, most_pixels / max(width, height)))
     heading.set_position((0.18 / width, 1 - 0.15 / height))
+    note.set_position((0.18 / width, 0.1 / height))
     for i, axes in enumerate(panels):
         x = i % across * (left + wide + right) + left
         y = height - top - i // across * (above + high + 0.1) - above - high
@@ -137,28 +142,34 @@ def draw(gaze: Gaze, escape: bool = True) -> Figure:
     return figure
 
 
-def _texts(gaze: Gaze, escape: bool) -> tuple[list[str], list[str], str, list[str]]:
-    """Labels of rows and columns and the title as they will be drawn, and the fonts to draw them with."""
+def _texts(gaze: Gaze, escape: bool) -> tuple[list[str], list[str], list[str], str, list[str]]:
+    """Labels of rows and columns, names of heads and the title as they will be drawn, and the fonts for them."""
     texts = [_short(visible(t.text), longest) for t in (*gaze.rows, *gaze.columns)]
+    texts += [_short(visible(name), longest) for name in gaze.names]
     texts.append(_short(visible(gaze.title), 4 * longest) if gaze.title else "")
     fonts, undrawable = _fonts("".join(texts))
     if escape:
         # A picture of a control character (␛ is U+241B) gives the number of what it stands for (U+001B).
         numbers = {ord(c): f"⟨U+{ord(c) - 0x2400 if '␀' <= c <= '␟' else ord(c):04X}⟩" for c in undrawable}
         texts = [_short(text.translate(numbers), 4 * longest) for text in texts]
-    return texts[: len(gaze.rows)], texts[len(gaze.rows) : -1], texts[-1], fonts
+    left_out = [one for side in gaze.left_out for one in side]
+    labels = [f"({text})" if out else text for text, out in zip(texts, left_out, strict=False)]
+    names = texts[len(labels) : -1]
+    return labels[: len(gaze.rows)], labels[len(gaze.rows) :], names, texts[-1], fonts
 
 
 def _heat(axes: Axes, weights: Float[np.ndarray, "row column"], gaze: Gaze, cell: float) -> None:
-    """The cells, a fine grid where they are large enough for one, and the true links."""
+    """The cells, a fine grid where they are large enough for one, where inputs begin, and the true links."""
     rows, columns = weights.shape
     if weights.size:
         axes.imshow(weights, cmap=colours, vmin=0, vmax=gaze.top, interpolation="nearest", aspect="auto")
     if cell > least_pitch:
         axes.hlines(np.arange(1, rows) - 0.5, -0.5, columns - 0.5, color=faint, linewidth=0.5)
         axes.vlines(np.arange(1, columns) - 0.5, -0.5, rows - 0.5, color=faint, linewidth=0.5)
-    frames = [Rectangle((column - 0.46, row - 0.46), 0.92, 0.92) for row, column in gaze.links]
     width = min(1.6, 12 * cell)
+    for color, thick in (("white", 4 * width), (ink, width)):  # white on both sides, or dark cells would hide it
+        axes.vlines(np.array(gaze.breaks) - 0.5, -0.7, rows - 0.3, color=color, linewidth=thick, clip_on=False)
+    frames = [Rectangle((column - 0.46, row - 0.46), 0.92, 0.92) for row, column in gaze.links]
     axes.add_collection(PatchCollection(frames, facecolor="none", edgecolor=accent, linewidth=width, zorder=3))
     axes.set(xlim=(-0.5, max(columns, 1) - 0.5), ylim=(max(rows, 1) - 0.5, -0.5))
     for spine in axes.spines.values():
@@ -178,6 +189,14 @@ def _labels(axes: Axes, rows: list[str], columns: list[str], cell: float, style:
     axes.set_xticks(range(0, len(columns), step), columns[::step], **style, **turn)
     axes.set_yticks(range(0, len(rows), step), rows[::step], **style)
     axes.tick_params(length=0 if step == 1 else 2, width=0.3, color=ink, pad=3)
+
+
+def _grey(axes: Axes, gaze: Gaze) -> None:
+    """Tokens that were not chosen step back; their labels stand in brackets already."""
+    for axis, left_out in zip((axes.yaxis, axes.xaxis), gaze.left_out, strict=True):
+        for place, label in zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=True):
+            if left_out[int(place)]:
+                label.set_color(grey)
 
 
 def _scale(axes: Axes, gaze: Gaze, style: dict[str, Any]) -> None:

@@ -15,6 +15,8 @@ function make(tag, parent, options = {}) {
 const percent = (weight) => (weight >= 0.0995 ? Math.round(weight * 100) : +(weight * 100).toFixed(1)) + "%";
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
+const kind = (token) => (token.space ? " space" : "") + (token.out ? " out" : "");
+
 function figure(gaze, parent) {
   const count = { rows: gaze.rows.length, columns: gaze.columns.length };
   const links = new Set(gaze.links.map(([row, column]) => row * count.columns + column));
@@ -26,7 +28,7 @@ function figure(gaze, parent) {
   const top = make("div", box, { class: "top" });
   make("h2", top, { text: gaze.title, dir: "auto" });
   if (gaze.names.length > 1) {
-    const label = make("label", top, { text: "Heads" });
+    const label = make("label", top, { text: "Show" });
     const choice = make("select", label);
     gaze.names.forEach((name, i) => make("option", choice, { text: name, value: i }));
     choice.addEventListener("change", () => {
@@ -44,9 +46,10 @@ function figure(gaze, parent) {
     const letters = gaze[side].every((token) => token.letter);
     const line = make("div", box, { class: letters ? "words letters" : "words", dir: gaze.directions[side], role: "group", "aria-label": name });
     return gaze[side].map((token, index) => {
+      if (side === "columns" && gaze.breaks.includes(index)) make("span", line, { class: "between", "aria-hidden": "true" });
       const element = make("span", line, {
-        class: token.space ? "token space" : "token", text: token.text, role: "button", dir: "auto",
-        tabindex: index ? -1 : 0, "aria-pressed": "false", "aria-label": `${name} ${index + 1}: ${token.text}`,
+        class: "token" + kind(token), text: token.text, role: "button", dir: "auto", tabindex: index ? -1 : 0,
+        "aria-pressed": "false", "aria-label": `${name} ${index + 1}: ${token.text}${token.out ? ", not chosen" : ""}`,
       });
       element.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && choose({ side, index }));
       element.addEventListener("pointerleave", () => choose(pinned));
@@ -131,10 +134,11 @@ function figure(gaze, parent) {
   place(canvas, 0, 0, count.rows, count.columns);
   place(make("div", matrix, { class: "lines" }), 0, 0, count.rows, count.columns);
   const mark = make("div", matrix, { class: "mark" });
+  gaze.breaks.forEach((column) => place(make("div", matrix, { class: "begin" }), 0, column, count.rows, 1));
   gaze.links.forEach(([row, column]) => place(make("div", matrix, { class: "link" }), row, column, 1, 1));
   const labels = {
-    rows: gaze.rows.map((token, i) => place(make("div", matrix, { class: "row", text: token.text, dir: "auto" }), i, -1, 1, 1)),
-    columns: gaze.columns.map((token, i) => place(make("div", matrix, { class: "column", text: token.text, dir: "auto" }), -1, i, 1, 1)),
+    rows: gaze.rows.map((token, i) => place(make("div", matrix, { class: "row" + kind(token), text: token.text, dir: "auto" }), i, -1, 1, 1)),
+    columns: gaze.columns.map((token, i) => place(make("div", matrix, { class: "column" + kind(token), text: token.text, dir: "auto" }), -1, i, 1, 1)),
   };
 
   function place(element, row, column, high, wide) {
@@ -167,6 +171,12 @@ function figure(gaze, parent) {
     const known = make("span", legend);
     make("span", known, { class: "frame" });
     known.append("true link");
+  }
+  if (gaze.rows.concat(gaze.columns).some((token) => token.out)) make("span", legend, { class: "out", text: "(word) was not chosen" });
+  if (gaze.breaks.length) {
+    const begins = make("span", legend);
+    make("span", begins, { class: "between" });
+    begins.append("another input begins");
   }
   paint();
   choose(null);

@@ -61,27 +61,31 @@ def fragment(gaze: Gaze) -> str:
 
 def _table(gaze: Gaze, title: str) -> dict[str, Any]:
     """What the script needs of a gaze: heads as flat lists, their mean first where there are several."""
-    heads = [(f"head {i}", head) for i, head in enumerate(gaze.heads, 1)]
+    heads = [(_short(visible(name)), head) for name, head in zip(gaze.names, gaze.heads, strict=True)]
     if len(heads) > 1:
         heads.insert(0, ("mean", gaze.mean().weights))
+    rows_out, columns_out = gaze.left_out
     places = min(digits - 1 - math.floor(math.log10(gaze.top)), 300)
     return {
         "title": _short(visible(title)) if title else "",
-        "rows": _tokens(gaze.rows),
-        "columns": _tokens(gaze.columns),
+        "rows": _tokens(gaze.rows, rows_out),
+        "columns": _tokens(gaze.columns, columns_out),
         "directions": {"rows": _direction(gaze.rows), "columns": _direction(gaze.columns)},
         "names": [name for name, _ in heads],
         "heads": [head.round(places).ravel().tolist() for _, head in heads],
         "top": gaze.top,
         "links": gaze.links,
+        "breaks": gaze.breaks,
     }
 
 
-def _tokens(tokens: Sequence[Token]) -> list[dict[str, Any]]:
+def _tokens(tokens: Sequence[Token], left_out: Sequence[bool]) -> list[dict[str, Any]]:
+    """As they are shown; one that was not chosen stands in brackets."""
     shown = [_short(visible(token.text)) for token in tokens]
+    shown = [f"({text})" if out else text for text, out in zip(shown, left_out, strict=True)]
     return [
-        {"text": text, "letter": cell_len(text) <= 2, "space": not token.text.strip()}
-        for text, token in zip(shown, tokens, strict=True)
+        {"text": text, "letter": cell_len(text) <= 2, "space": not token.text.strip(), "out": out}
+        for text, token, out in zip(shown, tokens, left_out, strict=True)
     ]
 
 

@@ -2,7 +2,8 @@
 
 Each column is as wide as its token, so words stand over their columns as one reads them, and single
 characters make a dense picture. What does not fit the width goes on in a further panel below:
-nothing is left out. Colours and blocks say the same, so a copy without colour still reads.
+nothing is left out. Colours and blocks say the same, so a copy without colour still reads. Tokens that were not
+chosen stand in brackets, and a bar where another input begins; a line below says so.
 
     print(show(gaze))
 """
@@ -54,29 +55,39 @@ def _lines(gaze: Gaze, width: int) -> Iterator[Text]:
     if gaze.title:
         yield Text(_short(visible(gaze.title), width), Style(bold=True))
     cells = min(longest, width // 3)
-    rows = [_short(visible(token.text), cells) for token in gaze.rows]
-    columns = [_short(visible(token.text), cells) for token in gaze.columns]
-    margin = max(map(cell_len, rows), default=0)
-    wide = max(map(cell_len, columns), default=0)
+    rows, columns = (
+        [_label(token.text, cells, out) for token, out in zip(tokens, left_out, strict=True)]
+        for tokens, left_out in zip((gaze.rows, gaze.columns), gaze.left_out, strict=True)
+    )
+    margin = max((cell_len(label.plain) for label in rows), default=0)
+    wide = max((cell_len(label.plain) for label in columns), default=0)
+    bar = "│ " if wide > 2 else "│"
+    bars = [bar if i in gaze.breaks else "" for i in range(len(columns))]
     # Single characters stand two cells apart, which makes squares; where only that makes them fit, one apart.
-    dense = wide == 1 and margin + 1 + 2 * len(columns) > width >= margin + 1 + len(columns)
-    sizes = [1 if dense else max(2, cell_len(label) + (wide > 2)) for label in columns]
-    for head, weights in enumerate(gaze.heads, 1):
+    least = margin + 1 + len(columns) + len(gaze.breaks)
+    dense = wide == 1 and least + len(columns) > width >= least
+    sizes = [1 if dense else max(2, cell_len(label.plain) + (wide > 2)) for label in columns]
+    for name, weights in zip(gaze.names, gaze.heads, strict=True):
         if gaze.weights.ndim == 3:
-            yield Text(f"head {head}", Style(italic=True))
-        for start, end in _panels(sizes, width - margin - 1):
+            yield Text(_short(visible(name), width), Style(italic=True))
+        for start, end in _panels([size + len(bar) for size, bar in zip(sizes, bars, strict=True)], width - margin - 1):
             if start:
                 yield Text()
+            shown = list(zip(columns, sizes, bars, strict=True))[start:end]
             header = Text(" " * (margin + 1))
-            for label, size in zip(columns[start:end], sizes[start:end], strict=True):
-                header.append(_fill(label, size))
+            for label, size, bar in shown:
+                header.append(bar).append_text(_fill(label, size))
             yield header
             for label, row in zip(rows, weights, strict=True):
-                line = Text(_fill(label, margin, right=True) + " ")
-                for weight, size in zip(row[start:end], sizes[start:end], strict=True):
-                    line.append_text(_cell(float(weight) / gaze.top, size, gap=wide > 2))
+                line = _fill(label, margin, right=True).append(" ")
+                for weight, (_, size, bar) in zip(row[start:end], shown, strict=True):
+                    line.append(bar).append_text(_cell(float(weight) / gaze.top, size, gap=wide > 2))
                 yield line
     yield _legend(gaze.top)
+    if any(map(any, gaze.left_out)):
+        yield Text().append("(word)", Style(dim=True)).append(" was not chosen")
+    if gaze.breaks:
+        yield Text("│ another input begins")
 
 
 def _panels(sizes: Sequence[int], room: int) -> list[tuple[int, int]]:
@@ -113,6 +124,13 @@ def _legend(top: float) -> Text:
     return line.append(f" {top:.2g}")
 
 
+def _label(text: str, cells: int, left_out: bool) -> Text:
+    """A token, at most so many cells wide; one that was not chosen is dim, in brackets."""
+    if left_out:
+        return Text(f"({_short(visible(text), cells - 2)})", Style(dim=True))
+    return Text(_short(visible(text), cells))
+
+
 def _short(label: str, cells: int) -> str:
     """At most so many cells, ending in … where something was cut; never through a wide or a composed character."""
     if len(label) > 20 * cells:
@@ -120,9 +138,9 @@ def _short(label: str, cells: int) -> str:
     return label if cell_len(label) <= cells else chop_cells(label, cells - 1)[0] + "…"
 
 
-def _fill(label: str, cells: int, right: bool = False) -> str:
+def _fill(label: Text, cells: int, right: bool = False) -> Text:
     """Padded to so many cells. A right-to-left label is closed with a mark, lest it drag its neighbours along."""
-    space = " " * (cells - cell_len(label))
-    if any(unicodedata.bidirectional(c) in ("R", "AL", "AN") for c in label):
-        label = f"\u200e{label}\u200e"
-    return space + label if right else label + space
+    space = " " * (cells - cell_len(label.plain))
+    if any(unicodedata.bidirectional(c) in ("R", "AL", "AN") for c in label.plain):
+        label = Text(f"\u200e{label.plain}\u200e", label.style)
+    return Text().append(space * right).append_text(label).append(space * (not right))

@@ -1,4 +1,4 @@
-"""How well a task did, one file a measure: `exact_match`, `token_accuracy`, `bleu`, `chrf`, `perplexity`, `alignment`.
+"""How well a task did, one file a measure: `bleu` for texts, `accuracy` for labels, `pearson` for numbers.
 
 A measure takes the `Results` on a whole set and gives numbers by name; the first is the one to rank by,
 and `better` says which way. A text beside the numbers (BLEU's signature) says how they were made.
@@ -21,7 +21,8 @@ class Results:
     """What a task did on a set: its own predictions, and how it fared when told the truth so far.
 
     Teacher-forced: `nats` is the sum of −log p over the target's tokens, `tokens` how many there were
-    (the end counted), `right` how many of them were the likeliest.
+    (the end counted), `right` how many of them were the likeliest. Where the answer is one label or one score,
+    it counts as one token. `chosen` is the mean share of the input's tokens that an encoder kept, where it chooses.
     """
 
     examples: Sequence[Example]
@@ -29,6 +30,7 @@ class Results:
     nats: float = 0.0
     tokens: int = 0
     right: int = 0
+    chosen: float | None = None
 
     def pairs(self) -> list[tuple[Example, Prediction]]:
         """Each example with what was predicted for it; there must be some."""

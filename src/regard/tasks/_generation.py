@@ -54,6 +54,8 @@ class Generation:
 
     name: ClassVar[str]
     columns: ClassVar[int] = 2
+    counts: ClassVar[str] = "tokens"
+    notes: Sequence[str] = ()
     best: str = "bleu"
 
     def __init__(
@@ -125,6 +127,9 @@ class Generation:
     def collate(self, items: Sequence[Item]) -> Batch:
         source = Sequences.pad([item.inputs[0] for item in items])
         return Batch((source,), Sequences.pad([item.target for item in items]))
+
+    def advance(self, model: nn.Module, progress: float) -> None:
+        """Nothing here changes on the way."""
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:
         """Teacher forcing: cross entropy of each true token after the true ones before it, smoothed."""

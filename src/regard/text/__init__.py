@@ -151,6 +151,21 @@ class Text:
             after_word = self.words[number]
         return "".join(parts), tokens
 
+    def extend(self, words: Sequence[str]) -> "Text":
+        """The same with these words at the end of the vocabulary, in order, none twice: words that have vectors, say.
+
+        Only where a piece is a whole word. A word that the splitting never gives is held, but never met.
+        """
+        table = self.to_dict()
+        model, decoder = table["model"], table["decoder"] or {}
+        if model["type"] != "WordLevel" or decoder.get("type") == "Fuse":  # fused pieces are characters
+            raise RegardError("words for a vocabulary of smaller pieces", expected="whole words", do="use text=word")
+        if "" in words:
+            raise RegardError("an empty word for a vocabulary", expected="at least one character")
+        held = dict.fromkeys([*self.vocabulary, *map(clean, words)])
+        model["vocab"] = {piece: number for number, piece in enumerate(held)}
+        return Text.from_dict(table)
+
     def to_dict(self) -> dict[str, Any]:
         """What `tokenizer.json` holds."""
         return json.loads(self.tokenizer.to_str())  # type: ignore[no-any-return]

@@ -27,7 +27,9 @@ def card(run: Run, outcome: Any, splits: Splits, model: nn.Module, test: dict[st
         for name, value in test.items()
     ]
     # A run that was trained in an earlier sitting, and left before its card, has no speed to tell.
-    speed = f", {outcome.tokens_per_second:,.0f} target tokens a second" if outcome.tokens_per_second else ""
+    counted = "target tokens" if outcome.counts == "tokens" else outcome.counts
+    speed = f", {outcome.per_second:,.0f} {counted} a second" if outcome.per_second else ""
+    texts = " ".join(['"a text of yours"', '"another"'][: len(splits.train[0].inputs) if splits.train else 1])
     lines = [
         f"# {run.config['task']}: {run.folder.name}",
         "",
@@ -42,7 +44,7 @@ def card(run: Run, outcome: Any, splits: Splits, model: nn.Module, test: dict[st
         "",
         "```sh",
         f"regard evaluate {folder}",
-        f'regard look {folder} "a text of yours" -o look.html',
+        f"regard look {folder} {texts} -o look.html",
         "```",
         "",
         "What it was trained on is all it knows: other kinds of text will be answered too, and wrongly. Where it "

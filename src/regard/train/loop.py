@@ -48,7 +48,8 @@ class Outcome:
     best: float
     stopped: int | None
     seconds: float
-    tokens_per_second: float
+    per_second: float  # tokens or examples, as the task counts; 0 where nothing was left to do
+    counts: str = "tokens"
 
 
 def fit(
@@ -107,6 +108,8 @@ def fit(
     began = clock.monotonic() - place.spent  # as if all sittings had been one
     saved, sitting, tokens_before = clock.monotonic(), clock.monotonic(), place.tokens
     loss_sum = torch.tensor(place.loss_sum, device=where, dtype=torch.float64)
+    noted: dict[str, list[torch.Tensor]] = {}  # since the last glance; only shown and logged
+    notes: dict[str, float] = {}
     latest = ""
 
     def save() -> None:
@@ -119,10 +122,13 @@ def fit(
     with Stop() as stop, Progress(quiet) as show:
         if place.step:
             show.say(f"going on from step {place.step} of {place.steps}")
+        for note in (*splits.notes, *task.notes):
+            show.say(note)
         model.train()
         stream = _stream(place, batches_of)
         while not place.finished and stop.asked is None:
             batch = task.collate([items[row] for row in next(stream)]).to(where)
+            task.advance(model, place.step / place.steps)
             for group in optimiser.param_groups:
                 group["lr"] = rate * Plan(place.steps, warmup, decay).rate(place.step)
             with precise(where, precision, model):
@@ -134,8 +140,10 @@ def fit(
             place.step += 1
             mean.update(place.step)
             place.tokens += loss.count
-            loss_sum += loss.total.detach()
+            loss_sum += loss.total.detach() if loss.shown is None else loss.shown
             place.loss_count += loss.count
+            for name, number in loss.notes.items():
+                noted.setdefault(name, []).append(number)
 
             validate, spent = place.step % every == 0, clock.monotonic() - began
             if place.step % GLANCE == 0 or validate or place.step >= place.steps or spent >= limit:
@@ -143,8 +151,13 @@ def fit(
                 value = float(loss_sum) / max(1, place.loss_count)
                 if not math.isfinite(value):
                     raise RegardError(f"the loss became {value} at step {place.step}", do="lower train.rate")
+                notes = {name: float(torch.stack(some).mean()) for name, some in noted.items()}
+                noted.clear()
+                aside = "".join(f"  {name} {number:.3g}" for name, number in notes.items())
                 left = min(spent * (place.steps / place.step - 1), limit - spent)
-                show.step(place.step, place.steps, f"loss {value:.3f}{latest}  {speed():,.0f} tokens/s", left)
+                show.step(
+                    place.step, place.steps, f"loss {value:.3f}{aside}{latest}  {speed():,.0f} {task.counts}/s", left
+                )
             if validate or place.step >= place.steps:
                 model.eval()
                 with mean.applied(), precise(where, precision, model):
@@ -166,7 +179,8 @@ def fit(
                     epoch=place.epoch,
                     rate=optimiser.param_groups[0]["lr"],
                     seconds=round(clock.monotonic() - began, 2),
-                    tokens_per_second=round(speed()),
+                    **{f"{task.counts}_per_second": round(speed())},
+                    **({"notes": notes} if notes else {}),
                 )
                 latest = f"  {task.best} {figures[task.best]:.4g}"
                 shown = (f"{name} {number:.4g}" for name, number in figures.items() if isinstance(number, float))
@@ -181,7 +195,8 @@ def fit(
             save()
     draw(run.folder)
     run.load_weights(model)
-    return Outcome(place.step, place.best, None if place.finished else stop.asked, clock.monotonic() - began, speed())
+    ended, took = None if place.finished else stop.asked, clock.monotonic() - began
+    return Outcome(place.step, place.best, ended, took, speed(), task.counts)
 
 
 def _groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """What the loop knows of a task: what it learns its words from, its model, its loss, its measures."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from torch import Tensor, nn
@@ -14,10 +14,10 @@ __all__ = ["Item", "Loss", "Task"]
 
 @dataclass(frozen=True)
 class Item:
-    """One example in numbers: its inputs and its target, each a list of token numbers."""
+    """One example in numbers: its inputs, each a list of token numbers, and its target: token numbers, or labels."""
 
     inputs: tuple[list[int], ...]
-    target: list[int]
+    target: Sequence[int | float]
 
     @property
     def lengths(self) -> tuple[int, int]:
@@ -26,10 +26,14 @@ class Item:
 
 @dataclass(frozen=True)
 class Loss:
-    """What is minimised, summed over what `count` counts (target tokens, labels); the loop takes the mean."""
+    """What is minimised, summed over what `count` counts (target tokens, examples); the loop takes the mean.
+
+    `notes` are numbers to be shown and logged beside it, each a mean over the batch (the share of tokens chosen)."""
 
     total: Tensor
     count: int
+    notes: Mapping[str, Tensor] = field(default_factory=dict)
+    shown: Tensor | None = None  # what is told as the loss, where what is minimised says little (a policy's)
 
 
 @runtime_checkable
@@ -40,7 +44,9 @@ class Task(Protocol):
     columns: ClassVar[int]  # texts an example has: its inputs and its target
     default_data: ClassVar[str]  # what `regard train TASK` reads when nothing is given
     preset: ClassVar[dict[str, Any]]  # options that suit the default data
+    counts: ClassVar[str]  # what the loss is counted in: "tokens", "examples"
     best: str  # the measure by which the weights to keep are chosen
+    notes: Sequence[str]  # what a person should know of what was learned from the data, said once
 
     def learn(self, examples: Sequence[Example]) -> None:
         """Take vocabularies from the training examples."""
@@ -58,6 +64,9 @@ class Task(Protocol):
     def collate(self, items: Sequence[Item]) -> Batch: ...
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss: ...
+
+    def advance(self, model: nn.Module, progress: float) -> None:
+        """Told before each step how much of the training is done (0 to 1)."""
 
     def results(
         self, model: nn.Module, examples: Sequence[Example], quick: bool = False, search: Any = None

@@ -1,0 +1,132 @@
+"""The sentence tables: every encoder on SNLI, SICK, SST-2 and TREC, three seeds, through `regard.compare`.
+
+    python benchmarks/sentences.py snli DATA --vectors A.gz,B.gz --jobs 10      # DATA: the folder of the set
+    python benchmarks/sentences.py sick DATA --vectors A.gz,B.gz
+    python benchmarks/sentences.py sst DATA --vectors …      and  trec DATA --vectors …
+    python benchmarks/sentences.py price DATA --vectors …    # share of tokens chosen against accuracy, SNLI
+
+Published figures stand beside ours (Shen et al., IJCAI 2018, table 1 and 2; all of SNLI, where we train on 100,000
+pairs). What each recipe was chosen by is in docs/LOG.md.
+"""
+
+import argparse
+import statistics
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from record import record
+
+from regard.api import merge
+from regard.compare import contest, markdown
+
+# Parameters without word vectors, test score (accuracy, or Pearson), as published.
+PUBLISHED: dict[str, dict[str, tuple[float | None, float | None]]] = {
+    "snli": {
+        "bilstm": (2.9e6, 0.850), "bigru": (2.5e6, 0.849), "multi_window": (1.4e6, 0.832), "hierarchical": (3.4e6, 0.839),
+        "multi_head": (2.0e6, 0.842), "disan": (2.4e6, 0.856), "resan": (3.1e6, 0.863),
+    },
+    "sick": {
+        "bigru": (None, 0.8572), "multi_window": (None, 0.8374), "hierarchical": (None, 0.8436), "disan": (None, 0.8695),
+        "resan": (None, 0.8720),
+    },
+    "sst": {}, "trec": {}, "price": {},
+}  # fmt: skip
+INNER = {"multi_head", "disan", "resan", "hierarchical", "multi_window", "lstmn"}  # those with dropout of their own
+ALL = ("lstm", "bilstm", "bigru", "intra", "structured", "multi_window", "hierarchical", "multi_head", "lstmn", "disan",
+       "resan")  # fmt: skip
+
+
+def recipe(kind: str, folder: Path, vectors: str, seconds: str) -> dict[str, Any]:
+    """What all encoders of a table share."""
+    own: dict[str, Any]
+    if kind in ("snli", "price"):
+        own = {
+            "data": {**files(folder, "train.tsv.gz", "dev.tsv.gz", "test.tsv.gz"), "source": "2,3", "target": "1"},
+            "text": {"name": "word", "split": "space", "lower": True},
+            "train": {"rows": 256, "epochs": 10, "valid": 9842, "warmup": 300},
+            "drop": 0.2,
+        }
+    elif kind == "sick":
+        own = {
+            "data": files(folder, "SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt"),
+            "train": {"rows": 32, "epochs": 12, "warmup": 100, "every": 141},
+            "drop": 0.1,
+            "head": {"hidden": 50, "act": "tanh"},
+        }
+    else:
+        parts = ("stsa.binary.train", "stsa.binary.dev", "stsa.binary.test")
+        parts = parts if kind == "sst" else ("TREC.train.all", "", "TREC.test.all")
+        own = {
+            "data": {**files(folder, *parts), "form": "labelled"},
+            "text": {"name": "word", "split": "space", "lower": True},
+            "train": {"rows": 64, "epochs": 12, "warmup": 100},
+            "drop": 0.4,
+        }
+    mode = "missing" if kind in ("sick", "trec") else "tuned"
+    return merge(own, {"embed": {"vectors": vectors, "mode": mode}, "train": {"tokens": 0, "time": seconds}})
+
+
+def files(folder: Path, *names: str) -> dict[str, str]:
+    return {part: str(folder / name) for part, name in zip(("train", "valid", "test"), names, strict=True) if name}
+
+
+def kinds(kind: str, shared: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Every model of a table by name, with its own options over the shared ones."""
+    if kind == "price":
+        return {
+            f"resan price={price}": merge(shared, {"encoder": {"name": "resan", "dropout": 0.2}, "price": price})
+            for price in (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
+        }
+    names = ALL if kind in ("snli", "sick") else ("structured", "disan", "resan")
+    inner = {"snli": 0.2, "sick": 0.1}.get(kind, 0.3)
+    return {
+        name: merge(shared, {"encoder": {"name": name, **({"dropout": inner} if name in INNER else {})}})
+        for name in names
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", choices=tuple(PUBLISHED))
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--vectors", required=True)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--time", default="10m", help="at most this for each training")
+    parser.add_argument("--only", default="", help="these encoders, with commas between")
+    parser.add_argument("--out", default="", help="keep the runs here")
+    parser.add_argument("--name", default="", help="how the file of results is called; else sentences_KIND")
+    given = parser.parse_args()
+    chosen = kinds(given.kind, recipe(given.kind, given.data, given.vectors, given.time))
+    if given.only:
+        chosen = {name: options for name, options in chosen.items() if name.split()[0] in given.only.split(",")}
+    task = {"snli": "entail", "price": "entail", "sick": "relate"}.get(given.kind, "classify")
+    with tempfile.TemporaryDirectory() as scratch:
+        rows = contest(
+            task, chosen, given.out or scratch, given.seeds, given.jobs, lambda line: print(line, flush=True)
+        )
+    print(markdown(rows))
+    base = next((row.epoch_seconds for row in rows if row.name == "multi_head"), None)
+    told = []
+    for row in rows:
+        size, score = PUBLISHED[given.kind].get(row.name, (None, None))
+        told.append(
+            {
+                **vars(row),
+                "test_mean": statistics.mean(row.test),
+                "test_spread": statistics.stdev(row.test) if len(row.test) > 1 else None,
+                "train_mean": statistics.mean(row.train),
+                "epoch_ratio": None if base is None else round(row.epoch_seconds / base, 2),
+                "published_parameters": size,
+                "published": score,
+            }
+        )
+    print(record(given.name or f"sentences_{given.kind}", {"rows": told, "seeds": given.seeds, "jobs": given.jobs}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,194 @@
+"""Reinforce: learning a sampled choice from how well it turned out.
+
+A choice s passes no gradient, so its policy is moved by its reward R instead: the gradient of
+`−(λ_r E[R] + λ_e H)` is estimated, without bias, from what was drawn:
+
+    −(λ_r (R − b) ∂log p(s) + λ_e ∂H)
+
+Williams 1992, "Simple Statistical Gradient-Following Algorithms for Connectionist Reinforcement Learning", section 4.
+A baseline b that does not know s leaves the mean of the estimate alone and makes it steadier:
+
+- `moving`: `b ← 0.9 b + 0.1 R`. Xu et al. 2015, "Show, Attend and Tell", section 4.1, who also add H and, for half the
+  examples, put the expected value in place of the sample (`expected`);
+- `learned`: a value head on a summary of the input. Mnih et al. 2014, "Recurrent Models of Visual Attention",
+  section 3.2. Its squared error is part of the loss.
+
+The value of the loss says nothing about progress, only its gradient is meant; watch the reward.
+
+    reinforce = Reinforce(size=None, bonus=0.01)
+    loss = cross_entropy + reinforce(memory.choices, reward(log_likelihood, share, price=0.02))     # [batch]
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from regard.errors import RegardError
+from regard.types import Choice
+
+__all__ = ["Reinforce", "mix", "reward", "surrogate"]
+
+NOISE = 1e-2  # rewards that differ by less are not blown up to look different
+
+
+def _wide(x: Tensor) -> Tensor:
+    """At least float32, whatever autocast made of it."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
+def _beside(x: Tensor, steps: Tensor) -> Tensor:
+    """One number a sentence (or one in all) made to stand beside the steps of each sentence."""
+    return x.reshape(*x.shape, *[1] * (steps.dim() - x.dim())) if x.dim() else x
+
+
+def surrogate(
+    log_prob: Float[Tensor, "batch *step"],
+    reward: Float[Tensor, " batch"] | Float[Tensor, "batch *step"],
+    baseline: Float[Tensor, " batch"] | Float[Tensor, "batch *step"] | float = 0.0,
+    entropy: Float[Tensor, "batch *step"] | None = None,
+    scale: float = 1.0,
+    bonus: float = 0.0,
+) -> Float[Tensor, " batch"]:
+    """A loss whose gradient is the estimate, `−(λ_r (R − b) log p(s) + λ_e H)` with R and b held fixed.
+
+    Steps of a sentence are added up. Reward and baseline are one a sentence or one a step. A step that is not there has
+    log-probability and entropy 0, and so no part in it.
+    """
+    log_p, R, b = _wide(log_prob), _wide(reward.detach()), _wide(torch.as_tensor(baseline).detach())
+    advantage = _beside(R, log_p) - _beside(b.to(R.device), log_p)
+    loss = -scale * advantage * log_p
+    if bonus:
+        if entropy is None:
+            raise RegardError(f"a bonus of {bonus} for entropy, and no entropy", do="give entropy, or bonus=0")
+        loss = loss - bonus * _wide(entropy)
+    return loss.flatten(1).sum(1) if loss.dim() > 1 else loss
+
+
+def reward(
+    log_likelihood: Float[Tensor, " batch"], share: Float[Tensor, " batch"], price: float
+) -> Float[Tensor, " batch"]:
+    """`R = log p(y|x) − λ Σ z_i / len(x)`: right, and with few tokens chosen (Shen et al. 2018, ReSAN)."""
+    return _wide(log_likelihood.detach()) - price * share
+
+
+def mix(
+    sampled: Float[Tensor, "batch *rest"],
+    expected: Float[Tensor, "batch *rest"],
+    chance: float,
+    generator: torch.Generator | None = None,
+    kept: Bool[Tensor, " batch"] | None = None,
+) -> tuple[Float[Tensor, "batch *rest"], Bool[Tensor, " batch"]]:
+    """For each example the sample or, with this chance, its expected value; and which ones kept the sample.
+
+    Later steps of the same sentences give `kept` back, so that a sentence is sampled throughout or not at all.
+    """
+    if kept is None and chance == 0:  # nothing to draw: the random numbers of others are left as they were
+        kept = torch.ones(sampled.shape[0], dtype=torch.bool, device=sampled.device)
+    elif kept is None:
+        kept = torch.rand(sampled.shape[0], device=sampled.device, generator=generator) >= chance
+    return torch.where(_beside(kept, sampled), sampled, expected), kept
+
+
+class Reinforce(nn.Module):
+    """`−(λ_r (R − b) log p(s) + λ_e H)`, with a baseline b; `size` is the width of the summary of a learned one."""
+
+    average: Tensor
+    variance: Tensor
+    started: Tensor
+
+    def __init__(
+        self,
+        size: int | None,
+        baseline: Literal["none", "moving", "learned"] = "moving",
+        decay: float = 0.9,
+        scale: float = 1.0,
+        bonus: float = 0.0,
+        expected: float = 0.0,
+        normalise: bool = False,
+    ) -> None:
+        super().__init__()
+        if not 0 <= decay < 1:
+            raise RegardError(f"reinforce: decay is {decay}", expected="from 0 up to, not including, 1")
+        if not 0 <= expected <= 1:
+            raise RegardError(f"reinforce: expected is {expected}", expected="a chance, 0 to 1")
+        if baseline == "learned" and size is None:
+            raise RegardError("reinforce: a learned baseline, and nothing to learn it from", do="give size=, the width")
+        self.baseline, self.decay, self.scale, self.bonus = baseline, decay, scale, bonus
+        self.expected, self.normalise = expected, normalise
+        self.value = nn.Linear(size, 1) if baseline == "learned" and size is not None else None
+        self.register_buffer("average", torch.tensor(0.0))  # of the reward
+        self.register_buffer("variance", torch.tensor(1.0))  # of the reward around the baseline
+        self.register_buffer("started", torch.tensor(False))
+
+    def mix(
+        self,
+        sampled: Float[Tensor, "batch *rest"],
+        expected: Float[Tensor, "batch *rest"],
+        generator: torch.Generator | None = None,
+        kept: Bool[Tensor, " batch"] | None = None,
+    ) -> tuple[Float[Tensor, "batch *rest"], Bool[Tensor, " batch"]]:
+        """`mix` with this module's chance, in training only; hand what it says was kept to `forward`."""
+        return mix(sampled, expected, self.expected if self.training else 0.0, generator, kept)
+
+    def forward(
+        self,
+        choices: Sequence[Choice] | Float[Tensor, "batch *step"],
+        reward: Float[Tensor, " batch"],
+        summary: Float[Tensor, "batch size"] | None = None,
+        *,
+        entropy: Float[Tensor, "batch *step"] | None = None,
+        kept: Bool[Tensor, " batch"] | None = None,
+    ) -> Float[Tensor, " batch"]:
+        """The loss of what was chosen: `Choice`s that share the reward, or log-probabilities and entropy as tensors.
+
+        An example that did not keep its sample teaches the policy by its entropy alone and the baseline not at all.
+        """
+        if isinstance(choices, Tensor):
+            log_p = choices
+        elif choices:
+            log_p = torch.stack([choice.log_prob for choice in choices], dim=1)
+            entropy = torch.stack([choice.entropy for choice in choices], dim=1)
+        else:
+            raise RegardError("reinforce: no choices", expected="a network that chooses, and what it chose")
+        R = _wide(reward.detach())
+        # One reward that is not a number must not stay in the averages for good; the loss still shows it.
+        counts = R.isfinite() if kept is None else R.isfinite() & kept
+        if kept is not None:
+            log_p = torch.where(_beside(kept, log_p), log_p, 0.0)
+        known = torch.where(counts, R, 0.0)
+        b = self._expect(known, counts, summary)
+        sigma = self.variance.sqrt().clamp(min=NOISE).to(R.dtype) if self.normalise else torch.ones_like(self.variance)
+        loss = surrogate(log_p, R / sigma, b / sigma, entropy, self.scale, self.bonus)
+        if self.training:  # after use: b may not know what was drawn
+            self._follow(known, counts, b)
+        if self.value is not None:
+            loss = loss + torch.where(counts, known - b, 0.0) ** 2
+        return loss
+
+    def _expect(
+        self, R: Float[Tensor, " batch"], counts: Bool[Tensor, " batch"], summary: Float[Tensor, "batch size"] | None
+    ) -> Float[Tensor, " batch"]:
+        """b, what is expected of each example before its choice is known."""
+        if self.value is not None:
+            if summary is None:
+                raise RegardError("reinforce: no summary", expected="the vectors a learned baseline reads")
+            with torch.autocast(summary.device.type, enabled=False):
+                return _wide(self.value(summary.detach().to(self.value.weight.dtype)).squeeze(-1)).to(R.dtype)
+        if self.baseline == "none":
+            return torch.zeros_like(R)
+        # Before there is an average, the others of the batch stand in for it: they know nothing of this choice either.
+        others = (R.sum() - R) / (counts.sum() - 1).clamp(min=1)
+        return torch.where(self.started, self.average.to(R.dtype), others)
+
+    @torch.no_grad()
+    def _follow(self, R: Float[Tensor, " batch"], counts: Bool[Tensor, " batch"], b: Float[Tensor, " batch"]) -> None:
+        """Move the averages; the first rewards are the average, so that it is never drawn to 0."""
+        n = counts.sum()
+        for average, values in ((self.average, R), (self.variance, (R - b) ** 2)):
+            mean = torch.where(counts, values, 0.0).sum() / n.clamp(min=1)
+            moved = torch.where(self.started, self.decay * average + (1 - self.decay) * mean, mean)
+            average.copy_(torch.where(n > 0, moved, average))
+        self.started.logical_or_(n > 0)

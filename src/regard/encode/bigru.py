@@ -1,0 +1,23 @@
+"""Bi-GRU: a gated recurrent unit each way, `h_i = [→h_i; ←h_i]`.
+
+Chung, Gulcehre, Cho & Bengio 2014, "Empirical Evaluation of Gated Recurrent Neural Networks on Sequence Modeling".
+`recurrent` with the sizes of the sentence tables (300 each way).
+
+    Bigru(inputs=300)(sequences).values                  # [batch, time, 600]
+"""
+
+from typing import ClassVar
+
+from regard.encode.recurrent import Recurrent
+from regard.find import Spec
+
+__all__ = ["Bigru"]
+
+
+class Bigru(Recurrent):
+    """A GRU each way"""
+
+    pool: ClassVar[Spec] = "source2token"
+
+    def __init__(self, inputs: int, hidden: int = 300, layers: int = 1, dropout: float = 0.0) -> None:
+        super().__init__(inputs, "gru", hidden, layers, both=True, dropout=dropout)

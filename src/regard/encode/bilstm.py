@@ -1,0 +1,23 @@
+"""Bi-LSTM: an LSTM each way, `h_i = [→h_i; ←h_i]`.
+
+Graves & Schmidhuber 2005, "Framewise Phoneme Classification with Bidirectional LSTM". `recurrent` with the sizes of
+the sentence tables (300 each way).
+
+    Bilstm(inputs=300)(sequences).values                 # [batch, time, 600]
+"""
+
+from typing import ClassVar
+
+from regard.encode.recurrent import Recurrent
+from regard.find import Spec
+
+__all__ = ["Bilstm"]
+
+
+class Bilstm(Recurrent):
+    """An LSTM each way"""
+
+    pool: ClassVar[Spec] = "source2token"
+
+    def __init__(self, inputs: int, hidden: int = 300, layers: int = 1, dropout: float = 0.0) -> None:
+        super().__init__(inputs, "lstm", hidden, layers, both=True, dropout=dropout)

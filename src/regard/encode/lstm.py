@@ -1,0 +1,22 @@
+"""LSTM: one way, so that a state knows only what came before it, and a stream can be read as it arrives.
+
+Hochreiter & Schmidhuber 1997, "Long Short-Term Memory". `recurrent` with the sizes of the sentence tables (300).
+
+    Lstm(inputs=300)(sequences).values                   # [batch, time, 300]
+"""
+
+from typing import ClassVar
+
+from regard.encode.recurrent import Recurrent
+from regard.find import Spec
+
+__all__ = ["Lstm"]
+
+
+class Lstm(Recurrent):
+    """An LSTM over the sequence, one way"""
+
+    pool: ClassVar[Spec] = "last"
+
+    def __init__(self, inputs: int, hidden: int = 300, layers: int = 1, dropout: float = 0.0) -> None:
+        super().__init__(inputs, "lstm", hidden, layers, both=False, dropout=dropout)

@@ -1,0 +1,101 @@
+"""ReSAN: DiSAN among the tokens that two policies chose, one for heads (who ask) and one for dependents (who answer).
+
+Two selectors (attend/selector.py) choose tokens before anything is attended to; a chosen head looks at the chosen
+dependents before (after) it, and an unchosen one takes the plain mean of the tokens there; both pass DiSAN's gate.
+With `unchosen="none"` an unchosen head is no state at all: what follows sees the chosen ones alone.
+The work falls with what was chosen: the rest is never compared. Shen et al. 2018, "Reinforced Self-Attention Network:
+a Hybrid of Hard and Soft Attention for Sequence Modeling" (IJCAI), section 3.
+
+A training has three phases, by the share of it that is done: first every token is chosen and the network learns as
+DiSAN does, for `soft`; then the policies alone, for `policy`; then both. Outside training the most likely tokens are
+chosen, or with `sample` drawn ones.
+
+    Resan(inputs=300)(sequences).choices                 # heads and dependents: chosen, log_prob, entropy
+"""
+
+from dataclasses import replace
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from regard.attend.selector import Selector
+from regard.encode.disan import Disan, places
+from regard.errors import RegardError
+from regard.kernels.feature import feature_weights
+from regard.kernels.selected import selected_attention
+from regard.types import Memory, Sequences
+
+__all__ = ["Resan", "others"]
+
+
+def others(
+    h: Float[Tensor, "2 batch time hidden"], mask: Bool[Tensor, "batch time"]
+) -> Float[Tensor, "2 batch time hidden"]:
+    """The mean of all earlier tokens, and of all later ones; zeros where there are none. h is 0 at padding."""
+    wide = h.to(torch.promote_types(h.dtype, torch.float32))  # a long sum in half precision runs out of room
+    both = torch.stack([wide[0], wide[1].flip(1)])
+    sums = both.cumsum(2) - both
+    index = torch.arange(mask.shape[1], device=h.device)
+    count = torch.stack([index.expand(mask.shape), mask.sum(-1, keepdim=True) - 1 - index])
+    return (torch.stack([sums[0], sums[1].flip(1)]) / count.clamp(min=1).unsqueeze(-1)).to(h.dtype)
+
+
+class Resan(Disan):
+    """DiSAN among chosen tokens; which to choose is learned by reinforcement"""
+
+    chooses = True
+
+    def __init__(
+        self,
+        inputs: int,
+        hidden: int = 300,
+        c: float = 5.0,
+        dropout: float = 0.0,
+        soft: float = 0.5,
+        policy: float = 0.1,
+        start: float = 1.0,
+        unchosen: Literal["mean", "none"] = "mean",
+        sample: bool = False,
+    ) -> None:
+        super().__init__(inputs, hidden, c, dropout)
+        if not (soft >= 0 and policy >= 0 and soft + policy <= 1 + 1e-9):
+            raise RegardError(
+                f"encoder.soft={soft}, encoder.policy={policy}", expected="shares of a training, at most 1"
+            )
+        self.heads, self.dependents = Selector(inputs, hidden, start), Selector(inputs, hidden, start)
+        self.soft, self.policy, self.unchosen, self.sample = soft, policy, unchosen, sample
+        self.phase: Literal["supervised", "policy", "both"] = "both"
+
+    def advance(self, progress: float) -> None:
+        if progress < self.soft:
+            self.phase = "supervised"
+        else:
+            self.phase = "policy" if progress < self.soft + self.policy else "both"
+
+    def forward(self, inputs: Sequences) -> Memory:
+        if self.training and self.phase == "supervised":
+            return super().forward(inputs)
+        mask = inputs.mask
+        sample = self.training or self.sample
+        heads = self.heads.choose(inputs.values, mask, "heads", sample)
+        dependents = self.dependents.choose(inputs.values, mask, "dependents", sample)
+        h = self.tokens(inputs).masked_fill(~mask.unsqueeze(-1), 0.0)
+        q, k = self.asked(h)
+        where = places(mask)
+        asks, answers = (choice.chosen.expand(2, *mask.shape) for choice in (heads, dependents))
+        s = selected_attention(
+            "feature", *(t.flatten(0, 1) for t in (q, k, h, asks, answers)), scale=self.c, pattern="forward",
+            positions=where.flatten(0, 1),
+        ).view(h.shape)  # fmt: skip
+        if self.unchosen == "mean":
+            s = torch.where(asks.unsqueeze(-1), s.to(h.dtype), others(h, mask))
+
+        def weights() -> Tensor:
+            seen = asks[..., :, None] & answers[..., None, :]
+            found = feature_weights(q, k, seen, scale=self.c, pattern="forward", positions=where)
+            return found.transpose(0, 1)
+
+        kept = mask if self.unchosen == "mean" else heads.chosen
+        return replace(self.memory(self.fused(h, s), kept, weights), choices=(heads, dependents))

@@ -1,0 +1,29 @@
+"""Intra-attention: the mean of the states asks, `e_i = wᵀ tanh(W_k h_i + W_q mean(h) + b)`, `v = Σ_i softmax(e)_i h_i`.
+
+Liu, Sun, Lin & Wang 2016, "Learning Natural Language Inference using Bidirectional LSTM model and Inner-Attention",
+section 3.2 (no bias there): a first reading tells what the sentence is about, a second one which words say it.
+
+    Intra(inputs=600)(memory).look.weights               # [batch, 1, time]
+"""
+
+from regard.attend.attention import Attention
+from regard.attend.score.additive import Additive
+from regard.pool import Pool, Pooled, there
+from regard.pool.mean import mean
+from regard.types import Memory
+
+__all__ = ["Intra"]
+
+
+class Intra(Pool):
+    """The mean of the states asks, and additive attention answers"""
+
+    def __init__(self, inputs: int, hidden: int = 300) -> None:
+        super().__init__()
+        self.size = inputs
+        self.attention = Attention(Additive(query=inputs, key=inputs, hidden=hidden))
+
+    def forward(self, memory: Memory) -> Pooled:
+        h, mask = there(memory)
+        look = self.attention(mean(h, mask).unsqueeze(1), self.attention.prepare(h, mask=mask))
+        return Pooled(look.answer.squeeze(1), look)

@@ -1,0 +1,50 @@
+"""Classify: one vector → how likely each label is, through a hidden layer and, where asked for, a highway.
+
+`h = act(W₁ v + b₁)`, `logits = W₂ h + b₂`; the highway (Srivastava, Greff & Schmidhuber 2015, "Highway Networks",
+section 2) adds `h ← g ⊙ act(W_h h) + (1 − g) ⊙ h`, `g = σ(W_g h)`, as in ReSAN's classifier.
+
+    Classify(inputs=2400, labels=3)(vector)              # [batch, 3]
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import dropout, elu, relu
+
+from regard.errors import RegardError
+
+__all__ = ["Classify"]
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": relu, "elu": elu, "tanh": torch.tanh}
+
+
+class Classify(nn.Module):
+    """`W₂ act(W₁ v)`"""
+
+    def __init__(
+        self,
+        inputs: int,
+        labels: int,
+        hidden: int = 300,
+        act: Literal["relu", "elu", "tanh"] = "relu",
+        highway: bool = False,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if hidden < 1:
+            raise RegardError(f"head.hidden={hidden}", expected="at least 1")
+        self.act, self.dropout = ACTIVATIONS[act], dropout
+        self.W_1 = nn.Linear(inputs, hidden)
+        self.W_h = nn.Linear(hidden, hidden) if highway else None
+        self.W_g = nn.Linear(hidden, hidden) if highway else None
+        self.W_2 = nn.Linear(hidden, labels)
+
+    def forward(self, vector: Float[Tensor, "batch inputs"]) -> Float[Tensor, "batch labels"]:
+        h = self.act(self.W_1(dropout(vector, self.dropout, self.training)))
+        if self.W_h is not None and self.W_g is not None:
+            g = torch.sigmoid(self.W_g(h))
+            h = g * self.act(self.W_h(h)) + (1 - g) * h
+        return self.W_2(dropout(h, self.dropout, self.training))  # type: ignore[no-any-return]

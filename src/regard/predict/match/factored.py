@@ -1,0 +1,39 @@
+"""Factored: row by row, `F_r = (M_p,r W_fp,r) ⊙ (M_h,r W_fh,r)`: a small product where a full one would be huge.
+
+Lin et al. 2017, "A Structured Self-attentive Sentence Embedding", section 4.3 and appendix B (a gated encoder over
+the matrix embeddings of a pair). Made for `pool=structured`; any other vector is one row.
+
+    Factored(inputs=6000, rows=10, hidden=30)(u, v)      # [batch, 300]
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.errors import RegardError
+from regard.predict.match import Match
+
+__all__ = ["Factored"]
+
+
+class Factored(Match):
+    """`(M_p W_fp) ⊙ (M_h W_fh)`, each row with matrices of its own"""
+
+    def __init__(self, inputs: int, rows: int, hidden: int = 150) -> None:
+        super().__init__()
+        if rows < 1 or inputs % rows:
+            raise RegardError(f"a vector of {inputs} in {rows} rows", expected="rows of equal width")
+        if hidden < 1:
+            raise RegardError(f"match.hidden={hidden}", expected="at least 1")
+        self.rows, self.size = rows, rows * hidden
+        width = inputs // rows
+        bound = width**-0.5
+        self.W_fp = nn.Parameter(torch.empty(rows, width, hidden).uniform_(-bound, bound))
+        self.W_fh = nn.Parameter(torch.empty(rows, width, hidden).uniform_(-bound, bound))
+
+    def forward(
+        self, u: Float[Tensor, "batch inputs"], v: Float[Tensor, "batch inputs"]
+    ) -> Float[Tensor, "batch size"]:
+        M_p, M_h = (one.reshape(len(one), *self.W_fp.shape[:2]) for one in (u, v))
+        F_p, F_h = torch.einsum("brw,rwh->brh", M_p, self.W_fp), torch.einsum("brw,rwh->brh", M_h, self.W_fh)
+        return (F_p * F_h).flatten(1)

@@ -1,0 +1,56 @@
+"""Regress: one vector → a number on a scale, by a distribution over its whole steps.
+
+`y = Σ_j j · p_j` over the integers `low … high`; a true score y between two of them is the sparse distribution
+`p_⌊y⌋ = ⌊y⌋ + 1 − y`, `p_⌊y⌋+1 = y − ⌊y⌋`, and the loss is the KL divergence from it. Tai, Socher & Manning 2015,
+"Improved Semantic Representations From Tree-Structured Long Short-Term Memory Networks", section 5.2.
+
+    Regress(inputs=2400, low=1, high=5)(vector)          # [batch, 5]
+"""
+
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.errors import RegardError
+from regard.predict.classify import Classify
+
+__all__ = ["Regress", "expected", "sparse"]
+
+
+def sparse(scores: Float[Tensor, " batch"], low: int, high: int) -> Float[Tensor, "batch step"]:
+    """The distribution over the steps whose mean is the score, on the two steps around it; a score beyond an end of
+    the scale counts as that end."""
+    steps = torch.arange(low, high + 1, device=scores.device, dtype=scores.dtype)
+    return (1 - (steps - scores.clamp(low, high).unsqueeze(-1)).abs()).clamp(min=0.0)
+
+
+def expected(logits: Float[Tensor, "batch step"], low: int) -> Float[Tensor, " batch"]:
+    """The mean of the distribution, in float32 at least: from 4 to 5 bfloat16 has steps of 1/32."""
+    wide = torch.promote_types(logits.dtype, torch.float32)
+    steps = torch.arange(low, low + logits.shape[-1], device=logits.device, dtype=wide)
+    return (torch.softmax(logits.to(wide), -1) * steps).sum(-1)  # not `@`, which autocast takes in half precision
+
+
+class Regress(nn.Module):
+    """`y = Σ_j j · softmax(W₂ act(W₁ v))_j`"""
+
+    def __init__(
+        self,
+        inputs: int,
+        low: int = 1,
+        high: int = 5,
+        hidden: int = 300,
+        act: Literal["relu", "elu", "tanh"] = "relu",
+        highway: bool = False,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if low >= high:
+            raise RegardError(f"a scale from {low} to {high}", expected="a low end below its high end")
+        self.low, self.high = low, high
+        self.scores = Classify(inputs, high - low + 1, hidden, act, highway, dropout)
+
+    def forward(self, vector: Float[Tensor, "batch inputs"]) -> Float[Tensor, "batch step"]:
+        return self.scores(vector)  # type: ignore[no-any-return]

@@ -1,0 +1,105 @@
+"""The network of all tasks that decide about sentences: words → encode → pool → match → predict.
+
+Reader(words, encoder, pool, match, head, None, drop=0.3)([premises, hypotheses]).logits
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.functional import pad
+
+from regard.attend.reinforce import Reinforce
+from regard.encode import Encoder
+from regard.encode._words import Words
+from regard.pool import Pool, Pooled
+from regard.predict.match import Match
+from regard.types import Choice, Look, Memory, Sequences
+
+__all__ = ["Read", "Reader", "Seen", "stacked"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Read:
+    """What a network made of a batch: its answer, and how it came to it. Inputs stand one after the other, so that
+    with two of them row `b` is the first of pair b and row `batch + b` the second."""
+
+    logits: Float[Tensor, "batch *time label"]
+    memory: Memory
+    pooled: Pooled | None
+    inputs: Sequences
+    vector: Float[Tensor, "batch size"] | None = None  # of the example, as the head reads it
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        return self.memory.choices
+
+
+class Reader(nn.Module):
+    """Words → encoder → pooling → matching (for pairs) → head; for tags the head reads every state."""
+
+    wide = True  # half precision pays
+
+    def __init__(
+        self,
+        words: Words,
+        encoder: Encoder,
+        pool: Pool | None,
+        match: Match | None,
+        head: nn.Module,
+        reinforce: Reinforce | None,
+        drop: float,
+    ) -> None:
+        super().__init__()
+        self.words, self.encoder, self.pool, self.match, self.head = words, encoder, pool, match, head
+        self.reinforce, self.drop = reinforce, nn.Dropout(drop)
+
+    def forward(self, inputs: Sequence[Sequences]) -> Read:
+        read = inputs[0] if len(inputs) == 1 else stacked(inputs)
+        memory: Memory = self.encoder(Sequences(self.words(read.values), read.mask, read.lengths))
+        if self.pool is None:
+            return Read(self.head(self.drop(memory.values)), memory, None, read, memory.summary)
+        pooled: Pooled = self.pool(memory)
+        vectors = pooled.vector.chunk(len(inputs))
+        # Dropped after the match: two sentences that each lost other features would seem to differ in them.
+        vector = self.drop(vectors[0] if self.match is None else self.match(*vectors))
+        return Read(self.head(vector), memory, pooled, read, vector)
+
+
+def stacked(inputs: Sequence[Sequences]) -> Sequences:
+    """Several inputs as one batch, one after the other."""
+    time = max(one.values.shape[1] for one in inputs)
+    return Sequences(
+        torch.cat([pad(one.values, (0, time - one.values.shape[1])) for one in inputs]),
+        torch.cat([pad(one.mask, (0, time - one.mask.shape[1])) for one in inputs]),
+        torch.cat([one.lengths for one in inputs]),
+    )
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Where a network looked in a batch, as arrays; worked out once for all its rows."""
+
+    pooling: Array | None  # [row, query, key]
+    encoder: tuple[tuple[str, Array], ...]  # [row, …, query, key]
+    chosen: dict[str, Array]
+    panels: tuple[str, ...]  # what several squares of one look are called
+
+    @staticmethod
+    def of(read: Read, panels: tuple[str, ...]) -> "Seen":
+        def array(look: Look) -> Array:
+            return look.by_key.detach().float().cpu().numpy()
+
+        look = None if read.pooled is None else read.pooled.look
+        return Seen(
+            None if look is None else array(look),
+            tuple((name, array(one)) for name, one in read.memory.looks),
+            {choice.name: choice.chosen.cpu().numpy() for choice in read.choices},
+            panels,
+        )

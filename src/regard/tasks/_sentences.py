@@ -1,0 +1,317 @@
+"""What all tasks share that decide about one or two sentences: words → encode → pool → match → predict.
+
+A task of this kind is a small file that says what its targets are; see `classify`, `entail`, `relate` and `tag`.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.attend.reinforce import Reinforce, reward
+from regard.attend.selector import share
+from regard.data.batch import in_order
+from regard.encode import Encoder
+from regard.encode._words import Words, coverage
+from regard.errors import RegardError
+from regard.find import Spec, build, call, find, nearest
+from regard.look.gaze import Gaze
+from regard.measure import Results
+from regard.pool import Pool
+from regard.tasks._reader import Read, Reader, Seen
+from regard.text import Text
+from regard.text._vectors import Vectors, read_vectors, side_by_side
+from regard.train.task import Item, Loss
+from regard.types import Batch, Example, Prediction, Sequences, Token
+
+__all__ = ["PLAIN", "Sentences"]
+
+PLAIN: Spec = {}  # a part with nothing asked of it
+
+
+def table(spec: Spec) -> dict[str, Any]:
+    return {} if isinstance(spec, str) else dict(spec)
+
+
+class Sentences:
+    """One sentence or two in, a decision out."""
+
+    name: ClassVar[str]
+    columns: ClassVar[int]
+    counts: ClassVar[str] = "examples"  # what a loss is counted in
+    known: ClassVar[tuple[tuple[str, ...], ...]] = ()  # columns of well-known files, recognised by their names
+    roles: ClassVar[tuple[str, ...]] = ("text",)  # what the inputs are called
+    best: str = "accuracy"
+    notes: Sequence[str] = ()  # what a person should know of the data, said once
+
+    def __init__(
+        self,
+        text: Spec,
+        embed: Spec,
+        encoder: Spec,
+        pool: Spec | None,
+        match: Spec | None,
+        head: Spec,
+        reinforce: Spec,
+        price: float,
+        measures: Sequence[Spec],
+        drop: float,
+        longest: int,
+    ) -> None:
+        self.options: dict[str, Any] = {"text": text, "encoder": encoder, "pool": pool, "match": match, "head": head}
+        self.embed, self.reinforce = table(embed), table(reinforce)
+        self.price, self.drop, self.longest = price, drop, longest
+        self.measures = [build("measure", one) for one in measures]
+        self.measured = [one if isinstance(one, str) else str(one["name"]) for one in measures]
+        self.text: Text
+        self.learned: tuple[Sequence[Example], list[Item]] = (), []
+        self.found = 0  # words that have a vector
+        self.vectors: Vectors | None = None
+
+    # --- words -------------------------------------------------------------------------------------------
+
+    def learn(self, examples: Sequence[Example]) -> None:
+        texts = [text for example in examples for text in example.inputs]
+        self.text = build("text", self.options["text"]).train(texts)
+        if self.embed.get("vectors"):
+            self._learn_vectors(texts)
+        self.learn_targets(examples)
+        self.learned = examples, self._made(examples)  # a mistake in the data is told before a run is begun
+
+    def _learn_vectors(self, texts: Sequence[str]) -> None:
+        """Words that only the vector file knows are known too: a text to come may hold them. Several files, with commas
+        between, are joined."""
+        most, given = self.embed.get("most", 50_000), str(self.embed["vectors"])
+        paths = [given] if os.path.exists(os.path.expanduser(given)) else given.split(",")
+        words = set(self.text.seen[4:])
+        self.vectors = side_by_side([read_vectors(path.strip(), words, most) for path in paths])
+        self.text = self.text.extend(self.vectors.words)
+        counts = Counter(number for row in self.text.encode_all(texts) for number in row[:-1])
+        report = coverage(self.text.vocabulary, counts, self.vectors)
+        self.found = report.found
+        self.embed["width"] = self.vectors.width
+        self.notes = [str(report)]
+
+    def learn_targets(self, examples: Sequence[Example]) -> None:
+        """Take what can be answered from the training examples."""
+        raise NotImplementedError
+
+    def keep(self) -> dict[str, Any]:
+        return {"text": self.text.to_dict(), "found": self.found, "width": self.embed.get("width")}
+
+    def restore(self, kept: dict[str, Any]) -> None:
+        self.text, self.found = Text.from_dict(kept["text"]), int(kept["found"])
+        if kept["width"] is not None:
+            self.embed["width"] = int(kept["width"])
+
+    # --- model and loss ----------------------------------------------------------------------------------
+
+    def model(self) -> Reader:
+        words = call(Words, self.embed, vocab=len(self.text), found=self.found)
+        if self.vectors is not None:
+            words.fill(self.text.vocabulary, self.vectors)
+        encoder: Encoder = build("encode", self.options["encoder"], inputs=words.size)
+        pool = self._pool(encoder)
+        match, size = None, encoder.size if pool is None else pool.size
+        if self.options["match"] is not None:
+            match = build("predict.match", self.options["match"], inputs=size, rows=1 if pool is None else pool.rows)
+            size = match.size
+        reinforce = None
+        if encoder.chooses or (pool is not None and pool.chooses):
+            reinforce = call(Reinforce, self.reinforce, size=encoder.summary if pool is None else size)
+        return Reader(words, encoder, pool, match, self.head(size), reinforce, self.drop)
+
+    def _pool(self, encoder: Encoder) -> Pool | None:
+        spec = encoder.pool if self.options["pool"] is None else self.options["pool"]
+        return build("pool", spec, inputs=encoder.size, summary=encoder.summary)  # type: ignore[no-any-return]
+
+    def head(self, size: int) -> nn.Module:
+        raise NotImplementedError
+
+    def items(self, examples: Sequence[Example]) -> list[Item]:
+        return self.learned[1] if examples is self.learned[0] else self._made(examples)
+
+    def _made(self, examples: Sequence[Example]) -> list[Item]:
+        sides = [self.rows([e.inputs[i] for e in examples], examples, i) for i in range(self.columns - 1)]
+        targets = [self.target(example) for example in examples]
+        items = [Item(tuple(inputs), target) for *inputs, target in zip(*sides, targets, strict=True)]
+        for item, example in zip(items, examples, strict=True):
+            self.check(item, example)
+        return items
+
+    def check(self, item: Item, example: Example) -> None:
+        """Raise where inputs and target do not belong together."""
+
+    def rows(self, texts: Sequence[str], places: Sequence[Example], side: int) -> list[list[int]]:
+        """Token numbers of each text, without the end that closes a target."""
+        rows = [row[:-1] for row in self.text.encode_all(texts)]
+        for number, row in enumerate(rows):
+            where = (places[number].where if places else "") or f"input {number + 1}"
+            if not row or not texts[number].strip():
+                raise RegardError(f"{where}: an empty {self.roles[side]}", expected="at least one word")
+            if len(row) > self.longest:
+                raise RegardError(
+                    f"{where}: {len(row):,} tokens in the {self.roles[side]}",
+                    expected=f"at most {self.longest:,}",
+                    do=f"shorten it, or train with longest={len(row)}",
+                )
+        return rows
+
+    def target(self, example: Example) -> list[Any]:
+        raise NotImplementedError
+
+    def collate(self, items: Sequence[Item]) -> Batch:
+        inputs = tuple(Sequences.pad([item.inputs[side] for item in items]) for side in range(self.columns - 1))
+        return Batch(inputs, self.targets(items))
+
+    def targets(self, items: Sequence[Item]) -> Tensor | Sequences:
+        raise NotImplementedError
+
+    def nats(self, read: Read, target: Any) -> Float[Tensor, " batch"]:
+        """The loss of each example."""
+        raise NotImplementedError
+
+    def advance(self, model: nn.Module, progress: float) -> None:
+        assert isinstance(model, Reader)
+        model.encoder.advance(progress)
+
+    def count(self, batch: Batch) -> int:
+        return len(batch.source.lengths)
+
+    def _choice(self, read: Read, sides: int) -> tuple[Tensor, Tensor, Tensor] | None:
+        """Of all that was sampled for each example: log-probability, entropy, and the share of tokens that was chosen;
+        None where nothing was."""
+        sampled = [(choice.log_prob, choice.entropy) for choice in read.choices]
+        look = None if read.pooled is None else read.pooled.look
+        if look is not None and look.log_prob is not None and look.entropy is not None:
+            sampled.append((look.log_prob.sum(-1), look.entropy.sum(-1)))
+        if not sampled:
+            return None
+        log_prob, entropy = (torch.stack(part).sum(0).reshape(sides, -1).sum(0) for part in zip(*sampled, strict=True))
+        shares = [share(choice.chosen, read.inputs.mask) for choice in read.choices]
+        chosen = torch.stack(shares).mean(0).reshape(sides, -1).mean(0) if shares else torch.zeros_like(log_prob)
+        return log_prob, entropy, chosen
+
+    def loss(self, model: nn.Module, batch: Batch) -> Loss:
+        """The task's own loss, what the pooling's weights cost, and, where tokens were chosen, what teaches the choice:
+        the reward is `log p(y|x)` less the price of the share chosen (ReSAN, section 3.3)."""
+        assert isinstance(model, Reader)
+        read = model(batch.inputs)
+        nats = self.nats(read, batch.target)
+        total, notes = nats.sum(), dict[str, Tensor]()
+        if read.pooled is not None and read.pooled.penalty is not None:
+            total = total + read.pooled.penalty.sum()
+        if model.reinforce is not None and (taught := self._choice(read, len(batch.inputs))) is not None:
+            log_prob, entropy, chosen = taught
+            earned = reward(-nats, chosen, self.price)
+            policy = model.reinforce(log_prob, earned, read.vector, entropy=entropy).sum()
+            total = policy if model.encoder.phase == "policy" else total + policy
+            notes |= {"chosen": chosen.mean().detach()} if read.choices else {}
+        return Loss(total, self.count(batch), notes, nats.detach().sum())
+
+    # --- answers -----------------------------------------------------------------------------------------
+
+    @torch.no_grad()
+    def results(
+        self, model: nn.Module, examples: Sequence[Example], quick: bool = False, search: Any = None
+    ) -> Results:
+        assert isinstance(model, Reader)
+        items, device = self.items(examples), next(model.parameters()).device
+        found: list[Prediction | None] = [None] * len(items)
+        nats, tokens, shares = 0.0, 0, []
+        for rows in in_order([item.lengths for item in items], tokens=16_384):
+            batch = self.collate([items[row] for row in rows])
+            read = model(batch.to(device).inputs)
+            assert batch.target is not None
+            nats += float(self.nats(read, batch.target.to(device)).sum())
+            tokens += self.count(batch)
+            shares += [float(share(one.chosen, read.inputs.mask).mean()) * len(rows) for one in read.choices]
+            for row, answer in zip(rows, self.answers(read, len(rows)), strict=True):
+                found[row] = answer
+        predictions = [one for one in found if one is not None]
+        chosen = sum(shares) / len(items) / len(read.choices) if shares else None
+        return Results(examples, predictions, nats, tokens, chosen=chosen)
+
+    def answers(self, read: Read, batch: int) -> list[Prediction]:
+        """What was predicted for each example of a batch, without looks."""
+        raise NotImplementedError
+
+    def measure(self, results: Results) -> dict[str, float | str]:
+        figures: dict[str, float | str] = {}
+        for one in self.measures:
+            figures |= one(results)
+        return figures
+
+    def choose_by(self, best: str) -> str:
+        """The measure by which weights are kept; it must be one of those taken."""
+        if best not in self.measured:
+            raise RegardError(f"best={best!r} is not among the measures", do=nearest(best, self.measured))
+        return best
+
+    def better(self, new: float, old: float) -> bool:
+        lower = find("measure", self.best).better == "lower"
+        return new < old if lower else new > old
+
+    @torch.no_grad()
+    def predict(
+        self,
+        model: nn.Module,
+        texts: Sequence[tuple[str, ...]],
+        look: bool = True,
+        search: Any = None,
+        places: Sequence[Example] = (),
+        tokens: int = 8_192,
+    ) -> list[Prediction]:
+        """Answers in the order of the texts; `look` adds where the model looked."""
+        assert isinstance(model, Reader)
+        tokens = max(1, tokens // 8) if look else tokens  # weights are large: one for each pair of tokens and feature
+        sides = [self.rows([text[side] for text in texts], places, side) for side in range(self.columns - 1)]
+        device, found = next(model.parameters()).device, list[Prediction | None]([None] * len(texts))
+        for rows in in_order([tuple(map(len, row)) for row in zip(*sides, strict=True)], tokens=tokens):
+            inputs = [Sequences.pad([side[row] for row in rows]).to(device) for side in sides]
+            read = model(inputs)
+            answers = self.answers(read, len(rows))
+            seen = Seen.of(read, getattr(model.encoder, "panels", ())) if look else None
+            for place, row in enumerate(rows):
+                looks = () if seen is None else self.looks(seen, place, len(rows), texts[row], answers[place].text)
+                one = answers[place]
+                found[row] = Prediction(
+                    one.text, one.score, looks[0] if looks else None, "\t".join(texts[row]), one.others, looks[1:]
+                )
+        return [one for one in found if one is not None]
+
+    # --- looks -------------------------------------------------------------------------------------------
+
+    def looks(self, seen: Seen, place: int, batch: int, texts: tuple[str, ...], answer: str) -> tuple[Gaze, ...]:
+        """Where the pooling looked (all inputs side by side), then where the encoder did, input by input."""
+        columns = [self.text.tokens(text)[:-1] for text in texts]
+        rows = [side * batch + place for side in range(len(texts))]
+        found = []
+        if seen.pooling is not None:
+            parts = [seen.pooling[row][..., : len(tokens)] for row, tokens in zip(rows, columns, strict=True)]
+            weights = np.concatenate(parts, -1)
+            several = len(weights) > 1
+            asking = tuple(Token(f"{answer} {i + 1}" if several else answer) for i in range(len(weights)))
+            breaks = tuple(accumulate(map(len, columns)))[:-1]
+            every = tuple(token for tokens in columns for token in tokens)
+            found.append(Gaze(weights, asking, every, " | ".join(texts), breaks=breaks))
+        for row, tokens, text in zip(rows, columns, texts, strict=True):
+            length = len(tokens)
+            heads, dependents = (
+                tuple(seen.chosen[name][row, :length].tolist()) if name in seen.chosen else ()
+                for name in ("heads", "dependents")
+            )
+            for name, squares in seen.encoder:
+                weights = squares[row][..., :length, :length]
+                panels = seen.panels if weights.ndim == 3 else ()
+                found.append(
+                    Gaze(weights, tokens, tokens, f"{name}: {text}", panels=panels, row_chosen=heads,
+                         column_chosen=dependents)
+                )  # fmt: skip
+        return tuple(found)

@@ -1,0 +1,116 @@
+"""Classify: a text → one of several labels. n tokens in, one answer out: the acceptor.
+
+With nothing given it learns to tell in which language a date is written. With your own `text TAB label` lines it
+takes words, and pre-trained vectors where you have some.
+
+    regard train classify --data reviews.tsv embed.vectors=glove.6B.300d.txt
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, log_softmax
+
+from regard.errors import RegardError
+from regard.find import In, Of, Spec, call, nearest
+from regard.predict.classify import Classify as Head
+from regard.tasks._reader import Read
+from regard.tasks._sentences import PLAIN, Sentences
+from regard.train.task import Item
+from regard.types import Example, Prediction
+
+__all__ = ["Classify", "Labelled"]
+
+WORDS: Spec = {"name": "word", "lower": True, "split": "punctuation"}
+
+
+class Labelled(Sentences):
+    """A sentence or a pair in, a label out."""
+
+    labels: list[str]
+    numbers: dict[str, int]
+    smoothing: float = 0.0
+
+    def learn_targets(self, examples: Sequence[Example]) -> None:
+        self._name(sorted({example.target for example in examples}))
+        if len(self.labels) < 2:
+            raise RegardError(
+                f"{examples[0].where}: every label is {self.labels[0]!r}", expected="at least two different labels"
+            )
+
+    def keep(self) -> dict[str, Any]:
+        return {**super().keep(), "labels": self.labels}
+
+    def restore(self, kept: dict[str, Any]) -> None:
+        super().restore(kept)
+        self._name([str(label) for label in kept["labels"]])
+
+    def _name(self, labels: list[str]) -> None:
+        self.labels, self.numbers = labels, {label: number for number, label in enumerate(labels)}
+
+    def head(self, size: int) -> nn.Module:
+        return call(Head, self.options["head"], inputs=size, labels=len(self.labels))  # type: ignore[no-any-return]
+
+    def target(self, example: Example) -> list[int]:
+        try:
+            return [self.numbers[example.target]]
+        except KeyError:
+            raise RegardError(
+                f"{example.where}: label {example.target!r}",
+                expected="one that was seen in training",
+                do=nearest(example.target, self.labels),
+            ) from None
+
+    def targets(self, items: Sequence[Item]) -> Tensor:
+        return torch.tensor([item.target[0] for item in items])
+
+    def nats(self, read: Read, target: Tensor) -> Float[Tensor, " batch"]:
+        smoothing = self.smoothing if torch.is_grad_enabled() else 0.0
+        return cross_entropy(read.logits.float(), target, reduction="none", label_smoothing=smoothing)
+
+    def answers(self, read: Read, batch: int) -> list[Prediction]:
+        """The likeliest label first, and all others in their order."""
+        scores, order = log_softmax(read.logits.float(), -1).sort(-1, descending=True)
+        return [
+            Prediction(first.text, first.score, others=tuple(others))
+            for row, numbers in zip(scores.tolist(), order.tolist(), strict=True)
+            for first, *others in [[Prediction(self.labels[n], score) for score, n in zip(row, numbers, strict=True)]]
+        ]
+
+
+class Classify(Labelled):
+    """A text in, its label out (Kim 2014, Lin 2017, Shen 2018)."""
+
+    name: ClassVar[str] = "classify"
+    columns: ClassVar[int] = 2
+    default_data: ClassVar[str] = "made:languages"
+    preset: ClassVar[dict[str, Any]] = {
+        "text": {"name": "character"},
+        "embed": {"width": 64},
+        "encoder": {"name": "bigru", "hidden": 64},
+        "pool": "attention",
+        "head": {"hidden": 64},
+        "drop": 0.1,
+        "train": {"epochs": 5, "time": "100s", "rate": 4e-3, "warmup": 50, "average": 0.99},
+    }
+
+    def __init__(
+        self,
+        text: Annotated[Spec, In("text")] = WORDS,
+        embed: Annotated[Spec, Of("encode._words.Words")] = PLAIN,
+        encoder: Annotated[Spec, In("encode")] = "bilstm",
+        pool: Annotated[Spec | None, In("pool")] = None,
+        head: Annotated[Spec, Of("predict.classify.Classify")] = PLAIN,
+        reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = PLAIN,
+        price: float = 0.03,
+        measures: Annotated[tuple[Spec, ...], In("measure")] = ("accuracy", "loss", "chosen"),
+        best: str = "accuracy",
+        smoothing: float = 0.0,
+        drop: float = 0.3,
+        longest: int = 1024,
+    ) -> None:
+        super().__init__(text, embed, encoder, pool, None, head, reinforce, price, measures, drop, longest)
+        self.best, self.smoothing = self.choose_by(best), smoothing

@@ -1,0 +1,56 @@
+"""Entail: a premise and a hypothesis → whether the first implies the second, denies it, or leaves it open.
+
+With nothing given it learns pairs of sentences whose entailment follows from their grammar. With your own
+`premise TAB hypothesis TAB label` lines, or SNLI's and SICK's own files, it takes words and pre-trained vectors.
+
+    regard train entail --data snli encoder=disan embed.vectors=glove.6B.300d.txt
+"""
+
+from typing import Annotated, Any, ClassVar
+
+from regard.find import In, Of, Spec
+from regard.tasks._sentences import PLAIN
+from regard.tasks.classify import WORDS, Labelled
+
+__all__ = ["Entail"]
+
+
+class Entail(Labelled):
+    """Two sentences in, the label of the pair out (Bowman 2015, Shen 2018)."""
+
+    name: ClassVar[str] = "entail"
+    columns: ClassVar[int] = 3
+    roles: ClassVar[tuple[str, ...]] = ("premise", "hypothesis")
+    known: ClassVar[tuple[tuple[str, ...], ...]] = (
+        ("sentence1", "sentence2", "gold_label"),
+        ("sentence_A", "sentence_B", "entailment_judgment"),
+        ("premise", "hypothesis", "label"),
+    )
+    default_data: ClassVar[str] = "made:grammar"
+    preset: ClassVar[dict[str, Any]] = {
+        "embed": {"width": 64},
+        "encoder": {"name": "bigru", "hidden": 64},
+        "pool": "attention",
+        "head": {"hidden": 128},
+        "drop": 0.0,
+        "train": {"epochs": 10, "time": "100s", "rate": 4e-3, "warmup": 50, "average": 0.99},
+    }
+
+    def __init__(
+        self,
+        text: Annotated[Spec, In("text")] = WORDS,
+        embed: Annotated[Spec, Of("encode._words.Words")] = PLAIN,
+        encoder: Annotated[Spec, In("encode")] = "bilstm",
+        pool: Annotated[Spec | None, In("pool")] = None,
+        match: Annotated[Spec, In("predict.match")] = "difference",
+        head: Annotated[Spec, Of("predict.classify.Classify")] = PLAIN,
+        reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = PLAIN,
+        price: float = 0.03,
+        measures: Annotated[tuple[Spec, ...], In("measure")] = ("accuracy", "loss", "chosen"),
+        best: str = "accuracy",
+        smoothing: float = 0.0,
+        drop: float = 0.3,
+        longest: int = 512,
+    ) -> None:
+        super().__init__(text, embed, encoder, pool, match, head, reinforce, price, measures, drop, longest)
+        self.best, self.smoothing = self.choose_by(best), smoothing

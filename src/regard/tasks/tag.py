@@ -1,0 +1,160 @@
+"""Tag: a text → a label for each of its tokens. n tokens in, n labels out: the transducer.
+
+With nothing given it learns which characters of a written date are its day, month and year. With your own data it
+reads CoNLL columns, or `text TAB labels` lines with as many labels as tokens, both between spaces.
+
+    regard train tag --data ner.conll encoder=bilstm
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, log_softmax
+
+from regard.encode.recurrent import Recurrent
+from regard.errors import RegardError
+from regard.find import In, Of, Spec, call, nearest
+from regard.predict.tag import Tag as Head
+from regard.tasks._reader import Read, Reader
+from regard.tasks._sentences import PLAIN, Sentences
+from regard.train.task import Item
+from regard.types import Batch, Example, Prediction, Sequences
+
+__all__ = ["Stream", "Tag"]
+
+NOTHING = -100  # the label of padding, which cross entropy leaves out
+
+
+def labels_of(example: Example) -> list[str]:
+    """At spaces only: a label may hold any other character."""
+    return [label for label in example.target.split(" ") if label]
+
+
+class Tag(Sentences):
+    """A text in, a label for each token out."""
+
+    name: ClassVar[str] = "tag"
+    columns: ClassVar[int] = 2
+    counts: ClassVar[str] = "tokens"
+    default_data: ClassVar[str] = "made:fields"
+    preset: ClassVar[dict[str, Any]] = {
+        "text": {"name": "character"},
+        "embed": {"width": 64},
+        "encoder": {"name": "bigru", "hidden": 64},
+        "drop": 0.0,
+        "train": {"epochs": 5, "time": "100s", "rate": 4e-3, "warmup": 50, "average": 0.99},
+    }
+
+    def __init__(
+        self,
+        text: Annotated[Spec, In("text")] = "word",
+        embed: Annotated[Spec, Of("encode._words.Words")] = PLAIN,
+        encoder: Annotated[Spec, In("encode")] = "bilstm",
+        head: Annotated[Spec, Of("predict.tag.Tag")] = PLAIN,
+        reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = PLAIN,
+        price: float = 0.03,
+        measures: Annotated[tuple[Spec, ...], In("measure")] = ("tag_accuracy", "span_f1", "loss", "chosen"),
+        best: str = "tag_accuracy",
+        drop: float = 0.3,
+        longest: int = 1024,
+    ) -> None:
+        super().__init__(text, embed, encoder, None, None, head, reinforce, price, measures, drop, longest)
+        self.best = self.choose_by(best)
+        self.labels: list[str] = []
+        self.numbers: dict[str, int] = {}
+
+    def learn_targets(self, examples: Sequence[Example]) -> None:
+        self._name(sorted({label for example in examples for label in labels_of(example)}))
+        if len(self.labels) < 2:
+            raise RegardError(
+                f"{examples[0].where}: every label is {self.labels[0]!r}" if self.labels else "no labels",
+                expected="at least two different labels",
+            )
+
+    def _name(self, labels: list[str]) -> None:
+        self.labels, self.numbers = labels, {label: number for number, label in enumerate(labels)}
+
+    def keep(self) -> dict[str, Any]:
+        return {**super().keep(), "labels": self.labels}
+
+    def restore(self, kept: dict[str, Any]) -> None:
+        super().restore(kept)
+        self._name([str(label) for label in kept["labels"]])
+
+    def _pool(self, encoder: Any) -> None:
+        return None
+
+    def head(self, size: int) -> nn.Module:
+        return call(Head, self.options["head"], inputs=size, labels=len(self.labels))  # type: ignore[no-any-return]
+
+    def check(self, item: Item, example: Example) -> None:
+        if len(item.target) != len(item.inputs[0]):
+            raise RegardError(
+                f"{example.where}: {len(item.target)} labels for {len(item.inputs[0])} tokens",
+                expected="a label for each token, with spaces between",
+            )
+
+    def target(self, example: Example) -> list[int]:
+        labels = labels_of(example)
+        for label in labels:
+            if label not in self.numbers:
+                raise RegardError(
+                    f"{example.where}: label {label!r}",
+                    expected="one that was seen in training",
+                    do=nearest(label, self.labels),
+                )
+        return [self.numbers[label] for label in labels]
+
+    def targets(self, items: Sequence[Item]) -> Sequences:
+        return Sequences.pad([item.target for item in items], fill=NOTHING)
+
+    def count(self, batch: Batch) -> int:
+        return int(batch.source.lengths.sum())
+
+    def nats(self, read: Read, target: Sequences) -> Float[Tensor, " batch"]:
+        logits = read.logits.float().transpose(1, 2)
+        return cross_entropy(logits, target.values, ignore_index=NOTHING, reduction="none").sum(-1)
+
+    def answers(self, read: Read, batch: int) -> list[Prediction]:
+        scores, best = log_softmax(read.logits.float(), -1).max(-1)
+        there = [int(length) for length in read.inputs.lengths]
+        return [
+            Prediction(" ".join(self.labels[n] for n in row[:length]), float(sum(score[:length])))
+            for row, score, length in zip(best.tolist(), scores.tolist(), there, strict=True)
+        ]
+
+    def stream(self, model: nn.Module) -> "Stream":
+        """A tagger that answers each token as it arrives."""
+        assert isinstance(model, Reader)
+        encoder = model.encoder
+        if not isinstance(encoder, Recurrent) or encoder.both:
+            raise RegardError(
+                "an encoder that must see the whole sentence",
+                expected="a one-way one, to tag a stream",
+                do="train with encoder=lstm, or encoder=recurrent encoder.both=false",
+            )
+        return Stream(self, model, encoder)
+
+
+class Stream:
+    """One sentence being tagged, token by token; `end` begins the next."""
+
+    def __init__(self, task: Tag, model: Reader, encoder: Recurrent) -> None:
+        self.task, self.model, self.encoder, self.state = task, model, encoder, None
+
+    @torch.no_grad()
+    def __call__(self, token: str) -> str:
+        """The label of the next token; one that is split into several is labelled by its last part."""
+        numbers = self.task.text.encode(token)[:-1]
+        if not numbers:
+            raise RegardError("an empty token", expected="at least one character")
+        device = next(self.model.parameters()).device
+        words = self.model.words(torch.tensor([numbers], device=device))
+        states, self.state = self.encoder.follow(words, self.state)
+        return self.task.labels[int(self.model.head(states[:, -1:]).argmax())]
+
+    def end(self) -> None:
+        self.state = None

@@ -1,0 +1,72 @@
+"""`regard compare`: options with several values, a line a run, the table; mistakes are one line."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Regard
+
+from regard import compare as module
+
+tiny = [
+    *("encoder.hidden=4", "embed.width=4", "train.steps=2", "train.every=2", "train.rows=8", "train.device=cpu"),
+    *("train.rate=0.01", "drop=0.0"),
+]
+
+
+def here(work: Mapping[str, tuple[Any, ...]], jobs: int) -> Iterator[tuple[str, Any]]:
+    """In this process, which has all its imports already."""
+    for key, (function, *given) in work.items():
+        yield key, function(*given)
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> Path:
+    path = tmp_path / "lines.tsv"
+    path.write_text("".join(f"{word} {n}\t{'ab'[n % 2]}\n" for n in range(20) for word in ("one", "two")))
+    return path
+
+
+def test_a_comparison(regard: Regard, lines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "in_processes", here)
+    (tmp_path / "more.toml").write_text("[head]\nhidden = 5\n")
+    words = ["compare", "classify", "encoder=bigru,disan", *tiny, "--data", lines, "--seeds", "1"]
+    said = regard(*words, "--config", tmp_path / "more.toml", "-o", tmp_path / "out")
+    assert (said.code, said.err) == (0, "")
+    told = said.out.split("\n")
+    assert told[0].startswith("1/2  encoder=bigru seed 1: accuracy 0.")
+    assert told[1].startswith("2/2  encoder=disan seed 1: accuracy ")
+    assert told[3].startswith("| model | parameters | s/epoch |")
+    assert sorted(line.split(" | ")[0] for line in told[5:7]) == ["| encoder=bigru", "| encoder=disan"]
+    assert told[-2] == f"written to {tmp_path}/out/table.md, table.json and table.png"
+    assert "\n".join(told[3:7]) + "\n" == (tmp_path / "out" / "table.md").read_text()
+    assert json.loads((tmp_path / "out" / "table.json").read_text())["seeds"] == 1
+    assert "hidden = 5" in (tmp_path / "out" / "bigru-seed1" / "config.toml").read_text()
+
+
+def test_its_usual_place(regard: Regard, lines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(work: Mapping[str, tuple[Any, ...]], jobs: int) -> Iterator[tuple[str, Any]]:
+        assert [given[4] for given in work.values()] == [f"compare/classify/{n}-seed1" for n in ("bigru", "disan")]
+        raise KeyboardInterrupt
+        yield
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(module, "in_processes", none)
+    said = regard("compare", "classify", "encoder=bigru,disan", *tiny, "--data", lines, "--seeds", 1)
+    assert (said.code, said.err) == (130, "")
+    assert said.out == "stopped, saved in compare/classify; the same command goes on\n"
+
+
+def test_mistakes_are_one_line(regard: Regard, lines: Path, tmp_path: Path) -> None:
+    words = ["--data", lines, "-o", tmp_path / "out"]
+    assert regard("compare", "classify", "encoder=bigru", *words).line().startswith("nothing to compare; expected")
+    assert regard("compare", "clasify", "encoder=a,b", *words).line().startswith("no tasks is named 'clasify'")
+    assert "'disam'" in regard("compare", "classify", "encoder=bigru,disam", *words).line()
+    assert regard("compare", "classify", "encoder=a,b", "--seeds", 0).line() == "--seeds 0; expected 1 or more"
+    assert regard("compare", "classify", "encoder=a,b", "--jobs", 0).line() == "--jobs 0; expected 1 or more"
+    assert regard("compare", "classify", "bigru,disan", *words).line().startswith("nothing to compare")
+    assert regard("compare", "classify").code == 2
+    assert regard("compare", "encoder=a,b", "drop=0,1").line().startswith("'encoder=a,b' where the task should be")
+    assert not (tmp_path / "out").exists()

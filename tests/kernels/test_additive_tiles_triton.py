@@ -1,0 +1,138 @@
+"""The tiles of additive attention against tanh in float64, in each range of |q| + |k|: four factors of one reciprocal,
+two, and a plain tanh for what is beyond both, tiny, or no number."""
+
+import os
+
+import pytest
+import torch
+from torch import Tensor
+
+if not torch.cuda.is_available():
+    os.environ["TRITON_INTERPRET"] = "1"  # read when the kernels are first imported
+pytest.importorskip("triton")
+if torch.cuda.is_available():
+    pytest.skip("with a GPU benchmarks/check_kernels.py checks the compiled kernels", allow_module_level=True)
+
+from regard.kernels import additive_triton
+from regard.kernels.additive_triton import TILES, Tiles
+from regard.kernels.exponents_triton import BOUND, FOURFOLD, NEAR, WIDE, exponents, padded
+from regard.kernels.mask import Sight
+from regard.kernels.mask_triton import arguments
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the interpreter's numpy speaks of overflow
+eps = torch.finfo(torch.float32).eps
+# Largest |q|, largest |k|, and how many factors may share a reciprocal: 0 is a plain tanh.
+ranges = [
+    *((4.0, 4.0, 4), (5.25, 5.25, 4), (0.5, 1.0, 4), (9.5, 1e-4, 4)),
+    *((5.25, 5.3, 2), (20.0, 1.0, 2), (10.5, 10.5, 2)),
+    *((10.5, 10.6, 0), (60.0, 60.0, 0), (1e4, 1.0, 0), (0.7, 0.7, 0), (1e-3, 1e-3, 0), (1e-20, 0.0, 0)),
+]
+
+
+@pytest.fixture(autouse=True)
+def poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory that nobody wrote holds NaN."""
+    make = torch.empty
+
+    def empty(*args, **kwargs):  # type: ignore[no-untyped-def]
+        tensor = make(*args, **kwargs)
+        return tensor.fill_(float("nan") if tensor.is_floating_point() else -1)
+
+    monkeypatch.setattr(torch, "empty", empty)
+
+
+def inputs(queries: int = 9, keys: int = 37, width: int = 11) -> tuple[Tensor, Tensor, Tensor]:
+    """A batch row for each range, its largest sizes exactly as given."""
+    q, k = 2 * torch.rand(len(ranges), queries, width) - 1, 2 * torch.rand(len(ranges), keys, width) - 1
+    q[:, 3, 0], k[:, -1, -1] = 1.0, -1.0
+    large_q, large_k, _ = (torch.tensor(side)[:, None, None] for side in zip(*ranges, strict=True))
+    return q * large_q, k * large_k, torch.randn(width)
+
+
+def energies(q: Tensor, k: Tensor, w: Tensor, tile: Tiles = TILES, sight: Sight | None = None) -> Tensor:
+    seen = arguments(sight or Sight(), q.shape[1], k.shape[1])
+    ready = exponents(q, k, pack=True)
+    return additive_triton._energies(ready, q, k, w, None, seen, 0, q.shape[1], tile)[:, :, : k.shape[1]]
+
+
+def test_the_ranges_are_those_of_the_kernels() -> None:
+    for large_q, large_k, factors in ranges:
+        size = torch.tensor(large_q) + torch.tensor(large_k)
+        expected = 4 if size <= FOURFOLD.value else 2 if size <= BOUND.value else 0
+        assert factors == (expected if size >= NEAR.value else 0)
+
+
+@pytest.mark.parametrize(
+    ("width", "tile"),
+    [(1, TILES), (8, TILES), (21, TILES), (11, Tiles(queries=16, keys=64, far=(64, 16, 4), anchor=False))],
+)
+def test_energies_in_every_range(width: int, tile: Tiles) -> None:
+    q, k, w = inputs(width=width)
+    found = energies(q, k, w, tile)
+    terms = w.double() * torch.tanh(q.double()[:, :, None] + k.double()[:, None])
+    off = (found.double() - terms.sum(-1)).abs()
+    for row, (_, _, factors) in enumerate(ranges):
+        # 1 - 2r is exact to some units of 1; a plain tanh to some units of its own, however small that is.
+        sizes = w.double().abs().sum() if factors else terms[row].abs().sum(-1)
+        assert (off[row] <= 4 * eps * sizes + 1e-40).all(), (ranges[row], float((off[row] / sizes).max() / eps))
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_each_range_is_one_kernel_s(monkeypatch: pytest.MonkeyPatch, which: int) -> None:
+    """One writes what four factors serve, the other all else, and neither touches the other's."""
+    plan = additive_triton._energies_plan
+
+    def only(*given):  # type: ignore[no-untyped-def]
+        launches = [lambda *tensors: None] * 2
+        launches[which] = plan(*given)[which]
+        return launches
+
+    monkeypatch.setattr(additive_triton, "_energies_plan", only)
+    written = ~energies(*inputs(width=3)).isnan()
+    for row, (_, _, factors) in enumerate(ranges):
+        assert written[row].all() if (factors == 4) == (which == 0) else not written[row].any()
+
+
+def test_a_row_that_holds_no_number_is_the_plain_tanh_s() -> None:
+    q, k, w = inputs(width=5)
+    q, k = q[:2], k[:2]
+    q[0, 3, 2], k[1, 5, 4] = float("nan"), float("inf")
+    found = energies(q, k, w)
+    exact = (w.double() * torch.tanh(q.double()[:, :, None] + k.double()[:, None])).sum(-1)
+    assert found[0].isnan().all(-1).tolist() == [False] * 3 + [True] + [False] * 5
+    assert not found[1].isnan().any()
+    torch.testing.assert_close(found.double(), exact, rtol=0, atol=1e-5, equal_nan=True)
+
+
+def test_what_is_hidden_is_minus_infinity() -> None:
+    q, k, w = inputs(queries=37, width=3)
+    some = [0, 4, 7]  # one of each kind
+    found = energies(q[some], k[some], w, sight=Sight(pattern="forward", lengths=torch.full((3,), 20)))
+    seen = (torch.arange(37)[None, :] < torch.arange(37)[:, None]) & (torch.arange(37) < 20)
+    assert found.isfinite()[:, seen].all()
+    assert (found[:, ~seen] == float("-inf")).all()
+
+
+@pytest.mark.parametrize("of_keys", [False, True])
+def test_gradients_in_every_range(of_keys: bool) -> None:
+    """Of slopes dE that sum to 0 over the keys, as a softmax's do: `dq = w Σ_k dE (1 − tanh²)`, `dw = Σ dE tanh`."""
+    q, k, w = inputs(queries=10, width=3)
+    slopes = torch.randn(len(ranges), 10, 37)
+    slopes = slopes - slopes.mean(-1, keepdim=True)
+    own, other = (k, q) if of_keys else (q, k)
+    turned = slopes if of_keys else slopes.transpose(1, 2)
+    wide = torch.zeros(*turned.shape[:2], padded(turned.shape[2], WIDE))
+    wide[:, :, : turned.shape[2]] = turned
+    powers, seen = exponents(q, k, pack=False), arguments(Sight(), 10, 37)
+    found, dw = additive_triton._gradient(
+        own, other, powers.x if of_keys else powers.y, wide, w, powers, (0, own.shape[1]), (0, other.shape[1]), seen,
+        of_keys, torch.float32, TILES,
+    )  # fmt: skip
+    exact_q, exact_k, exact_w = (one.double().requires_grad_() for one in (q, k, w))
+    e = (exact_w * torch.tanh(exact_q[:, :, None] + exact_k[:, None])).sum(-1)
+    true_q, true_k, true_w = torch.autograd.grad((e * slopes.double()).sum(), (exact_q, exact_k, exact_w))
+    for row in range(len(ranges)):
+        true = (true_k if of_keys else true_q)[row]
+        torch.testing.assert_close(found[row].double(), true, rtol=1e-4, atol=1e-5)
+    if not of_keys:
+        torch.testing.assert_close(dw.double(), true_w, rtol=1e-4, atol=1e-3)

@@ -1,0 +1,56 @@
+"""Source2token: every feature has weights of its own."""
+
+import pytest
+import torch
+
+from regard.pool.source2token import Source2token
+from regard.types import Memory
+
+
+def test_by_hand() -> None:
+    """With W₁ = W = I the energies are elu(h): 1 and 2 in the first feature, e⁻¹ − 1 and 0 in the second.
+
+    First: weights 0.26894, 0.73106, v = 0.26894 + 2 · 0.73106. Second: weights 0.34703, 0.65297, v = −0.34703.
+    """
+    part = Source2token(inputs=2)
+    with torch.no_grad():
+        for layer in [part.W_1, part.W]:
+            layer.weight.copy_(torch.eye(2))
+            layer.bias.zero_()
+    values = torch.tensor([[[1.0, -1.0], [2.0, 0.0], [50.0, 50.0]]])
+    pooled = part(Memory(values, values, torch.tensor([[True, True, False]])))
+    assert pooled.vector.flatten().tolist() == pytest.approx([1.73106, -0.34703], abs=1e-5)
+    assert pooled.look is not None
+    assert pooled.look.features
+    assert pooled.look.weights.shape == (1, 1, 3, 2)
+    assert pooled.look.by_key.flatten().tolist() == pytest.approx([0.307985, 0.692015, 0.0], abs=1e-5)
+
+
+def test_it_is_the_published_equation() -> None:
+    """`W elu(W₁ h + b₁) + b`, token by token and feature by feature."""
+    part, values = Source2token(inputs=3).double(), torch.randn(1, 4, 3).double()
+    W_1, W = part.W_1, part.W
+    vector = torch.zeros(3).double()
+    energies = [W.weight @ torch.nn.functional.elu(W_1.weight @ h + W_1.bias) + W.bias for h in values[0]]
+    for feature in range(3):
+        whole = sum(e[feature].exp() for e in energies)
+        vector[feature] = sum(e[feature].exp() / whole * h[feature] for e, h in zip(energies, values[0], strict=True))
+    torch.testing.assert_close(part(Memory(values, values)).vector[0], vector)
+
+
+def test_dropout_is_for_training_only() -> None:
+    """With everything dropped the energies are all b, and what is left is the mean of the states, themselves whole."""
+    part, values = Source2token(inputs=3, dropout=1.0), torch.randn(2, 4, 3)
+    torch.testing.assert_close(part(Memory(values, values)).vector, values.mean(1))
+    whole = Source2token(inputs=3)
+    whole.load_state_dict(part.state_dict())
+    torch.testing.assert_close(part.eval()(Memory(values, values)).vector, whole(Memory(values, values)).vector)
+
+
+def test_dropout_stands_before_each_layer() -> None:
+    """With everything dropped neither layer is told anything."""
+    part, told = Source2token(inputs=3, dropout=1.0), []
+    for layer in [part.W_1, part.W]:
+        layer.register_forward_pre_hook(lambda _, given: told.append(given[0].any().item()))
+    part(Memory(torch.randn(2, 4, 3), torch.randn(2, 4, 3)))
+    assert told == [False, False]

@@ -1,0 +1,95 @@
+"""Classify: a hidden layer, and a highway where asked for."""
+
+from math import tanh
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load, save
+
+from regard.errors import RegardError
+from regard.find import call
+from regard.predict.classify import Classify
+
+acts = pytest.mark.parametrize("act", ["relu", "elu", "tanh"])
+either = pytest.mark.parametrize("highway", [False, True])
+
+
+def by_hand(**options: Any) -> Classify:
+    """One number in: W₁ = (1, −1), b₁ = (0, 0.5), W₂ = [[1, 2], [3, −1]], b₂ = (0, 1)."""
+    part = Classify(inputs=1, labels=2, hidden=2, **options)
+    with torch.no_grad():
+        part.W_1.weight.copy_(torch.tensor([[1.0], [-1.0]]))
+        part.W_1.bias.copy_(torch.tensor([0.0, 0.5]))
+        part.W_2.weight.copy_(torch.tensor([[1.0, 2.0], [3.0, -1.0]]))
+        part.W_2.bias.copy_(torch.tensor([0.0, 1.0]))
+        if part.W_h is not None and part.W_g is not None:
+            part.W_h.weight.copy_(2 * torch.eye(2))
+            part.W_g.weight.zero_()
+            part.W_h.bias.zero_()
+            part.W_g.bias.zero_()
+    return part
+
+
+def test_by_hand() -> None:
+    """relu(2, −1.5) = (2, 0), so the logits are 2 and 3 · 2 + 1."""
+    assert by_hand()(torch.tensor([[2.0]])).tolist() == [[2.0, 7.0]]
+    one, other = tanh(2), tanh(-1.5)
+    found = by_hand(act="tanh")(torch.tensor([[2.0]]))[0].tolist()
+    assert found == pytest.approx([one + 2 * other, 3 * one - other + 1])
+
+
+def test_the_highway_by_hand() -> None:
+    """Half open (σ(0) = 1/2) between h = (2, 0) and relu(2 h) = (4, 0): h becomes (3, 0), the logits 3 and 10."""
+    assert by_hand(highway=True)(torch.tensor([[2.0]])).tolist() == [[3.0, 10.0]]
+
+
+@acts
+@either
+def test_gradients_are_right(act: str, highway: bool) -> None:
+    part = Classify(3, 2, hidden=4, act=act, highway=highway).double()  # type: ignore[arg-type]
+    vector = torch.randn(2, 3).double().requires_grad_()
+    assert torch.autograd.gradcheck(lambda v, *_: part(v), (vector, *part.parameters()))
+
+
+@acts
+@either
+def test_saved_alone_and_in_half_precision_it_is_the_same(act: str, highway: bool) -> None:
+    part, other = (Classify(3, 2, hidden=4, act=act, highway=highway).eval() for _ in range(2))  # type: ignore[arg-type]
+    other.load_state_dict(load(save(part.state_dict())))
+    vectors = torch.randn(5, 3)
+    assert torch.equal(part(vectors), other(vectors))
+    torch.testing.assert_close(part(vectors[2:3])[0], part(vectors)[2])
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        halved = part(vectors)
+    assert halved.dtype == torch.bfloat16
+    torch.testing.assert_close(halved.float(), part(vectors), atol=0.05, rtol=0.05)
+
+
+def test_dropout_is_for_training_only() -> None:
+    """With everything dropped only b₂ is left."""
+    part = by_hand(dropout=1.0)
+    assert part(torch.tensor([[2.0]])).tolist() == [[0.0, 1.0]]
+    assert part.eval()(torch.tensor([[2.0]])).tolist() == [[2.0, 7.0]]
+
+
+def test_dropout_stands_before_each_layer() -> None:
+    """With everything dropped neither layer is told anything."""
+    part, told = by_hand(dropout=1.0), []
+    for layer in [part.W_1, part.W_2]:
+        layer.register_forward_pre_hook(lambda _, given: told.append(given[0].any().item()))
+    part(torch.tensor([[2.0]]))
+    assert told == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"hidden": 0}, "head.hidden=0; expected at least 1"),
+        ({"act": "relo"}, "act: got 'relo'; expected one of relu, elu, tanh"),
+        ({"higway": True}, "did you mean 'highway'"),
+    ],
+)
+def test_a_wrong_option_is_explained(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(RegardError, match=said):
+        call(Classify, options, inputs=3, labels=2)

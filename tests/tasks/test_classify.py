@@ -1,0 +1,91 @@
+"""Classify: labels in order of likelihood, the loss by hand; mistakes in the data are one line with their place."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from sentence_tasks import both, examples, read_of, refused, task_of
+
+from regard.api import configure, make_task
+from regard.errors import RegardError
+from regard.find import find
+from regard.tasks.classify import Classify
+from regard.types import Example, Sequences
+
+good = ["a dog runs\tmoving", "a dog sleeps\tstill"]
+
+
+def test_it_is_found_by_its_name() -> None:
+    assert find("tasks", "classify") is Classify
+    assert (Classify.name, Classify.columns, Classify.default_data) == ("classify", 2, "made:languages")
+
+
+@pytest.mark.parametrize("options", [{}, {"data": {"train": "lines.tsv"}}])
+def test_presets_and_defaults_make_a_model(options: dict[str, Any]) -> None:
+    task = make_task(configure("classify", options))
+    task.learn(examples["classify"])
+    read = task.model()([Sequences.pad([[4, 5]])])
+    assert read.logits.shape == (1, 3)
+
+
+def test_the_loss_by_hand() -> None:
+    """Labels maybe, no, yes; logits ln of 2, 1, 1 are 0.5, 0.25, 0.25: the loss of `no` is ln 4, of `maybe` ln 2."""
+    task = task_of("classify")
+    assert task.labels == ["maybe", "no", "yes"]
+    read = read_of([[math.log(2), 0.0, 0.0]] * 2)
+    assert task.nats(read, torch.tensor([1, 0])).tolist() == pytest.approx([math.log(4), math.log(2)])
+
+
+def test_every_label_is_answered_the_likeliest_first() -> None:
+    task = task_of("classify")
+    [one, other] = task.answers(read_of([[math.log(2), 0.0, math.log(5)], [3.0, 1.0, 2.0]]), 2)
+    assert [one.text, *(more.text for more in one.others)] == ["yes", "maybe", "no"]
+    assert [math.exp(p.score) for p in (one, *one.others)] == pytest.approx([5 / 8, 2 / 8, 1 / 8])
+    assert [other.text, *(more.text for more in other.others)] == ["maybe", "yes", "no"]
+
+
+def test_a_prediction_holds_it_all() -> None:
+    task, model = both("classify", pool="attention")
+    prediction = task.predict(model, [("a dog runs",)])[0]
+    assert prediction.source == "a dog runs"
+    assert {prediction.text, *(one.text for one in prediction.others)} == set(task.labels)
+    assert sum(math.exp(one.score) for one in (prediction, *prediction.others)) == pytest.approx(1)
+    assert prediction.look.weights.sum() == pytest.approx(1, abs=1e-5)
+
+
+def test_examples_are_counted() -> None:
+    task, model = both("classify")
+    batch = task.collate(task.items(examples["classify"]))
+    assert (task.counts, task.count(batch), task.loss(model, batch).count) == ("examples", 6, 6)
+    assert [item.target for item in task.items(examples["classify"])] == [[2], [1], [1], [0], [0], [2]]
+
+
+def test_a_label_that_was_never_seen(tmp_path: Path) -> None:
+    said = refused("classify", tmp_path, good, ["a dog\tmovin"])
+    assert said == (
+        "valid-classify.tsv:1: label 'movin'; expected one that was seen in training; did you mean 'moving'?"
+    )
+    said = refused("classify", tmp_path, good, ["a cat\tstill", "a cat\tother"])
+    assert said.startswith("valid-classify.tsv:2: label 'other'; expected one that was seen in training; known: moving")
+    task = task_of("classify")
+    with pytest.raises(RegardError, match=r"^new\.tsv:9: label 'perhaps'"):
+        task.results(task.model(), [Example(("a dog",), "perhaps", "new.tsv:9")])
+
+
+def test_only_one_label(tmp_path: Path) -> None:
+    said = refused("classify", tmp_path, ["a\tx", "b\tx", "c\tx"])
+    assert "every label is 'x'; expected at least two different labels" in said
+
+
+def test_an_empty_text(tmp_path: Path) -> None:
+    assert refused("classify", tmp_path, [*good, "\tmoving"], good) == (
+        "classify.tsv:3: an empty text; expected at least one word"
+    )
+    assert refused("classify", tmp_path, good, ["  \tmoving"]).startswith("valid-classify.tsv:1: an empty text")
+
+
+def test_an_option_that_is_none() -> None:
+    with pytest.raises(RegardError, match=r"unknown option 'encoder\.hiden'; did you mean 'hidden'"):
+        configure("classify", {"encoder": {"hiden": 3}})

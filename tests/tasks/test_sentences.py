@@ -1,0 +1,284 @@
+"""What sentence tasks share: the loss and who learns from it, counts against a plain loop, answers."""
+
+import copy
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sentence_tasks import batch_of, both, examples, task_of
+from torch.nn.functional import cross_entropy
+
+from regard.data.batch import in_order
+from regard.errors import RegardError
+from regard.pool.structured import overlap
+from regard.tasks._reader import Reader
+from regard.types import Batch, Example, Sequences
+
+every = pytest.mark.parametrize("name", sorted(examples))
+choosing: dict[str, Any] = {"name": "resan", "hidden": 4, "start": 0.0}
+
+
+def policies(name: str) -> bool:
+    return name.startswith(("encoder.heads.", "encoder.dependents."))
+
+
+# --- the loss ------------------------------------------------------------------------------------------------
+
+
+@every
+@pytest.mark.parametrize("encoder", ["bigru", "disan"])
+def test_the_loss_of_many_is_the_sum_of_each(name: str, encoder: str) -> None:
+    task, model = both(name, encoder={"name": encoder, "hidden": 4})
+    alone = [task.loss(model, batch_of(task, [one])) for one in examples[name]]
+    batch = batch_of(task, examples[name])
+    together = task.loss(model, batch)
+    assert together.count == sum(one.count for one in alone)
+    assert together.total.item() == pytest.approx(sum(one.total.item() for one in alone), rel=1e-5)
+    assert together.shown.item() == pytest.approx(together.total.item(), rel=1e-6)
+    wider = Batch(tuple(_wider(one) for one in batch.inputs), batch.target)
+    if name != "tag":
+        assert task.loss(model, wider).total.item() == pytest.approx(together.total.item(), rel=1e-5)
+
+
+def _wider(given: Sequences) -> Sequences:
+    """The same with more padding."""
+    more = torch.zeros(len(given.values), 3, dtype=torch.long)
+    return Sequences(torch.cat([given.values, more], 1), torch.cat([given.mask, more.bool()], 1), given.lengths)
+
+
+def test_a_pooling_may_cost_something() -> None:
+    task, model = both("entail", pool={"name": "structured", "rows": 2, "penalty": 0.7})
+    batch = batch_of(task, examples["entail"])
+    loss = task.loss(model, batch)
+    weights = model(batch.inputs).pooled.look.weights  # of premises and hypotheses
+    assert len(weights) == 12
+    assert loss.total.item() == pytest.approx(loss.shown.item() + 0.7 * overlap(weights).sum().item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["entail", "classify", "tag"])
+@pytest.mark.parametrize("phase", ["both", "policy"])
+def test_what_teaches_a_choice(name: str, phase: str) -> None:
+    """`−Σ_b (R_b − b) log p(z_b)`, R = −nats − price · share; before there is an average, b is the mean of the others.
+
+    The policies get the gradient of this alone and the rest that of the task's own loss alone.
+    """
+    task, model = both(name, encoder={**choosing, "soft": 0.0, "policy": 0.5}, price=0.4)
+    model.train()
+    task.advance(model, 0.0 if phase == "policy" else 0.5)
+    twin, batch = copy.deepcopy(model), batch_of(task, examples[name])
+    torch.manual_seed(5)
+    loss = task.loss(model, batch)
+    loss.total.backward()
+
+    torch.manual_seed(5)
+    read = twin(batch.inputs)
+    nats = task.nats(read, batch.target)
+    sides, size = len(batch.inputs), len(examples[name])
+    log_p, chosen = torch.zeros(size), torch.zeros(size)
+    for choice in read.choices:
+        for side in range(sides):
+            rows = slice(side * size, (side + 1) * size)
+            log_p = log_p + choice.log_prob[rows]
+            chosen += choice.chosen[rows].sum(-1) / batch.inputs[side].lengths / sides / 2
+    assert chosen.min() > 0
+    assert chosen.max() < 1
+    R = (-nats - 0.4 * chosen).detach()
+    b = (R.sum() - R) / (size - 1)
+    policy = -((R - b) * log_p).sum()
+    assert loss.notes["chosen"].item() == pytest.approx(chosen.mean().item(), rel=1e-5)
+    assert loss.shown.item() == pytest.approx(nats.sum().item(), rel=1e-5)
+    total = policy if phase == "policy" else nats.sum() + policy
+    assert loss.total.item() == pytest.approx(total.item(), rel=1e-4)
+
+    names = [key for key, _ in twin.named_parameters()]
+    of_policy = torch.autograd.grad(policy, list(twin.parameters()), retain_graph=True, allow_unused=True)
+    of_task = torch.autograd.grad(nats.sum(), list(twin.parameters()), allow_unused=True)
+    got = dict(model.named_parameters())
+    for key, taught, supervised in zip(names, of_policy, of_task, strict=True):
+        if policies(key):
+            assert supervised is None or not supervised.any()
+            torch.testing.assert_close(got[key].grad, taught, rtol=1e-4, atol=1e-6)
+        else:
+            assert taught is None or not taught.any()
+            if phase == "policy":
+                assert got[key].grad is None
+            elif supervised is not None:
+                torch.testing.assert_close(got[key].grad, supervised, rtol=1e-4, atol=1e-6)
+    assert model.reinforce.average.item() == pytest.approx(R.mean().item(), rel=1e-5)
+
+
+def steps(task: Any, model: Reader, batch: Batch, count: int = 3) -> set[str]:
+    """Which parameters a few steps of AdamW, with its weight decay, move."""
+    before = {key: p.detach().clone() for key, p in model.named_parameters()}
+    optimiser = torch.optim.AdamW(model.parameters(), lr=0.01, weight_decay=0.1)
+    for _ in range(count):
+        task.loss(model, batch).total.backward()
+        optimiser.step()
+        optimiser.zero_grad(set_to_none=True)
+    return {key for key, p in model.named_parameters() if not torch.equal(p, before[key])}
+
+
+@pytest.mark.parametrize("baseline", ["moving", "learned", "none"])
+def test_each_phase_moves_its_own_part(baseline: str) -> None:
+    encoder = {**choosing, "soft": 0.4, "policy": 0.2}
+    task, model = both("entail", encoder=encoder, reinforce={"baseline": baseline})
+    batch = batch_of(task, examples["entail"])
+    model.train()
+    every = {key for key, _ in model.named_parameters()}
+    its_own = {key for key in every if policies(key) or key.startswith("reinforce.")}
+    assert ("reinforce.value.weight" in its_own) == (baseline == "learned")
+    moved = {}
+    for progress in (0.0, 0.4, 0.7):
+        task.advance(model, progress)
+        moved[model.encoder.phase] = steps(task, model, batch)
+    assert moved["supervised"] == every - its_own
+    assert moved["policy"] == its_own
+    assert moved["both"] == every
+
+
+def test_in_the_first_phase_nothing_is_noted_of_choices() -> None:
+    task, model = both("entail", encoder=choosing)
+    model.train()
+    task.advance(model, 0.0)
+    assert task.loss(model, batch_of(task, examples["entail"])).notes == {}
+
+
+def test_other_encoders_have_nothing_to_reinforce() -> None:
+    assert both("entail")[1].reinforce is None
+    assert both("tag", encoder=choosing)[1].reinforce is not None
+
+
+# --- counts --------------------------------------------------------------------------------------------------
+
+
+@every
+@pytest.mark.parametrize("encoder", [{"name": "bigru", "hidden": 4}, choosing])
+def test_results_are_those_of_a_plain_loop(name: str, encoder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.tasks._sentences.in_order", lambda lengths, tokens: in_order(lengths, rows=2))
+    task, model = both(name, encoder=encoder)
+    nats, tokens, shares, texts = 0.0, 0, [], []
+    for example in examples[name]:
+        batch = batch_of(task, [example])
+        with torch.no_grad():
+            read = model(batch.inputs)
+        nats += task.nats(read, batch.target).item()
+        tokens += len(example.source.split()) if name == "tag" else 1
+        sides = [share for one in read.choices for share in (one.chosen.sum(-1) / read.inputs.lengths).tolist()]
+        shares += [sum(sides) / len(sides)] if sides else []
+        texts.append(task.predict(model, [example.inputs])[0].text)
+    results = task.results(model, examples[name], quick=True)
+    assert results.tokens == tokens
+    assert results.nats == pytest.approx(nats, rel=1e-5)
+    assert [one.text for one in results.predictions] == texts
+    assert results.examples is examples[name]
+    if encoder is choosing:
+        assert results.chosen == pytest.approx(sum(shares) / len(shares), rel=1e-5)
+        assert 0 < results.chosen < 1
+    else:
+        assert results.chosen is None
+    figures = task.measure(results)
+    assert figures["loss"] == pytest.approx(nats / tokens, rel=1e-5)
+    assert ("chosen" in figures) == (encoder is choosing)
+
+
+@every
+def test_the_best_is_one_that_is_measured(name: str) -> None:
+    with pytest.raises(RegardError, match="is not among the measures"):
+        task_of(name, best="bleu")
+    task = task_of(name, best="loss")
+    assert task.better(1.0, 2.0)
+    assert not task.better(1.0, 1.0)
+    assert task_of(name).better(2.0, 1.0)
+
+
+# --- answers -------------------------------------------------------------------------------------------------
+
+
+@every
+@pytest.mark.parametrize("encoder", ["bigru", "disan", "resan", "multi_head"])
+def test_answers_do_not_depend_on_neighbours(name: str, encoder: str) -> None:
+    sizes = {"size": 8, "heads": 2} if encoder == "multi_head" else {"hidden": 4}
+    task, model = both(name, encoder={"name": encoder, **sizes})
+    texts = [example.inputs for example in examples[name]]
+    together = task.predict(model, texts)
+    for one, other in zip(together, task.predict(model, texts, tokens=1), strict=True):
+        assert (one.text[:4], one.source) == (other.text[:4], other.source)  # of a number the first digits
+        assert one.score == pytest.approx(other.score, abs=1e-4)
+        for a, b in zip((one.look, *one.looks), (other.look, *other.looks), strict=True):
+            assert a is b is None or np.allclose(a.weights, b.weights, atol=1e-5)
+    unseen = task.predict(model, texts, look=False)
+    assert [(one.text, one.score) for one in unseen] == [(one.text, pytest.approx(one.score)) for one in together]
+    assert all(one.look is None and one.looks == () for one in unseen)
+    assert task.predict(model, []) == []
+
+
+def test_too_long_and_empty_texts_are_told_with_their_place() -> None:
+    task, model = both("entail")
+    task.longest = 3
+    good, long, empty = ("a dog", "a cat"), ("a dog", "a cat runs fast"), ("", "a cat")
+    with pytest.raises(RegardError, match=r"^input 2: 4 tokens in the hypothesis; expected at most 3; shorten it"):
+        task.predict(model, [good, long])
+    with pytest.raises(RegardError, match=r"^input 1: an empty premise; expected at least one word$"):
+        task.predict(model, [empty])
+    with pytest.raises(RegardError, match=r"^b\.tsv:7: an empty premise"):
+        task.predict(model, [empty], places=[Example(empty, "", "b.tsv:7")])
+    with pytest.raises(RegardError, match=r"^b\.tsv:7: 4 tokens in the hypothesis"):
+        task.results(model, [Example(good, "yes", "b.tsv:6"), Example(long, "yes", "b.tsv:7")])
+
+
+# --- words ---------------------------------------------------------------------------------------------------
+
+
+@every
+def test_what_was_learned_is_kept(name: str) -> None:
+    task, model = both(name)
+    other = type(task)(embed={"width": 6}, encoder=task.options["encoder"], head=task.options["head"])
+    other.restore(task.keep())
+    assert other.keep() == task.keep()
+    assert other.items(examples[name]) == task.items(examples[name])
+    twin = other.model().eval()
+    twin.load_state_dict(model.state_dict())
+    texts = [example.inputs for example in examples[name]]
+    assert [one.text for one in other.predict(twin, texts)] == [one.text for one in task.predict(model, texts)]
+    assert math.isfinite(task.predict(model, texts)[0].score)
+
+
+@every
+def test_a_mistake_in_the_data_is_told_before_a_run_is_begun(name: str) -> None:
+    """The items of the training are made, and so checked, when the words are learned; and then not made again."""
+    task = task_of(name)
+    assert task.items(examples[name]) is task.items(examples[name])
+    assert task.items(list(examples[name])) == task.items(examples[name])
+    assert task.items(examples[name][:1]) == task.items(examples[name])[:1]
+    empty = Example(("",) * (task.columns - 1), examples[name][0].target, "x.tsv:9")
+    with pytest.raises(RegardError, match=r"^x\.tsv:9: an empty"):
+        task.learn([*examples[name], empty])
+
+
+def test_dropout_and_smoothing_are_for_training_only() -> None:
+    task, model = both("entail", drop=0.5, smoothing=0.3)
+    batch = batch_of(task, examples["entail"])
+    read = model(batch.inputs)
+    assert torch.equal(read.logits, model(batch.inputs).logits)
+    smoothed = cross_entropy(read.logits, batch.target, reduction="none", label_smoothing=0.3)
+    torch.testing.assert_close(task.nats(read, batch.target), smoothed)
+    with torch.no_grad():
+        torch.testing.assert_close(
+            task.nats(read, batch.target), cross_entropy(read.logits, batch.target, reduction="none")
+        )
+    model.train()
+    assert not torch.equal(model(batch.inputs).logits, model(batch.inputs).logits)
+
+
+def test_a_pooling_that_samples_is_taught_by_reinforcement() -> None:
+    task, model = both("classify", pool={"name": "attention", "hidden": 4, "weigh": "sample"})
+    model.train()
+    assert model.reinforce is not None
+    loss = task.loss(model, batch_of(task, examples["classify"]))
+    loss.total.backward()
+    assert model.pool.attention.score.W.weight.grad.abs().sum() > 0
+    assert "chosen" not in loss.notes
+    _, soft = both("classify", pool={"name": "attention", "hidden": 4})
+    assert soft.reinforce is None

@@ -1,0 +1,238 @@
+"""Several models on equal terms: every combination and seed, one table; told before trained, and gone on with."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from regard import compare as module
+from regard.cli.options import parse_pairs
+from regard.compare import Row, compare, folder_of, markdown, picture, variants
+from regard.errors import RegardError
+from regard.train.log import read
+
+tiny = [
+    *("encoder.hidden=4", "embed.width=4", "train.steps=4", "train.every=2", "train.rows=8", "train.device=cpu"),
+    *("train.rate=0.01", "drop=0.0"),
+]
+choices = ["encoder=bigru,resan", *tiny]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sixty lines, of which the first word tells the label."""
+    random, path = Random(1), tmp_path_factory.mktemp("data") / "lines.tsv"
+    words = ["red", "blue", "old", "new", "dog", "car", "house", "boat"]
+    lines = {" ".join(random.choices(words, k=random.randint(2, 5))) for _ in range(80)}
+    path.write_text("".join(f"{line}\t{'colour' if line[0] in 'rb' else 'other'}\n" for line in sorted(lines)))
+    return path
+
+
+def here(work: Mapping[str, tuple[Any, ...]], jobs: int) -> Iterator[tuple[str, Any]]:
+    """In this process, which has all its imports already."""
+    for key, (function, *given) in work.items():
+        yield key, function(*given)
+
+
+def asked(data: Path, some: list[str]) -> dict[str, Any]:
+    return {**parse_pairs(some), "data": {"train": str(data)}}
+
+
+def compared(data: Path, out: Path, pairs: list[str] = choices, **options: Any) -> tuple[list[Row], list[str]]:
+    said: list[str] = []
+    rows = compare("classify", pairs, parse=lambda some: asked(data, list(some)), out=out, say=said.append, **options)
+    return rows, said
+
+
+@pytest.fixture(scope="module")
+def done(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Row], list[str]]:
+    """Two models, two seeds, two at a time, in processes of their own."""
+    out = tmp_path_factory.mktemp("compare") / "all"
+    return out, *compared(data, out, seeds=2, jobs=2)
+
+
+def test_everything_is_trained_once(done: tuple[Path, list[Row], list[str]]) -> None:
+    out, _, said = done
+    runs = sorted(path.name for path in out.iterdir() if path.is_dir())
+    assert runs == ["bigru-seed1", "bigru-seed2", "resan-seed1", "resan-seed2"]
+    for run in runs:
+        assert [event["step"] for event in read(out / run / "log.jsonl")] == [2, 4]
+        assert f"seed = {run[-1]}\n" in (out / run / "config.toml").read_text()
+    assert len(said) == 4
+    assert [line[:4] for line in said] == ["1/4 ", "2/4 ", "3/4 ", "4/4 "]
+    assert sorted(line.split("  ")[1].split(":")[0] for line in said) == [
+        *("encoder=bigru seed 1", "encoder=bigru seed 2", "encoder=resan seed 1", "encoder=resan seed 2")
+    ]
+    assert all(": accuracy " in line for line in said)
+    assert " (left " in said[0]
+
+
+def test_the_table(done: tuple[Path, list[Row], list[str]]) -> None:
+    out, rows, _ = done
+    assert {row.name for row in rows} == {"encoder=bigru", "encoder=resan"}
+    means = [sum(row.test) / 2 for row in rows]
+    assert means == sorted(means, reverse=True)
+    for row in rows:
+        assert (row.best, len(row.train), len(row.test), len(row.measures)) == ("accuracy", 2, 2, 2)
+        assert all(0 <= score <= 1 for score in (*row.train, *row.test))
+        assert row.test == [measures["accuracy"] for measures in row.measures]
+        assert (len(row.chosen) == 2) == (row.name == "encoder=resan")
+        assert min(row.epoch_seconds, row.test_seconds) > 0
+        assert row.memory_mib > 50
+    assert (out / "table.md").read_text() == markdown(rows) + "\n"
+    kept = json.loads((out / "table.json").read_text())
+    assert (kept["task"], kept["options"], kept["seeds"], kept["measure"]) == ("classify", choices, 2, "accuracy")
+    assert [row["name"] for row in kept["rows"]] == [row.name for row in rows]
+    assert (out / "table.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_parameters_are_those_without_words(done: tuple[Path, list[Row], list[str]]) -> None:
+    """Of a bigru of 4 → 4 each way: 2 · 3 · (4·4 + 4·4 + 2·4), its source2token 2 · (8·8 + 8), the head 8 → 300 → 2."""
+    [row] = [row for row in done[1] if row.name == "encoder=bigru"]
+    assert row.parameters == 6 * 40 + 2 * 72 + 8 * 300 + 300 + 600 + 2
+
+
+def contents(out: Path) -> dict[str, bytes]:
+    """What a training leaves, of every run."""
+    names = ("model.safetensors", "log.jsonl", "tokenizer.json")
+    return {str(path): path.read_bytes() for name in names for path in out.glob(f"*/{name}")}
+
+
+def test_what_was_trained_is_not_trained_again(
+    done: tuple[Path, list[Row], list[str]], data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, rows, _ = done
+    before = contents(out)
+    (out / "table.md").unlink()
+    monkeypatch.setattr(module, "in_processes", here)
+    again, said = compared(data, out, seeds=2)
+    assert contents(out) == before
+    assert len(said) == 4
+    assert {row.name: (row.test, row.train) for row in again} == {row.name: (row.test, row.train) for row in rows}
+    assert (out / "table.md").exists()
+
+
+def test_stopped_and_gone_on(
+    done: tuple[Path, list[Row], list[str]], data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(work: Mapping[str, tuple[Any, ...]], jobs: int) -> Iterator[tuple[str, Any]]:
+        yield from list(here(dict(list(work.items())[:3]), jobs))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "in_processes", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        compared(data, tmp_path / "out", seeds=2)
+    assert not (tmp_path / "out" / "table.md").exists()
+    before = contents(tmp_path / "out")
+    assert len(before) == 9
+    monkeypatch.setattr(module, "in_processes", here)
+    rows, _ = compared(data, tmp_path / "out", seeds=2)
+    after = contents(tmp_path / "out")
+    assert len(after) == 12
+    assert before.items() <= after.items()
+    assert {row.name: row.test for row in rows} == {row.name: row.test for row in done[1]}  # as in one go
+
+
+@pytest.mark.parametrize(
+    ("pairs", "said"),
+    [
+        (["encoder=bigru,disam"], "no encode is named 'disam'; did you mean 'disan'?"),
+        (["encoder=bigru,disan", "encoder.c=3.0"], "unknown option 'encoder.c'"),
+        (["encoder=disan,resan", "encoder.hidden=0"], "encoder.hidden=0; expected at least 1"),
+        (["encoder=resan", "encoder.soft=0.5,2.0"], "encoder.soft=2.0, encoder.policy=0.1"),
+        (["encoder=bigru", "encoder.layers=1,0"], "no model can be made of these options"),
+        (["encoder=bigru,disan", "train.stpes=3"], "unknown option 'train.stpes'"),
+        (["encoder=bigru,disan", "train.seed=3"], "train.seed is set by compare itself; say with --seeds"),
+        (["train.seed=1,2"], "train.seed is set by compare itself"),
+        (["best=accuracy,loss"], "models kept by different measures; give one value for best="),
+        (["best=accuracy,bleu"], "best='bleu' is not among the measures"),
+        (["encoder=bigru"], "nothing to compare; expected an option with several values"),
+        (["train.time=soon", "encoder=bigru,disan"], "time 'soon'"),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_trained(data: Path, tmp_path: Path, pairs: list[str], said: str) -> None:
+    with pytest.raises(RegardError) as caught:
+        compared(data, tmp_path / "out", pairs)
+    assert str(caught.value).startswith(said)
+    assert not (tmp_path / "out").exists()
+
+
+def test_data_that_cannot_be_read_too(tmp_path: Path) -> None:
+    path = tmp_path / "bad.tsv"
+    path.write_text("".join(f"a {n}\t{'xy'[n % 2]}\n" for n in range(20)) + "\tx\n")
+    with pytest.raises(RegardError, match=r"bad\.tsv:21: an empty text"):
+        compared(path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_every_combination() -> None:
+    found = variants(["encoder=a, b", "drop=0.1,0.2", "head.hidden=3", "data.train=x.de,x.en"])
+    assert list(found) == ["encoder=a drop=0.1", "encoder=a drop=0.2", "encoder=b drop=0.1", "encoder=b drop=0.2"]
+    assert found["encoder=b drop=0.1"] == ["head.hidden=3", "data.train=x.de,x.en", "encoder=b", "drop=0.1"]
+    assert list(variants(["encoder.windows=[3,4]", "drop=0,1"])) == ["drop=0", "drop=1"]
+
+
+@pytest.mark.parametrize(
+    "pairs", [[], ["encoder=a"], ["encoder=a,"], ["encoder=,"], ["encoder=a,a"], ["data.train=a,b"]]
+)
+def test_nothing_to_compare(pairs: list[str]) -> None:
+    with pytest.raises(RegardError, match=r"^nothing to compare; expected an option with several values"):
+        variants(pairs)
+
+
+def test_folders_are_told_apart() -> None:
+    assert folder_of("encoder=disan drop=0.1", 3) == "disan_drop_0.1-seed3"
+    names = ["embed.vectors=a/b.txt", "embed.vectors=a_b.txt", "embed.vectors=a:b.txt", "x" * 300, "x" * 301]
+    folders = [folder_of(name, 1) for name in names]
+    assert len(set(folders)) == 5
+    assert all(len(folder) < 130 and "/" not in folder for folder in folders)
+    assert folders == [folder_of(name, 1) for name in names]
+
+
+def row(name: str, test: list[float], **options: Any) -> Row:
+    given = {"parameters": 2_345_678, "epoch_seconds": 61.04, "test_seconds": 1.239, "memory_mib": 1234.5, **options}
+    return Row(name, "accuracy", **{"train": [0.9] * len(test), "chosen": [], "measures": [], **given}, test=test)
+
+
+def test_the_table_by_hand() -> None:
+    """Of 0.8, 0.9 the mean is 0.85 and the deviation 0.0707; one seed has none."""
+    head = "| model | parameters | s/epoch | test s | peak MiB | train accuracy | test accuracy |"
+    assert markdown([row("a", [0.8, 0.9]), row("b|c", [0.5])]).split("\n") == [
+        head,
+        "|---|---|---|---|---|---|---|",
+        "| a | 2.35m | 61.0 | 1.24 | 1,234 | 0.9 ± 0 | 0.85 ± 0.071 |",
+        "| b\\|c | 2.35m | 61.0 | 1.24 | 1,234 | 0.9 | 0.5 |",
+    ]
+    lines = markdown([row("a", [0.8]), row("b", [0.5], chosen=[0.25])]).split("\n")
+    assert lines[0] == f"{head} tokens chosen |"
+    assert [line.split("|")[-2].strip() for line in lines[2:]] == ["", "0.25"]
+
+
+def test_names_of_the_picture_are_not_markup() -> None:
+    assert picture([row("encoder=$x_1$", [0.5]), row("drop=0.5", [0.1, 0.2])], "accuracy").startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(("lower", "first"), [(True, "encoder=bigru"), (False, "encoder=resan")])
+def test_the_best_stands_first(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lower: bool, first: str
+) -> None:
+    """By the measure's own direction; what is no number is null in JSON."""
+
+    def made(work: Mapping[str, tuple[Any, ...]], jobs: int) -> Iterator[tuple[str, Any]]:
+        (tmp_path / "out").mkdir(exist_ok=True)
+        for key in work:
+            if "seed" in key:
+                found = {"best": "loss", "lower": lower, "test": 0.2 if "bigru" in key else 0.7}
+                yield key, {**found, "train": math.inf, "chosen": None, "measures": {"x": math.nan}}
+            else:
+                yield key, {"parameters": 1, "epoch_seconds": 1.0, "test_seconds": 1.0, "memory_mib": 1.0}
+
+    monkeypatch.setattr(module, "in_processes", made)
+    rows, _ = compared(data, tmp_path / "out", seeds=1)
+    assert rows[0].name == first
+    kept = json.loads((tmp_path / "out" / "table.json").read_text(), parse_constant=pytest.fail)
+    assert (kept["rows"][0]["train"], kept["rows"][0]["measures"]) == ([None], [{"x": None}])
