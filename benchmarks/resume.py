@@ -142,6 +142,7 @@ def compare(folder: Path, steps: int, stops: int, seed: int) -> dict[str, Any]:
         "steps": steps,
         "stops": happened,
         "same": one == other,
+        "equal": f"{len(happened)} of {len(happened)}" if one == other else "not all",
         "compared": [{"what": name, "sha256": one[name], "stopped": other[name]} for name in one],
         "seconds": round(time.monotonic() - began, 1),
     }

@@ -23,13 +23,16 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from regard.errors import RegardError
 
-__all__ = ["In", "Of", "Spec", "build", "call", "check", "find", "full", "names", "nearest"]
+__all__ = ["PLAIN", "In", "Of", "Spec", "build", "call", "check", "find", "full", "names", "nearest"]
 
 type_names = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}
 
 Spec = str | Mapping[str, Any]
 """A part asked for: its name alone, or a table of options with its `name` (which may be left out
 where the signature has a default)."""
+
+PLAIN: Spec = {}
+"""A part of which nothing is asked: all its options as they are."""
 
 
 @dataclass(frozen=True)

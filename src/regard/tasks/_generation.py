@@ -16,7 +16,7 @@ from regard.attend.attention import make
 from regard.data.batch import in_order
 from regard.encode import Encoder
 from regard.errors import RegardError
-from regard.find import Spec, build, call, find, nearest
+from regard.find import PLAIN, Spec, build, call, find, nearest
 from regard.look.gaze import Gaze
 from regard.measure import Results
 from regard.predict.generate import Decoder
@@ -24,6 +24,7 @@ from regard.search import Hypothesis, Search
 from regard.search.greedy import Greedy
 from regard.text import Text
 from regard.train.task import Item, Loss
+from regard.train.teach import Teach
 from regard.types import Batch, Example, Memory, Prediction, Sequences, Token
 
 __all__ = ["EncoderDecoder", "Generation"]
@@ -37,6 +38,7 @@ class EncoderDecoder(nn.Module):
         self.embedding = nn.Embedding(vocab, embed)
         nn.init.normal_(self.embedding.weight, std=embed**-0.5)
         self.drop, self.encoder, self.decoder = drop, encoder, decoder
+        self.progress = 1.0  # how much of the training is done, for what changes on the way
 
     @property
     def wide(self) -> bool:
@@ -71,7 +73,9 @@ class Generation:
         smoothing: float,
         drop: float,
         longest: int,
+        teach: Spec = PLAIN,
     ) -> None:
+        self.teach: Teach = call(Teach, _table(teach))
         self.options = {"source": source, "target": target, "encoder": encoder, "decoder": decoder}
         self.attention, self.embed, self.drop = attention, embed, drop
         self.smoothing, self.longest = smoothing, longest
@@ -129,11 +133,13 @@ class Generation:
         return Batch((source,), Sequences.pad([item.target for item in items]))
 
     def advance(self, model: nn.Module, progress: float) -> None:
-        """Nothing here changes on the way."""
+        assert isinstance(model, EncoderDecoder)
+        model.progress = progress
+        model.encoder.advance(progress)
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:
-        """Teacher forcing: cross entropy of each true token after the true ones before it, smoothed."""
-        logits, target = self._forced(model, batch)
+        """Cross entropy of each true token after what the decoder was shown before it (see `Teach`), smoothed."""
+        logits, target, notes = self._taught(model, batch)
         total = cross_entropy(
             logits.flatten(0, 1).float(),
             target.values.flatten(),
@@ -141,14 +147,28 @@ class Generation:
             reduction="sum",
             label_smoothing=self.smoothing,
         )
-        return Loss(total, int(target.lengths.sum()))
+        return Loss(total, int(target.lengths.sum()), notes)
 
-    def _forced(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Sequences]:
+    def _taught(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Sequences, dict[str, Tensor]]:
+        """As `_forced`, but in training with the truth shown and the source disturbed as was asked for."""
+        if not model.training:
+            return *self._forced(model, batch), {}
+        target, before = self._before(batch)
+        assert isinstance(model, EncoderDecoder)
+        memory = model.encode(self.teach.source(batch.source, len(self.texts["source"])))
+        logits, notes = self.teach.unroll(model.decoder, memory, before, model.progress)
+        return logits, target, {name: torch.tensor(number) for name, number in notes.items()}
+
+    def _before(self, batch: Batch) -> tuple[Sequences, Tensor]:
+        """The target, and the tokens before each of its own."""
         target = batch.target
         assert isinstance(target, Sequences)
-        assert isinstance(model, EncoderDecoder)
         first = torch.full_like(target.values[:, :1], Text.start)
-        before = torch.cat([first, target.values[:, :-1]], dim=1)
+        return target, torch.cat([first, target.values[:, :-1]], dim=1)
+
+    def _forced(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Sequences]:
+        assert isinstance(model, EncoderDecoder)
+        target, before = self._before(batch)
         _, logits = model.decoder.unroll(model.encode(batch.source), before)
         return logits, target
 

@@ -30,9 +30,7 @@ from regard.text._vectors import Vectors, read_vectors, side_by_side
 from regard.train.task import Item, Loss
 from regard.types import Batch, Example, Prediction, Sequences, Token
 
-__all__ = ["PLAIN", "Sentences"]
-
-PLAIN: Spec = {}  # a part with nothing asked of it
+__all__ = ["Sentences"]
 
 
 def table(spec: Spec) -> dict[str, Any]:

@@ -15,10 +15,10 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, log_softmax
 
 from regard.errors import RegardError
-from regard.find import In, Of, Spec, call, nearest
+from regard.find import PLAIN, In, Of, Spec, call, nearest
 from regard.predict.classify import Classify as Head
 from regard.tasks._reader import Read
-from regard.tasks._sentences import PLAIN, Sentences
+from regard.tasks._sentences import Sentences
 from regard.train.task import Item
 from regard.types import Example, Prediction
 

@@ -8,8 +8,7 @@ With nothing given it learns pairs of sentences whose entailment follows from th
 
 from typing import Annotated, Any, ClassVar
 
-from regard.find import In, Of, Spec
-from regard.tasks._sentences import PLAIN
+from regard.find import PLAIN, In, Of, Spec
 from regard.tasks.classify import WORDS, Labelled
 
 __all__ = ["Entail"]

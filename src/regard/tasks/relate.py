@@ -18,10 +18,10 @@ from torch import Tensor, nn
 from torch.nn.functional import kl_div, log_softmax
 
 from regard.errors import RegardError
-from regard.find import In, Of, Spec, call
+from regard.find import PLAIN, In, Of, Spec, call
 from regard.predict.regress import Regress, expected, sparse
 from regard.tasks._reader import Read
-from regard.tasks._sentences import PLAIN, Sentences
+from regard.tasks._sentences import Sentences
 from regard.tasks.classify import WORDS
 from regard.train.task import Item
 from regard.types import Example, Prediction

@@ -16,10 +16,10 @@ from torch.nn.functional import cross_entropy, log_softmax
 
 from regard.encode.recurrent import Recurrent
 from regard.errors import RegardError
-from regard.find import In, Of, Spec, call, nearest
+from regard.find import PLAIN, In, Of, Spec, call, nearest
 from regard.predict.tag import Tag as Head
 from regard.tasks._reader import Read, Reader
-from regard.tasks._sentences import PLAIN, Sentences
+from regard.tasks._sentences import Sentences
 from regard.train.task import Item
 from regard.types import Batch, Example, Prediction, Sequences
 

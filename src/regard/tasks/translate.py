@@ -8,7 +8,7 @@ minutes on two cores. With your own pairs it takes subwords and a larger network
 
 from typing import Annotated, Any, ClassVar
 
-from regard.find import In, Of, Spec
+from regard.find import PLAIN, In, Of, Spec
 from regard.tasks._generation import Generation
 
 __all__ = ["Translate"]
@@ -59,6 +59,9 @@ class Translate(Generation):
         smoothing: float = 0.1,
         drop: float = 0.4,
         longest: int = 1024,
+        teach: Annotated[Spec, Of("train.teach.Teach")] = PLAIN,
     ) -> None:
-        super().__init__(source, target, embed, encoder, attention, decoder, search, measures, smoothing, drop, longest)
+        super().__init__(
+            source, target, embed, encoder, attention, decoder, search, measures, smoothing, drop, longest, teach
+        )
         self.best = self.choose_by(best)

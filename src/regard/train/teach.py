@@ -1,0 +1,138 @@
+"""How a decoder is taught: how often it is shown the truth, and how much of what it reads is disturbed.
+
+Teacher forcing shows a decoder the true tokens before each one it must say; left alone it reads its own. Scheduled
+sampling (Bengio, Vinyals, Jaitly & Shazeer 2015, "Scheduled Sampling for Sequence Prediction with Recurrent Neural
+Networks", section 2.4) shows the truth with a chance ε that falls on the way, and else what the model would have said:
+
+    linear       ε = 1 − (1 − least)·p           p is the share of the training that is done, and at p = 1 every
+    exponential  ε = least^p                     decay has come to `least`
+    inverse      ε = 1/(1 + exp((p − ½)/κ))      an inverse sigmoid between 1 and least, κ = 0.1: slow at both ends
+
+A decoder that reads all tokens at once is taught in two passes: one under the truth, whose likeliest tokens stand in
+for some of the true ones in the second (Mihaylova & Martins 2019, "Scheduled Sampling for Transformers", section 3).
+One that steps is taught step by step.
+
+`blank` hides words the decoder has said before (Bowman et al. 2016, "Generating Sentences from a Continuous Space",
+section 3.1), and the source may be disturbed: words left out, replaced at random, or moved up to three places (Lample,
+Conneau, Denoyer & Ranzato 2018, "Unsupervised Machine Translation Using Monolingual Corpora Only", section 2.3).
+
+    Teach(sampling="linear", least=0.7)
+"""
+
+import math
+from typing import Any, Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from regard.errors import RegardError
+from regard.text import Text
+from regard.types import Memory, Sequences
+
+__all__ = ["Teach", "disturbed", "truth"]
+
+Sampling = Literal["none", "linear", "exponential", "inverse"]
+KAPPA = 0.1
+FAR = 3  # places a word may move
+
+
+def truth(sampling: Sampling, least: float, progress: float) -> float:
+    """ε: the chance that the true token is shown."""
+    if sampling == "none":
+        return 1.0
+    if sampling == "linear":
+        return 1 - (1 - least) * progress
+    if sampling == "exponential":
+        return float(least**progress)
+    first, last, now = (1 / (1 + math.exp((p - 0.5) / KAPPA)) for p in (0.0, 1.0, progress))
+    return least + (1 - least) * (now - last) / (first - last)
+
+
+def disturbed(source: Sequences, vocab: int, drop: float, replace: float, swap: float) -> Sequences:
+    """The source with words replaced, moved and left out; its end stays, and so does at least one word."""
+    values, mask = source.values, source.mask
+    words = mask & (values != Text.end)
+    if replace:
+        strange = torch.randint(4, max(vocab, 5), values.shape, device=values.device)
+        values = torch.where(words & (torch.rand(values.shape, device=values.device) < replace), strange, values)
+    if swap:
+        place = torch.arange(values.shape[1], device=values.device).float()
+        moved = (torch.rand(values.shape, device=values.device) < swap) & words
+        order = (place + torch.rand(values.shape, device=values.device) * (FAR + 1) * moved).masked_fill(
+            ~words, float("inf")
+        )
+        values = values.gather(1, order.argsort(dim=-1, stable=True))
+    if not drop:
+        return Sequences(values, mask, source.lengths)
+    first = words & (words.cumsum(-1) == 1)
+    kept = mask & (~words | first | (torch.rand(values.shape, device=values.device) >= drop))
+    values = values.gather(1, (~kept).int().argsort(dim=-1, stable=True))
+    lengths = kept.sum(-1)
+    there = torch.arange(values.shape[1], device=values.device) < lengths[:, None]
+    return Sequences(values.masked_fill(~there, Text.pad), there, lengths.cpu())
+
+
+class Teach:
+    """Scheduled sampling, words hidden from the decoder, a source disturbed; by default plain teacher forcing"""
+
+    def __init__(
+        self,
+        sampling: Sampling = "none",
+        least: float = 0.5,
+        blank: float = 0.0,
+        drop: float = 0.0,
+        replace: float = 0.0,
+        swap: float = 0.0,
+    ) -> None:
+        for name, chance in (("blank", blank), ("drop", drop), ("replace", replace), ("swap", swap)):
+            if not 0 <= chance < 1:
+                raise RegardError(f"teach.{name}={chance}", expected="a chance from 0 up to, not including, 1")
+        if not 0 < least <= 1:
+            raise RegardError(f"teach.least={least}", expected="a chance above 0 and at most 1")
+        self.sampling, self.least, self.blank = sampling, least, blank
+        self.drop, self.replace, self.swap = drop, replace, swap
+
+    def source(self, source: Sequences, vocab: int) -> Sequences:
+        """What the encoder reads."""
+        if not (self.drop or self.replace or self.swap):
+            return source
+        return disturbed(source, vocab, self.drop, self.replace, self.swap)
+
+    def unroll(
+        self, decoder: Any, memory: Memory, before: Int[Tensor, "batch time"], progress: float
+    ) -> tuple[Float[Tensor, "batch time vocab"], dict[str, float]]:
+        """The logits of every token after what the decoder was shown, and what is worth a note."""
+        epsilon = truth(self.sampling, self.least, progress)
+        notes = {} if self.sampling == "none" else {"truth": epsilon}
+        shown = self._blanked(before)
+        if epsilon >= 1:
+            return decoder.unroll(memory, shown)[1], notes
+        if not decoder.parallel:
+            return self._by_steps(decoder, memory, shown, epsilon), notes
+        with torch.no_grad():
+            said = decoder.unroll(memory, shown)[1].argmax(-1)
+        own = torch.cat([before[:, :1], said[:, :-1]], 1)
+        keep = torch.rand(before.shape, device=before.device) < epsilon
+        keep[:, 0] = True
+        return decoder.unroll(memory, torch.where(keep | (before == Text.pad), shown, own))[1], notes
+
+    def _blanked(self, before: Int[Tensor, "batch time"]) -> Int[Tensor, "batch time"]:
+        if not self.blank:
+            return before
+        hidden = (torch.rand(before.shape, device=before.device) < self.blank) & (before >= 4)
+        return before.masked_fill(hidden, Text.unknown)
+
+    def _by_steps(
+        self, decoder: Any, memory: Memory, before: Int[Tensor, "batch time"], epsilon: float
+    ) -> Float[Tensor, "batch time vocab"]:
+        state, found = decoder.start(memory), []
+        token = before[:, :1]
+        for step in range(before.shape[1]):
+            state, _, logits = decoder.step(state, token)
+            found.append(logits)
+            if step + 1 < before.shape[1]:
+                true = before[:, step + 1 : step + 2]
+                keep = (torch.rand(true.shape, device=true.device) < epsilon) | (true == Text.pad)
+                token = torch.where(keep, true, logits.detach().argmax(-1))
+        return torch.cat(found, 1)
