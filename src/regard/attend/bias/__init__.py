@@ -1,20 +1,23 @@
 """Biases: what else than query and key speaks for a position. One file a bias.
 
-A bias may speak in four places, and says so by which fields of its `Terms` it fills: added to the
+A bias may speak in five places, and says so by which fields of its `Terms` it fills: added to the
 projected query, to the projected keys, to both together for each pair of query and key (inside the
-tanh of an additive score), or to the energies. State from earlier steps (the last weights, their
-sum) travels by argument: `start` makes it, `update` gives the next one.
+tanh of an additive score), or to the energies; or it hides keys. State from earlier steps (the last
+weights, their sum) travels by argument: `start` makes it, `update` gives the next one. A bias that
+needs to know only the number of the step is a `Counting` one.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
-from jaxtyping import Float
+import torch
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
 
+from regard.errors import RegardError
 from regard.types import Memory
 
-__all__ = ["Bias", "Terms"]
+__all__ = ["Bias", "Counting", "Terms", "beside_heads", "lengths"]
 
 
 @dataclass(frozen=True)
@@ -25,12 +28,15 @@ class Terms:
     keys: Float[Tensor, "... key hidden"] | None = None
     pairs: Float[Tensor, "... query key hidden"] | None = None
     energies: Float[Tensor, "... query key"] | None = None
+    mask: Bool[Tensor, "... query key"] | None = None  # True = may be looked at
 
 
 class Bias(nn.Module):
-    """What every bias is; made with `hidden`, the width of its score's projected queries and keys."""
+    """What every bias is. The code that makes one offers `hidden` (the width of its score's projected queries and
+    keys), `query` (the width of a query as it comes) and `heads`; a bias takes what it names."""
 
     stateful: bool = False  # whether it has a state that travels from step to step
+    reads: bool = False  # whether `terms` gets the queries too, as they come (before any heads)
 
     def start(self, memory: Memory, queries: int) -> Any:
         """State before the first step, tensors `[batch, query, …]`; asked only of a stateful bias."""
@@ -42,3 +48,39 @@ class Bias(nn.Module):
     def update(self, state: Any, weights: Float[Tensor, "batch query *head key"]) -> Any:
         """State for the next step, from this step's weights."""
         return state
+
+
+class Counting(Bias):
+    """A bias that knows at which step j each query is asked, from 0 on. State: the step, `[batch, hypothesis]`.
+
+    As many queries as hypotheses are one step of each. Several queries of one hypothesis are successive steps, so
+    that what is known beforehand is asked all at once: `attention(queries, memory, attention.start(memory))`.
+    """
+
+    stateful = True
+
+    def start(self, memory: Memory, queries: int) -> Int[Tensor, "batch query"]:
+        return torch.zeros(len(memory.keys), queries, dtype=torch.long, device=memory.keys.device)
+
+    def steps(self, state: Int[Tensor, "batch hypothesis"], queries: int) -> Int[Tensor, "batch query"]:
+        hypotheses = state.shape[1]
+        if hypotheses not in (1, queries):
+            expected = "as many, or one hypothesis whose successive steps they are"
+            raise RegardError(f"{queries} queries of {hypotheses} hypotheses", expected=expected)
+        return state if hypotheses == queries else state + torch.arange(queries, device=state.device)
+
+    def advance(self, state: Int[Tensor, "batch hypothesis"], queries: int) -> Int[Tensor, "batch hypothesis"]:
+        """State after these queries. No weights are needed for it, so none are worked out."""
+        return state + (1 if state.shape[1] == queries else queries)
+
+
+def lengths(memory: Memory) -> Int[Tensor, " batch"]:
+    """How many keys are there, sentence by sentence."""
+    if memory.mask is not None:
+        return memory.mask.sum(-1)
+    return torch.full((len(memory.keys),), memory.keys.shape[-2], device=memory.keys.device)
+
+
+def beside_heads(term: Shaped[Tensor, "batch *rest"], memory: Memory) -> Shaped[Tensor, "batch *more"]:
+    """A term that is the same for all heads, with an axis for them where there are any."""
+    return term.unsqueeze(1) if memory.keys.dim() == 4 else term

@@ -1,0 +1,56 @@
+"""Distance: a number for how far a key stands from its query, added to the energies.
+
+    learned   e_ji + b_{clip(i − j, −largest, largest)}      one b a head
+    linear    e_ji − m |i − j|,  m = 2^{−8h/H} of head h = 1 … H, never learned
+
+The learned form is that of Raffel et al. 2020 (T5), section 2.1, with a clip as in Shaw et al. 2018, "Self-Attention
+with Relative Position Representations", section 3.2, in place of T5's buckets; the linear one is Press et al. 2022,
+"Train Short, Test Long" (ALiBi), section 3, to both sides. j is the number of the step (in self-attention the place
+of the query), i that of the key, both from 0.
+
+    attention = Attention(ScaledDot(query=64, key=64), bias=[Distance(heads=None)])
+    attention(x, memory, attention.start(memory))      # self-attention: the queries are successive steps
+"""
+
+from typing import Literal
+
+import torch
+from jaxtyping import Int
+from torch import Tensor, nn
+
+from regard.attend.bias import Counting, Terms
+from regard.errors import RegardError
+from regard.types import Memory
+
+__all__ = ["Distance"]
+
+
+class Distance(Counting):
+    """`b` of the clipped distance between key and query, one set a head; or a fixed slope"""
+
+    def __init__(self, heads: int | None, kind: Literal["learned", "linear"] = "learned", largest: int = 16) -> None:
+        super().__init__()
+        if largest < 1:
+            raise RegardError(f"distance: largest is {largest}", expected="1 or more")
+        self.heads, self.kind, self.largest = heads, kind, largest
+        H = heads or 1
+        if kind == "learned":  # zeros: training begins with the score alone
+            self.b = nn.Parameter(torch.zeros(H, 2 * largest + 1))
+        else:
+            slopes = [2 ** (-8 * h / H) for h in range(1, H + 1)]
+            self.m = nn.Buffer(torch.tensor(slopes).reshape(H, 1, 1), persistent=False)
+
+    def terms(self, memory: Memory, queries: int, state: Int[Tensor, "batch hypothesis"]) -> Terms:
+        heads = memory.keys.shape[1] if memory.keys.dim() == 4 else None
+        if self.heads not in (None, heads):
+            raise RegardError(f"distance of {self.heads} heads in attention with {heads or 'none'}", expected="as many")
+        i = torch.arange(memory.keys.shape[-2], device=memory.keys.device)
+        apart = (i - self.steps(state, queries).unsqueeze(-1)).unsqueeze(1)  # [batch, 1, query, key]
+        if self.kind == "linear":
+            energies = -self.m * apart.abs()
+        else:
+            index = apart.clamp(-self.largest, self.largest) + self.largest
+            head = torch.arange(len(self.b), device=index.device).reshape(-1, 1, 1)
+            energies = self.b[head, index]
+        energies = energies.to(memory.keys.dtype)
+        return Terms(energies=energies.squeeze(1) if heads is None else energies)

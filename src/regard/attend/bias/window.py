@@ -1,0 +1,60 @@
+"""Window: only the keys near a place p_j of the source are looked at, `|i − p_j| ≤ D`.
+
+    monotone      p_j = j, at most the last key                              every key of the window is equal
+    predictive    p_j = I · σ(vᵀ tanh(W h_j)),  e_ji − (i − p_j)² / 2σ²      σ = D/2: nearer keys count more
+
+Luong, Pham & Manning 2015, "Effective Approaches to Attention-based Neural Machine Translation", section 3.2
+(local-m and local-p). h_j is the query, I the length of the source, i and j count from 0. The paper multiplies the
+weights by the Gaussian after the softmax and lets them sum to less than 1; here its logarithm is added to the
+energies, so that the same product is normalised again. Past the end of the source a monotone window stays at its
+last key, where the paper's would be empty.
+
+    Attention(Bilinear(query=512, key=1024), bias=[Window(query=512, hidden=256, D=10)])
+"""
+
+from typing import Any, Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.attend.bias import Counting, Terms, beside_heads, lengths
+from regard.errors import RegardError
+from regard.types import Memory
+
+__all__ = ["Window"]
+
+
+class Window(Counting):
+    """Keys at most `D` from a place that is the step's own number (monotone) or foretold from the query (predictive)"""
+
+    def __init__(
+        self, query: int, hidden: int, kind: Literal["predictive", "monotone"] = "predictive", D: int = 10
+    ) -> None:
+        super().__init__()
+        if D < 1:
+            raise RegardError(f"window: D is {D}", expected="1 or more, so that there is always a key in it")
+        self.D = D
+        # A foretold place needs no count of steps: it is the query's own.
+        self.stateful, self.reads = kind == "monotone", kind == "predictive"
+        if kind == "predictive":
+            self.W = nn.Linear(query, hidden, bias=False)
+            self.v = nn.Parameter(torch.empty(hidden).uniform_(-(hidden**-0.5), hidden**-0.5))
+
+    def terms(
+        self, memory: Memory, queries: int, state: Any, query: Float[Tensor, "batch query dim"] | None = None
+    ) -> Terms:
+        i = torch.arange(memory.keys.shape[-2], device=memory.keys.device)
+        length = lengths(memory).unsqueeze(-1)
+        if not self.reads:
+            p = torch.minimum(self.steps(state, queries), (length - 1).clamp(min=0))
+            near = (i - p.unsqueeze(-1)).abs() <= self.D
+            return Terms(mask=beside_heads(near, memory))
+        if query is None:
+            raise RegardError("window foretells its place from a query, and got none", do='use kind="monotone"')
+        share = torch.sigmoid(torch.tanh(self.W(query)) @ self.v)
+        p = length * share.to(torch.promote_types(share.dtype, torch.float32))  # short numbers cannot count far
+        apart = i - p.unsqueeze(-1)
+        gaussian = -(apart**2) / (2 * (self.D / 2) ** 2)
+        near = apart.detach().abs() <= self.D
+        return Terms(energies=beside_heads(gaussian.to(memory.keys.dtype), memory), mask=beside_heads(near, memory))
