@@ -1,0 +1,236 @@
+"""`regard align RUN --data FILE`: which source word each word of a given target came from, by the model's attention.
+
+The target is not searched for but given, and the model looks while it reads it. Links are written as `i-j` (source and
+target word, from 0), a line a pair. With a run of the other direction (--other) both are joined. Against links drawn
+by people (--gold) or by a statistical aligner (--eflomal) figures follow; they are on stderr where links are on stdout.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from regard.cli.evaluate import _file
+from regard.cli.look import kinds
+from regard.cli.show import count, figure, plain, table
+from regard.errors import RegardError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from jaxtyping import Float
+
+    from regard.api import Model
+    from regard.look.align import Join, Links
+    from regard.types import Example
+
+__all__ = ["forced", "run", "statistical"]
+
+example = "regard align runs/translate --data test.tsv --gold test.gold -o links.txt"
+
+
+def run(
+    folder: Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run.")],
+    data: Annotated[str, typer.Option("--data", metavar="FILE", help="Sources and their targets.")],
+    other: Annotated[
+        str, typer.Option("--other", metavar="RUN2", help="A run of the other direction, to join with.")
+    ] = "",
+    gold: Annotated[
+        str, typer.Option("--gold", metavar="FILE", help="True links: 0-0 1p1 a pair, or sentence i j S|P a link.")
+    ] = "",
+    base: Annotated[
+        int | None, typer.Option("--gold-base", min=0, max=1, help="What its words count from; 0, or 1 a link a line.")
+    ] = None,
+    turn: Annotated[bool, typer.Option("--gold-turn", help="In the gold the target's word stands first.")] = False,
+    how: Annotated[
+        Literal["argmax", "threshold"], typer.Option("--how", help="A target word's largest weight, or all large ones.")
+    ] = "argmax",
+    threshold: Annotated[
+        float | None, typer.Option("--threshold", metavar="W", help="With --how threshold: from where on; 0.3.")
+    ] = None,
+    join: Annotated[
+        Literal["intersection", "union", "grow"] | None,
+        typer.Option("--join", help="How two directions are joined; grow (grow-diag-final-and)."),
+    ] = None,
+    eflomal: Annotated[bool, typer.Option("--eflomal", help="Compare with eflomal, where it is installed.")] = False,
+    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Where to write the links.")] = "",
+    picture: Annotated[
+        str, typer.Option("--picture", metavar="FILE", help=f"The weights of one pair: {', '.join(kinds)}.")
+    ] = "",
+    row: Annotated[int | None, typer.Option("--row", metavar="N", help="With --picture: which pair; 1.")] = None,
+    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
+    trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that a run names.")] = False,
+) -> None:
+    """Link words of sources and their targets by attention. A picture has the gold links outlined."""
+    if threshold is not None and how != "threshold":
+        raise RegardError("--threshold without --how threshold", do="add it, or leave the threshold out")
+    if join and not (other or eflomal):
+        raise RegardError("--join without --other", expected="two directions", do="name a run of the other one")
+    if (base is not None or turn) and not gold:
+        raise RegardError("--gold-base or --gold-turn without --gold", do="name the file of true links")
+    if row is not None and not picture:
+        raise RegardError("--row without --picture", do="say where to draw it")
+    if picture and Path(picture).suffix.lower() not in kinds:
+        raise RegardError(f"{picture!r}: cannot tell what to draw", expected="a name ending in " + ", ".join(kinds))
+    if eflomal and not (find_spec("eflomal") or shutil.which(program)):
+        raise RegardError("--eflomal: it is not installed", do="pip install eflomal, or leave it out")
+    import numpy as np
+
+    from regard.api import load
+    from regard.data.lines import lines
+    from regard.look import align
+
+    choose = partial(align.choose, how=how, threshold=0.3 if threshold is None else threshold)
+    choose(np.zeros((0, 0)))  # a threshold that cannot be one is told before anything is read
+    model, *backward = [_writes(load(one, device, trust)) for one in (folder, other) if one]
+    examples = _file(model, data)
+    shown = 0 if row is None else row - 1
+    if not 0 <= shown < len(examples):
+        raise RegardError(f"--row {row}", expected=f"1 to {len(examples):,}")
+    sizes = [(len(align.words(e.source)), len(align.words(e.target))) for e in examples]
+    known = align.read_gold(lines(gold), gold, sizes, base, turn) if gold else []
+    weights = forced(model, examples)
+    ours = [choose(rows) for rows in weights]
+    for one in backward:
+        back = [align.turned(choose(rows)) for rows in forced(one, _turned(examples))]
+        ours = [align.join(*both, join or "grow") for both in zip(ours, back, strict=True)]
+    told = sys.stdout if out else sys.stderr
+    _write(ours, out)
+    statistics: dict[str, list[Links]] = {}
+    if eflomal:
+        pairs = [*_train(model), *examples]  # counts need more text than a test set has
+        statistics["eflomal"] = statistical(pairs, join or "grow")[-len(examples) :]
+        if out:
+            _write(statistics["eflomal"], str(Path(out).with_stem(f"{Path(out).stem}.eflomal")))
+    if known:
+        possible = [one.possible for one in known]
+        columns = {
+            name: align.scores(found, known) | {"off_by_one": align.off_by_one(found, possible)["off_by_one"]}
+            for name, found in {"attention": ours, **statistics}.items()
+        }
+        columns["attention"] |= align.attended(weights, possible)
+        print(_figures(gold, columns), file=told)
+    for name, found in statistics.items():
+        compared = align.off_by_one(ours, found) | align.attended(weights, found)
+        print(_figures(name, {"attention": compared}), file=told)
+    if picture:
+        path = _draw(examples[shown], weights[shown], known[shown].possible if known else frozenset(), picture)
+        print(f"drawn to {plain(str(path))}", file=told)
+
+
+def _writes(model: "Model") -> "Model":
+    from regard.tasks._generation import Generation
+
+    if not isinstance(model.task, Generation):
+        raise RegardError(
+            f"{model.run.folder} is a run of {model.config['task']}",
+            expected="one that answers a text with a text, as translate",
+        )
+    return model
+
+
+def _turned(examples: "Sequence[Example]") -> "list[Example]":
+    from regard.types import Example
+
+    return [Example((one.target,), one.source, one.where) for one in examples]
+
+
+def forced(model: "Model", examples: "Sequence[Example]") -> "list[Float[np.ndarray, 'target source']]":
+    """Where the model looks while it reads the given targets: weights between words, heads averaged."""
+    import torch
+
+    from regard.data.batch import in_order
+    from regard.look.align import by_word, words
+    from regard.tasks._generation import EncoderDecoder
+    from regard.text import Text
+
+    task, network = model.task, model.network
+    assert isinstance(network, EncoderDecoder)
+    items, device = task.items(examples), next(network.parameters()).device
+    sides = (task.texts["target"], task.texts["source"])
+    found: dict[int, Any] = {}
+    for some in in_order([item.lengths for item in items], tokens=8_192):
+        batch = task.collate([items[row] for row in some]).to(device)
+        with torch.inference_mode():
+            start = torch.full_like(batch.target.values[:, :1], Text.start)
+            before = torch.cat([start, batch.target.values[:, :-1]], dim=1)
+            look, _ = network.decoder.unroll(network.encode(batch.source), before)
+            weights = look.by_key.mean(1) if look.by_key.dim() == 4 else look.by_key
+        if weights.shape[1:] != (before.shape[1], batch.source.values.shape[1]):
+            raise RegardError(f"{model.run.folder} does not look at its source token by token")
+        for row, looked in zip(some, weights.double().cpu().numpy(), strict=True):
+            texts = (examples[row].target, examples[row].source)
+            tokens = [side.tokens(text) for side, text in zip(sides, texts, strict=True)]
+            inside = looked[: len(tokens[0]), : len(tokens[1])]
+            found[row] = by_word(inside, *tokens, *map(words, texts))
+    return [found[row] for row in range(len(examples))]
+
+
+def _train(model: "Model") -> "list[Example]":
+    """What the run was trained on, if that can still be read."""
+    try:
+        return model.data().train
+    except RegardError as error:
+        print(f"eflomal counts in these pairs alone: {plain(str(error))}", file=sys.stderr)
+        return []
+
+
+program = "eflomal-align"
+
+
+def statistical(examples: "Sequence[Example]", how: "Join") -> "list[Links]":
+    """Links by eflomal (Östling & Tiedemann 2016), its two directions joined: the installed package, or the program."""
+    from regard.look.align import from_pharaoh, join, words
+
+    with tempfile.TemporaryDirectory() as folder:
+        source, target, forward, backward = (str(Path(folder, name)) for name in ("source", "target", "there", "back"))
+        for path, texts in ((source, [e.source for e in examples]), (target, [e.target for e in examples])):
+            lines = (" ".join(word.text for word in words(text)) + "\n" for text in texts)
+            Path(path).write_bytes("".join(lines).encode())
+        try:
+            if find_spec("eflomal"):
+                aligner = import_module("eflomal").Aligner()
+                with open(source, encoding="utf-8") as one, open(target, encoding="utf-8") as two:
+                    aligner.align(one, two, links_filename_fwd=forward, links_filename_rev=backward)
+            else:
+                asked = [program, "-s", source, "-t", target, "-f", forward, "-r", backward]
+                subprocess.run(asked, check=True, capture_output=True)
+            read = [Path(path).read_text(encoding="utf-8").splitlines() for path in (forward, backward)]
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            raise RegardError(f"eflomal failed ({error})", do="leave out --eflomal") from None
+    if not len(read[0]) == len(read[1]) == len(examples):
+        raise RegardError(f"eflomal gave {len(read[0]):,} lines for {len(examples):,} pairs", do="leave out --eflomal")
+    both = zip(*([from_pharaoh(line, "eflomal") for line in side] for side in read), strict=True)
+    return [join(there, back, how) for there, back in both]
+
+
+def _write(links: "Sequence[Links]", out: str) -> None:
+    from regard.look.align import to_pharaoh
+    from regard.look.gaze import write
+
+    text = "".join(f"{to_pharaoh(one)}\n" for one in links)
+    if out:
+        print(f"{count(len(links), 'pair')} written to {plain(str(write(Path(out), text.encode())))}")
+    else:
+        print(text, end="", flush=True)
+
+
+def _draw(one: "Example", weights: "Float[np.ndarray, 'target source']", links: "Links", path: str) -> Path:
+    from regard.look.align import turned, words
+    from regard.look.gaze import Gaze
+
+    outlined = tuple(sorted(turned(links)))  # a gaze has the target's word first
+    return Gaze(weights, words(one.target), words(one.source), title=one.source, links=outlined).save(path)
+
+
+def _figures(against: str, columns: Mapping[str, Mapping[str, float]]) -> str:
+    names = dict.fromkeys(name for column in columns.values() for name in column)
+    rows = [[name, *(figure(column[name]) if name in column else "" for column in columns.values())] for name in names]
+    return f"against {plain(against)}\n" + table([["", *columns], *rows] if len(columns) > 1 else rows)
