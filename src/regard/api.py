@@ -222,6 +222,8 @@ def train(
     folder = Path(out or f"runs/{task}")
     ready = prepare(task, asked)
     if fresh and Run.is_in(folder):
+        if clear := getattr(ready.task, "clear", None):  # what `finish` wrote there
+            clear(folder)
         Run.remove(folder)
     if Run.is_in(folder):
         run = Run.open(folder)
@@ -234,6 +236,8 @@ def train(
     )
     model = Model(run, ready.task, ready.network.eval())
     test: dict[str, float | str] = {}
+    if outcome.stopped is None and (finish := getattr(ready.task, "finish", None)):
+        finish(run, ready.network, ready.splits)  # more than the run itself, where a task has that to write
     if outcome.stopped is None and ready.splits.test:
         test = model.evaluate(ready.splits.test)
     if outcome.stopped is None and (outcome.per_second or not (folder / "card.md").exists()):

@@ -10,7 +10,7 @@ from regard import api
 from regard.errors import RegardError
 from regard.text import Text
 from regard.train.teach import Teach, disturbed, truth
-from regard.types import Memory, Sequences
+from regard.types import Look, Memory, Sequences
 
 
 @pytest.mark.parametrize("sampling", ["linear", "exponential", "inverse"])
@@ -84,13 +84,18 @@ class Echo:
     def _say(self, tokens: Tensor) -> Tensor:
         return torch.nn.functional.one_hot(tokens + 1, 50).float()
 
+    def _look(self, tokens: Tensor) -> Look:
+        """What was shown, as if it were where the decoder looked."""
+        seen = tokens.unsqueeze(-1).float()
+        return Look(seen, weigh=lambda: seen)
+
     def step(self, state: int, token: Tensor) -> Any:
         self.shown.append(token)
-        return state + 1, None, self._say(token)
+        return state + 1, self._look(token), self._say(token)
 
     def unroll(self, memory: Memory, tokens: Tensor) -> Any:
         self.shown.append(tokens)
-        return None, self._say(tokens)
+        return self._look(tokens), self._say(tokens)
 
 
 memory = Memory(torch.zeros(64, 1, 1), torch.zeros(64, 1, 1))
@@ -101,10 +106,12 @@ before = torch.tensor([[Text.start, 20, 10, 30, Text.pad]]).repeat(64, 1)
 def test_what_the_model_said_is_shown_in_place_of_the_truth(parallel: bool) -> None:
     torch.manual_seed(1)
     echo = Echo(parallel)
-    logits, notes = Teach(sampling="linear", least=0.5).unroll(echo, memory, before, 1.0)
+    look, logits, notes = Teach(sampling="linear", least=0.5).unroll(echo, memory, before, 1.0)
     shown = echo.shown[-1] if parallel else torch.cat(echo.shown, 1)
     assert notes == {"truth": 0.5}
     assert torch.equal(logits, echo._say(shown))
+    assert torch.equal(look.weights, echo._look(shown).weights)  # of the second pass, or of all the steps
+    assert torch.equal(look.answer, echo._look(shown).answer)
     assert (shown[:, 0] == Text.start).all()
     assert (shown[:, 4] == Text.pad).all()
     if parallel:  # the first pass read the truth
@@ -120,11 +127,12 @@ def test_what_the_model_said_is_shown_in_place_of_the_truth(parallel: bool) -> N
 
 def test_plain_forcing_shows_the_truth_once() -> None:
     echo = Echo(True)
-    logits, notes = Teach().unroll(echo, memory, before, 0.9)
+    look, logits, notes = Teach().unroll(echo, memory, before, 0.9)
     assert notes == {}
     assert len(echo.shown) == 1
     assert torch.equal(echo.shown[0], before)
     assert torch.equal(logits, echo._say(before))
+    assert torch.equal(look.weights, echo._look(before).weights)
 
 
 def test_blanked_words_are_unknown() -> None:

@@ -9,8 +9,9 @@ from functools import partial
 from typing import Any, ClassVar
 
 import torch
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, dropout
+from torch.nn.functional import cross_entropy, dropout, softplus
 
 from regard.attend.attention import make
 from regard.data.batch import in_order
@@ -25,19 +26,55 @@ from regard.search.greedy import Greedy
 from regard.text import Text
 from regard.train.task import Item, Loss
 from regard.train.teach import Teach
-from regard.types import Batch, Example, Memory, Prediction, Sequences, Token
+from regard.types import Batch, Example, Look, Memory, Prediction, Sequences, Token
 
-__all__ = ["EncoderDecoder", "Generation"]
+__all__ = ["EncoderDecoder", "Fertility", "Generation", "pairs"]
+
+
+def pairs(look: Look) -> Float[Tensor, "batch query key"]:
+    """One weight for each target and source token, the mean over heads (and features) where there are; never in half
+    precision, for they are added up."""
+    weights = look.by_key.to(torch.promote_types(look.by_key.dtype, torch.float32))
+    return weights.mean(1) if weights.dim() == 4 else weights
+
+
+class Fertility(nn.Module):
+    """How much each source token is looked at, all told: −log N(f_i | μ(h_i), σ²(h_i)) with f_i = Σ_j α_ji.
+
+    Cohn et al. 2016, "Incorporating Structural Alignment Biases into an Attentional Neural Translation Model", section
+    3.4. [μ', s] = W h_i + b, μ = softplus(μ'), σ² = exp(s) + least: without a least variance a fertility that is known
+    exactly would be worth more than any translation.
+    """
+
+    least = 0.01  # σ is a tenth of a token or more
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.normal = nn.Linear(size, 2)
+
+    def forward(
+        self, memory: Memory, look: Look, target: Bool[Tensor, "batch query"]
+    ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+        """Nats of all source tokens, and how many there are; `target` is True at the true target tokens."""
+        f = (pairs(look) * target.unsqueeze(-1)).sum(1)
+        mean, s = self.normal(memory.values).to(f.dtype).unbind(-1)
+        variance = s.exp() + self.least
+        nats = 0.5 * (torch.log(2 * math.pi * variance) + (f - softplus(mean)) ** 2 / variance)
+        there = torch.ones_like(f, dtype=torch.bool) if memory.mask is None else memory.mask
+        return nats.masked_fill(~there, 0.0).sum(), there.sum().to(f.dtype)
 
 
 class EncoderDecoder(nn.Module):
     """Source tokens → vectors → memory, and a decoder that looks at it."""
 
-    def __init__(self, vocab: int, embed: int, drop: float, encoder: Encoder, decoder: Decoder) -> None:
+    def __init__(
+        self, vocab: int, embed: int, drop: float, encoder: Encoder, decoder: Decoder, fertility: bool = False
+    ) -> None:
         super().__init__()
         self.embedding = nn.Embedding(vocab, embed)
         nn.init.normal_(self.embedding.weight, std=embed**-0.5)
         self.drop, self.encoder, self.decoder = drop, encoder, decoder
+        self.fertility = Fertility(encoder.size) if fertility else None
         self.progress = 1.0  # how much of the training is done, for what changes on the way
 
     @property
@@ -74,7 +111,11 @@ class Generation:
         drop: float,
         longest: int,
         teach: Spec = PLAIN,
+        fertility: float = 0.0,
     ) -> None:
+        if fertility < 0:
+            raise RegardError(f"fertility={fertility}", expected="0, or how much it counts beside the likelihood")
+        self.fertility = fertility
         self.teach: Teach = call(Teach, _table(teach))
         self.options = {"source": source, "target": target, "encoder": encoder, "decoder": decoder}
         self.attention, self.embed, self.drop = attention, embed, drop
@@ -111,7 +152,9 @@ class Generation:
             summary=encoder.summary,
             attention=attention,
         )
-        return EncoderDecoder(len(self.texts["source"]), self.embed, self.drop, encoder, decoder)
+        return EncoderDecoder(
+            len(self.texts["source"]), self.embed, self.drop, encoder, decoder, fertility=self.fertility > 0
+        )
 
     def items(self, examples: Sequence[Example]) -> list[Item]:
         sources = self.texts["source"].encode_all([example.source for example in examples])
@@ -138,8 +181,18 @@ class Generation:
         model.encoder.advance(progress)
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:
-        """Cross entropy of each true token after what the decoder was shown before it (see `Teach`), smoothed."""
-        logits, target, notes = self._taught(model, batch)
+        """Cross entropy of each true token after what the decoder was shown before it (see `Teach`), smoothed; and
+        where asked for, how unlikely the fertilities of the source tokens are."""
+        return self._taught(model, batch)[0]
+
+    def _taught(self, model: nn.Module, batch: Batch) -> tuple[Loss, Look]:
+        """The loss and where the decoder looked; only in training is the source disturbed and the truth withheld."""
+        assert isinstance(model, EncoderDecoder)
+        target, before = self._before(batch)
+        teach = self.teach if model.training else Teach()
+        memory = model.encode(teach.source(batch.source, len(self.texts["source"])))
+        look, logits, noted = teach.unroll(model.decoder, memory, before, model.progress)
+        notes = {name: torch.tensor(number) for name, number in noted.items()}
         total = cross_entropy(
             logits.flatten(0, 1).float(),
             target.values.flatten(),
@@ -147,17 +200,11 @@ class Generation:
             reduction="sum",
             label_smoothing=self.smoothing,
         )
-        return Loss(total, int(target.lengths.sum()), notes)
-
-    def _taught(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Sequences, dict[str, Tensor]]:
-        """As `_forced`, but in training with the truth shown and the source disturbed as was asked for."""
-        if not model.training:
-            return *self._forced(model, batch), {}
-        target, before = self._before(batch)
-        assert isinstance(model, EncoderDecoder)
-        memory = model.encode(self.teach.source(batch.source, len(self.texts["source"])))
-        logits, notes = self.teach.unroll(model.decoder, memory, before, model.progress)
-        return logits, target, {name: torch.tensor(number) for name, number in notes.items()}
+        if model.fertility is not None:
+            nats, tokens = model.fertility(memory, look, target.mask)
+            total = total + self.fertility * nats
+            notes["fertility"] = (nats / tokens).detach()
+        return Loss(total, int(target.lengths.sum()), notes), look
 
     def _before(self, batch: Batch) -> tuple[Sequences, Tensor]:
         """The target, and the tokens before each of its own."""

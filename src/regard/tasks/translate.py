@@ -60,8 +60,8 @@ class Translate(Generation):
         drop: float = 0.4,
         longest: int = 1024,
         teach: Annotated[Spec, Of("train.teach.Teach")] = PLAIN,
+        fertility: float = 0.0,
     ) -> None:
-        super().__init__(
-            source, target, embed, encoder, attention, decoder, search, measures, smoothing, drop, longest, teach
-        )
+        parts = (source, target, embed, encoder, attention, decoder, search, measures)
+        super().__init__(*parts, smoothing, drop, longest, teach, fertility)
         self.best = self.choose_by(best)

@@ -28,7 +28,7 @@ from torch import Tensor
 
 from regard.errors import RegardError
 from regard.text import Text
-from regard.types import Memory, Sequences
+from regard.types import Look, Memory, Sequences
 
 __all__ = ["Teach", "disturbed", "truth"]
 
@@ -101,21 +101,21 @@ class Teach:
 
     def unroll(
         self, decoder: Any, memory: Memory, before: Int[Tensor, "batch time"], progress: float
-    ) -> tuple[Float[Tensor, "batch time vocab"], dict[str, float]]:
-        """The logits of every token after what the decoder was shown, and what is worth a note."""
+    ) -> tuple[Look, Float[Tensor, "batch time vocab"], dict[str, float]]:
+        """After what the decoder was shown: where it looked, the logits of every token, and what is worth a note."""
         epsilon = truth(self.sampling, self.least, progress)
         notes = {} if self.sampling == "none" else {"truth": epsilon}
         shown = self._blanked(before)
         if epsilon >= 1:
-            return decoder.unroll(memory, shown)[1], notes
+            return *decoder.unroll(memory, shown), notes
         if not decoder.parallel:
-            return self._by_steps(decoder, memory, shown, epsilon), notes
+            return *self._by_steps(decoder, memory, shown, epsilon), notes
         with torch.no_grad():
             said = decoder.unroll(memory, shown)[1].argmax(-1)
         own = torch.cat([before[:, :1], said[:, :-1]], 1)
         keep = torch.rand(before.shape, device=before.device) < epsilon
         keep[:, 0] = True
-        return decoder.unroll(memory, torch.where(keep | (before == Text.pad), shown, own))[1], notes
+        return *decoder.unroll(memory, torch.where(keep | (before == Text.pad), shown, own)), notes
 
     def _blanked(self, before: Int[Tensor, "batch time"]) -> Int[Tensor, "batch time"]:
         if not self.blank:
@@ -125,14 +125,15 @@ class Teach:
 
     def _by_steps(
         self, decoder: Any, memory: Memory, before: Int[Tensor, "batch time"], epsilon: float
-    ) -> Float[Tensor, "batch time vocab"]:
-        state, found = decoder.start(memory), []
+    ) -> tuple[Look, Float[Tensor, "batch time vocab"]]:
+        state, looks, found = decoder.start(memory), [], []
         token = before[:, :1]
         for step in range(before.shape[1]):
-            state, _, logits = decoder.step(state, token)
+            state, look, logits = decoder.step(state, token)
+            looks.append(look)
             found.append(logits)
             if step + 1 < before.shape[1]:
                 true = before[:, step + 1 : step + 2]
                 keep = (torch.rand(true.shape, device=true.device) < epsilon) | (true == Text.pad)
                 token = torch.where(keep, true, logits.detach().argmax(-1))
-        return torch.cat(found, 1)
+        return Look.join(looks), torch.cat(found, 1)
