@@ -22,7 +22,8 @@ from regard.find import nearest
 
 __all__ = ["answer", "main"]
 
-verbs = ("train", "compare", "evaluate", "predict", "look", "align", "data", "list", "info")  # in the order of the help
+# In the order of the help.
+verbs = ("train", "compare", "evaluate", "predict", "look", "align", "data", "judge", "list", "info")
 
 
 class Verb(typer.core.TyperCommand):

@@ -1,0 +1,90 @@
+"""The page for a judge, served until Ctrl-C.
+
+The port is taken before the file of judgements is made, so a port in use leaves nothing behind.
+
+    serve(read_sheet(["a.txt", "b.txt"], "source.txt"), Path("judgements.sqlite"), "ana")
+"""
+
+import os
+import signal
+import socket
+import sys
+import webbrowser
+from collections.abc import Callable
+from contextlib import closing
+from errno import EADDRINUSE
+from pathlib import Path
+from threading import Thread
+from types import FrameType
+
+import uvicorn
+
+from regard.errors import RegardError
+from regard.serve.judge import Session, Stand, judge_app
+from regard.serve.judge_sheet import Sheet
+from regard.serve.judge_store import begin
+
+__all__ = ["serve"]
+
+here = "127.0.0.1"
+
+
+def serve(
+    sheet: Sheet,
+    out: Path,
+    judge: str,
+    *,
+    port: int = 8765,
+    seed: int | None = None,
+    count: int | None = None,
+    show: bool = False,
+    say: Callable[[str, Stand], None] = lambda address, stand: None,
+) -> Stand:
+    """Returns when asked to stop (Ctrl-C, SIGTERM); `say` is told the address and how far the judge has come."""
+    with closing(_listen(port)) as listener, begin(out, sheet, seed, count) as store:
+        session = Session(sheet, store, judge)
+        address = f"http://{here}:{listener.getsockname()[1]}/"
+        say(address, session.stand())
+        if show and _has_screen():
+            # Aside, for a browser may hold the caller until it is closed.
+            Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        _run(session, listener)
+        return session.stand()
+
+
+def _listen(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        if os.name == "posix":  # elsewhere it would share the port with whoever has it
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((here, port))
+        listener.listen()
+    except (OSError, OverflowError) as error:
+        listener.close()
+        if isinstance(error, OSError) and error.errno == EADDRINUSE:
+            do = "is another page for judges open? choose another --port, or 0 for any that is free"
+            raise RegardError(f"port {port} is in use", do=do) from None
+        raise RegardError(f"port {port}: {getattr(error, 'strerror', None) or error}", do="try --port 0") from None
+    return listener
+
+
+def _run(session: Session, listener: socket.socket) -> None:
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    # Errors reach stderr by the usual logging; requests are not told of. Half a connection may not keep us.
+    config = uvicorn.Config(
+        judge_app(session), log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=2
+    )
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        uvicorn.Server(config).run(sockets=[listener])
+    except KeyboardInterrupt:  # which uvicorn hands on when all is shut
+        pass
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _has_screen() -> bool:
+    """Without one, `webbrowser` would start a browser in the terminal that is ours."""
+    return not sys.platform.startswith("linux") or bool({"DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ))
