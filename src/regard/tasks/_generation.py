@@ -301,7 +301,7 @@ class Generation:
     def _prediction(self, source: str, found: Hypothesis, columns: tuple[Token, ...]) -> Prediction:
         text = self.texts["target"].decode(found.tokens)
         gaze = None
-        if found.weights is not None:
+        if found.weights is not None and found.weights.shape[-1]:  # without attention there are no keys
             weights = found.weights[..., : len(columns)].float().numpy()
             gaze = Gaze(weights, self.texts["target"].pieces(found.tokens), columns, title=source)
         score = found.score if math.isfinite(found.score) else -math.inf

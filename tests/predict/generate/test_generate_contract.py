@@ -87,9 +87,18 @@ def test_a_step_knows_nothing_of_later_tokens(name: str) -> None:
 
 @every
 def test_it_looks_at_what_is_there(name: str) -> None:
-    """Weights `[batch, (head,) time, key]`: they sum to one, and hidden keys have none."""
-    look, _ = decoder(name).unroll(a_memory(), tokens)
+    """Weights `[batch, (head,) time, key]`: they sum to one, and hidden keys have none.
+
+    A decoder without attention has none to show, `[batch, time, 0]`, and then the keys and values do not matter to it.
+    """
+    part, memory = decoder(name), a_memory()
+    look, logits = part.unroll(memory, tokens)
     assert look.weights.shape[0] == 2
+    if look.weights.shape[-1] == 0:
+        assert look.weights.shape == (2, 5, 0)
+        other = Memory(memory.keys + 1, memory.values + 1, memory.mask, memory.summary)
+        assert torch.equal(part.unroll(other, tokens)[1], logits)
+        return
     assert look.weights.shape[-2:] == (5, 4)
     torch.testing.assert_close(look.weights.sum(-1), torch.ones_like(look.weights[..., 0]))
     assert not look.weights[1, ..., 2:].any()

@@ -14,7 +14,7 @@ Wolf 2017). The first state is bridged from the encoder's summary: `s_0 = tanh(W
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -28,7 +28,7 @@ from regard.predict.generate import Decoder
 from regard.predict.shared import Shared
 from regard.types import Beams, Look, Memory
 
-__all__ = ["Recurrent", "State"]
+__all__ = ["CELLS", "Recurrent", "Speaks", "State", "in_kind", "whole"]
 
 CELLS: dict[str, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 
@@ -67,12 +67,41 @@ class State(Beams):
     memory: Memory
 
 
-def _whole(memory: Memory) -> torch.autocast:
+def whole(memory: Memory) -> torch.autocast:
     """Steps are small and wait for each other: casting to half precision and back would cost more than it saves."""
     return torch.autocast(memory.keys.device.type, enabled=False)
 
 
-class Recurrent(Decoder):
+def in_kind(memory: Memory, kind: torch.dtype) -> Memory:
+    """The memory in a decoder's own precision: an encoder under autocast gives less."""
+    assert memory.summary is not None
+    keys = memory.keys.to(kind)
+    values = keys if memory.values is memory.keys else memory.values.to(kind)
+    return replace(memory, keys=keys, values=values, summary=memory.summary.to(kind))
+
+
+class Speaks(Decoder):
+    """A decoder that reads embeddings and says `E r + b`; E are the embeddings where they are tied."""
+
+    def __init__(self, vocab: int, embed: int, readout: int, tie: bool, dropout: float) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.embedding = nn.Embedding(vocab, embed)
+        nn.init.normal_(self.embedding.weight, std=embed**-0.5)
+        self.out = None if tie else nn.Linear(readout, vocab)
+        self.tied_bias = nn.Parameter(torch.zeros(vocab)) if tie else None
+
+    def _embed(self, tokens: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape embed"]:
+        return drop(self.embedding(tokens), self.dropout, self.training)
+
+    def _logits(self, r: Float[Tensor, "*shape readout"]) -> Float[Tensor, "*shape vocab"]:
+        r = drop(r, self.dropout, self.training)
+        if self.out is not None:
+            return self.out(r)  # type: ignore[no-any-return]
+        return linear(r, self.embedding.weight, self.tied_bias)
+
+
+class Recurrent(Speaks):
     """An Elman, LSTM or GRU network that looks at the memory once a token."""
 
     def __init__(
@@ -90,20 +119,16 @@ class Recurrent(Decoder):
         tie: bool = True,
         dropout: float = 0.2,
     ) -> None:
-        super().__init__()
-        self.cell, self.place, self.dropout = cell, place, dropout
-        self.feed = feed and place == "after"
         readout = embed if tie else hidden
+        super().__init__(vocab, embed, readout, tie, dropout)
+        self.cell, self.place = cell, place
+        self.feed = feed and place == "after"
         more = memory if place == "before" else readout if self.feed else 0
         between = dropout if layers > 1 else 0.0
-        self.embedding = nn.Embedding(vocab, embed)
-        nn.init.normal_(self.embedding.weight, std=embed**-0.5)
         self.rnn = CELLS[cell](embed + more, hidden, layers, batch_first=True, dropout=between)
         self.attention = attention(query=hidden, key=memory, value=memory)
         self.bridge = nn.Linear(summary, layers * hidden)
         self.readout = nn.Linear(hidden + memory + (embed if place == "before" else 0), readout)
-        self.out = None if tie else nn.Linear(readout, vocab)
-        self.tied_bias = nn.Parameter(torch.zeros(vocab)) if tie else None
 
     @property
     def parallel(self) -> bool:
@@ -111,21 +136,18 @@ class Recurrent(Decoder):
         return self.place == "after" and not self.feed and not self.attention.stateful
 
     def start(self, memory: Memory) -> State:
-        assert memory.summary is not None
-        kind = self.bridge.weight.dtype  # an encoder under autocast gives less
-        keys, summary = memory.keys.to(kind), memory.summary.to(kind)
-        values = keys if memory.values is memory.keys else memory.values.to(kind)
-        with _whole(memory):
-            layers = torch.tanh(self.bridge(summary)).unsqueeze(1).chunk(self.rnn.num_layers, dim=-1)
-            prepared = self.attention.prepare(keys, values, memory.mask)
+        memory = in_kind(memory, self.bridge.weight.dtype)
+        with whole(memory):
+            layers = torch.tanh(self.bridge(memory.summary)).unsqueeze(1).chunk(self.rnn.num_layers, dim=-1)
+            prepared = self.attention.prepare(memory.keys, memory.values, memory.mask)
         zeros = tuple(torch.zeros_like(layer) for layer in layers) if self.cell == "lstm" else ()
-        fed = layers[0].new_zeros(len(summary), 1, self.readout.out_features) if self.feed else None
+        fed = layers[0].new_zeros(len(layers[0]), 1, self.readout.out_features) if self.feed else None
         return State(layers, zeros, fed, None, prepared)
 
     def step(
         self, state: State, token: Int[Tensor, "batch beam"]
     ) -> tuple[State, Look, Float[Tensor, "batch beam vocab"]]:
-        with _whole(state.memory):
+        with whole(state.memory):
             maps = self._maps()
             state, look, s = self._advance(state, embedded := self._embed(token), maps)
             r = state.fed if state.fed is not None else self._read(s, look.answer, embedded, maps[-1])
@@ -141,7 +163,7 @@ class Recurrent(Decoder):
             look = self.attention(s, state.memory)
             return look, self._logits(self._read(s, look.answer, embedded, self.readout))
         looks, states, fed = [], [], []
-        with _whole(memory):
+        with whole(memory):
             maps = self._maps()
             for x in embedded.unsqueeze(2).unbind(1):
                 state, look, s = self._advance(state, x, maps)
@@ -158,9 +180,6 @@ class Recurrent(Decoder):
         """The linear maps of a step: two a layer (of input and of state), and last the readout."""
         layers = [Shared(*pair) for w_x, w_h, b_x, b_h in self.rnn.all_weights for pair in ((w_x, b_x), (w_h, b_h))]
         return [*layers, Shared(self.readout.weight, self.readout.bias)]
-
-    def _embed(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time embed"]:
-        return drop(self.embedding(tokens), self.dropout, self.training)
 
     def _advance(
         self, state: State, x: Float[Tensor, "batch beam embed"], maps: list[Shared]
@@ -207,9 +226,3 @@ class Recurrent(Decoder):
     ) -> Float[Tensor, "batch time readout"]:
         joined = torch.cat([s, c, x], dim=-1) if self.place == "before" else torch.cat([c, s], dim=-1)
         return torch.tanh(readout(joined.flatten(0, 1))).reshape(*s.shape[:2], -1)
-
-    def _logits(self, r: Tensor) -> Float[Tensor, "batch time vocab"]:
-        r = drop(r, self.dropout, self.training)
-        if self.out is not None:
-            return self.out(r)  # type: ignore[no-any-return]
-        return linear(r, self.embedding.weight, self.tied_bias)
