@@ -1,0 +1,145 @@
+"""A block of a Transformer: self-attention, attention to a memory where there is one, and a network for each token.
+
+    x ← x + drop(attend(norm x))        every token asks all tokens, or all before it
+    x ← x + drop(ask(norm x, memory))   a decoder asks what it translates
+    x ← x + drop(W_2 drop(relu(W_1 norm x + b_1)) + b_2)
+
+Vaswani et al. 2017, "Attention Is All You Need", sections 3.1 to 3.3, with the norm before each part instead of after
+its sum (Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture": it learns without a long
+warm-up); what comes out of the last block is normalised once more by the caller. Queries, keys and values of
+self-attention are one product and have no biases: under a softmax a key's changes nothing, a value's is in W_o's.
+
+    block = Block(size=256, heads=4, inner=1024, dropout=0.1)
+    x, look, _ = block.attend(x, places, mask)           # [batch, time, 256]
+    x = block.think(x)
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from torch.nn.functional import dropout, relu
+
+from regard.attend.attention import Attention
+from regard.attend.heads import Heads
+from regard.attend.positions import Places
+from regard.find import Spec, build
+from regard.types import Look, Memory
+
+__all__ = ["Block", "SelfAttention", "xavier"]
+
+
+def xavier(*maps: nn.Linear) -> None:
+    """Glorot & Bengio 2010: what comes out varies as what went in; biases begin as zeros."""
+    for one in maps:
+        nn.init.xavier_uniform_(one.weight)
+        if one.bias is not None:
+            nn.init.zeros_(one.bias)
+
+
+class Projected(Heads):
+    """Heads over what is projected already; only the answers are, by W_o."""
+
+    def __init__(self, size: int, heads: int) -> None:
+        super().__init__(size, size, size, heads)
+        del self.W_q, self.W_k, self.W_v
+
+    def _split(self, x: Float[Tensor, "batch time size"]) -> Float[Tensor, "batch head time width"]:
+        # Spelt out, for a width of -1 cannot be told where there is no token at all.
+        return x.reshape(*x.shape[:-1], self.heads, self.size // self.heads).transpose(1, 2)
+
+    def query(self, query: Float[Tensor, "batch query size"]) -> Float[Tensor, "batch head query width"]:
+        return self._split(query)
+
+    def keys(self, keys: Float[Tensor, "batch key size"]) -> Float[Tensor, "batch head key width"]:
+        return self._split(keys)
+
+    def values(self, values: Float[Tensor, "batch key size"]) -> Float[Tensor, "batch head key width"]:
+        return self._split(values)
+
+
+class SelfAttention(nn.Module):
+    """Every token asks the tokens of its own row, under many heads."""
+
+    def __init__(self, size: int, heads: int, score: Spec = "scaled_dot", weigh: Spec = "softmax") -> None:
+        super().__init__()
+        around, width = Projected(size, heads), size // heads
+        scored = build("attend.score", score, query=width, key=width, value=width)
+        self.W_qkv = nn.Linear(size, 3 * size, bias=False)
+        self.attention = Attention(scored, build("attend.weigh", weigh), heads=around)
+        xavier(self.W_qkv, around.W_o)
+
+    def forward(
+        self,
+        x: Float[Tensor, "row time size"],
+        places: Places,
+        mask: Bool[Tensor, "row time"] | None = None,
+        seen: Bool[Tensor, "#row #time key"] | None = None,
+        past: Memory | None = None,
+    ) -> tuple[Look, Memory]:
+        """The look, and what can be looked at from now on: what was there before (`past`) and these tokens.
+
+        `mask` says which tokens are there, `seen` which of them each may ask.
+        """
+        qk, v = self.W_qkv(x).split([2 * x.shape[-1], x.shape[-1]], dim=-1)
+        q, k = places.turned(qk).chunk(2, dim=-1)  # all heads are turned alike, whoever's they are
+        memory = self.attention.prepare(k, v, mask)
+        if past is not None:
+            keys, values = (past.keys, memory.keys), (past.values, memory.values)
+            memory = replace(memory, keys=torch.cat(keys, dim=-2), values=torch.cat(values, dim=-2))
+        return self.attention(q, memory, mask=seen), memory
+
+
+class Block(nn.Module):
+    """Its parts one by one, each normalised before and added after; `ask` needs `asking`, the attention to use."""
+
+    def __init__(
+        self,
+        size: int,
+        heads: int,
+        inner: int,
+        dropout: float,
+        asking: Attention | None = None,
+        score: Spec = "scaled_dot",
+        weigh: Spec = "softmax",
+    ) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.attending, self.asking = SelfAttention(size, heads, score, weigh), asking
+        self.W_1, self.W_2 = nn.Linear(size, inner), nn.Linear(inner, size)
+        self.norm_attend, self.norm_think = nn.LayerNorm(size), nn.LayerNorm(size)
+        self.norm_ask = None if asking is None else nn.LayerNorm(size)
+        xavier(self.W_1, self.W_2)
+        if asking is not None and asking.heads is not None:
+            xavier(asking.heads.W_q, asking.heads.W_k, asking.heads.W_v, asking.heads.W_o)
+
+    def attend(
+        self,
+        x: Float[Tensor, "row time size"],
+        places: Places,
+        mask: Bool[Tensor, "row time"] | None = None,
+        seen: Bool[Tensor, "#row #time key"] | None = None,
+        past: Memory | None = None,
+    ) -> tuple[Float[Tensor, "row time size"], Look, Memory]:
+        """Self-attention: the tokens after it, the look, and what the next token can look at."""
+        look, memory = self.attending(self.norm_attend(x), places, mask, seen, past)
+        return self._add(x, look.answer), look, memory
+
+    def ask(
+        self, x: Float[Tensor, "batch query size"], memory: Memory, state: Any = None
+    ) -> tuple[Float[Tensor, "batch query size"], Look]:
+        """Attention to a memory that `asking` prepared."""
+        assert self.asking is not None
+        assert self.norm_ask is not None
+        look: Look = self.asking(self.norm_ask(x), memory, state)
+        return self._add(x, look.answer), look
+
+    def think(self, x: Float[Tensor, "row time size"]) -> Float[Tensor, "row time size"]:
+        """The network that sees one token at a time."""
+        inner = dropout(relu(self.W_1(self.norm_think(x))), self.dropout, self.training)
+        return self._add(x, self.W_2(inner))
+
+    def _add(self, x: Tensor, more: Tensor) -> Tensor:
+        return x + dropout(more, self.dropout, self.training)

@@ -1,0 +1,103 @@
+"""Positions: what tells attention where a token stands, for by itself it sees its keys as a set.
+
+    sinusoid   x_i + p_i,  p_{i,2f} = sin(i / 10000^{2f/d}),  p_{i,2f+1} = cos(i / 10000^{2f/d})
+               Vaswani et al. 2017, "Attention Is All You Need", section 3.5
+    learned    x_i + P_i,  one learned vector a place, for as many places as there are rows (same section)
+    rotary     each pair (2f, 2f+1) of a head's query and key is turned by the angle i / 10000^{2f/w}, so that
+               q_j · k_i knows j − i and nothing else of places; w is the width of a head
+               Su et al. 2021, "RoFormer: Enhanced Transformer with Rotary Position Embedding", section 3.2.2
+
+Places are counted from `first`, so that a token read alone (cached decoding) stands where it stood in its row.
+
+    at = Positions("rotary", size=256, heads=4)(first=0, time=20, device=x.device)
+    x, q, k = at.added(x), at.turned(q), at.turned(k)
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.errors import RegardError
+
+__all__ = ["Kind", "Places", "Positions", "angles", "sinusoid", "turned"]
+
+Kind = Literal["sinusoid", "learned", "rotary"]
+
+
+def angles(first: int, time: int, width: int, device: torch.device | str | None = None) -> Float[Tensor, "time half"]:
+    """`i / 10000^{2f/width}` for the places i from `first` on and f < width / 2."""
+    f = torch.arange((width + 1) // 2, device=device, dtype=torch.float64)
+    i = torch.arange(first, first + time, device=device, dtype=torch.float64)
+    return i[:, None] / 10_000 ** (2 * f / width)
+
+
+def sinusoid(
+    first: int, time: int, width: int, device: torch.device | str | None = None
+) -> Float[Tensor, "time width"]:
+    """The sine of each angle in the even features, its cosine in the odd ones after them."""
+    angle = angles(first, time, width, device)
+    return torch.stack([angle.sin(), angle.cos()], -1).flatten(1)[:, :width]
+
+
+def turned(
+    x: Float[Tensor, "*row time heads"], cos: Float[Tensor, "time half"], sin: Float[Tensor, "time half"]
+) -> Float[Tensor, "*row time heads"]:
+    """Every head's pairs (a, b) as (a cos − b sin, a sin + b cos); worked out in float32 at least."""
+    half = cos.shape[-1]
+    pairs = x.reshape(*x.shape[:-1], x.shape[-1] // (2 * half), half, 2)
+    a, b = pairs.unbind(-1)
+    c, s = cos.unsqueeze(-2), sin.unsqueeze(-2)  # the same for every head
+    return torch.stack([a * c - b * s, a * s + b * c], -1).reshape(x.shape).to(x.dtype)
+
+
+@dataclass(frozen=True)
+class Places:
+    """Some places, next to each other: what is added to the vectors there, and how queries and keys are turned."""
+
+    vectors: Float[Tensor, "time size"] | None = None
+    cos: Float[Tensor, "time half"] | None = None
+    sin: Float[Tensor, "time half"] | None = None
+
+    def added(self, x: Float[Tensor, "*row time size"]) -> Float[Tensor, "*row time size"]:
+        return x if self.vectors is None else x + self.vectors.to(x.dtype)
+
+    def turned(self, x: Float[Tensor, "*row time heads"]) -> Float[Tensor, "*row time heads"]:
+        """For any number of heads side by side, of queries and keys at once too."""
+        if self.cos is None or self.sin is None:
+            return x
+        kind = torch.promote_types(x.dtype, torch.float32)
+        return turned(x, self.cos.to(kind), self.sin.to(kind))
+
+
+class Positions(nn.Module):
+    """One of the three kinds, for vectors of `size` under `heads`; only learned ones end, after `longest` places."""
+
+    def __init__(self, kind: Kind, size: int, heads: int, longest: int = 1024) -> None:
+        super().__init__()
+        self.kind, self.size, self.width = kind, size, size // heads
+        if kind == "rotary" and self.width % 2:
+            raise RegardError(
+                f"rotary positions over heads of width {self.width}",
+                expected="an even width, for features are turned in pairs",
+            )
+        self.places = nn.Embedding(longest, size) if kind == "learned" else None
+        if self.places is not None:
+            nn.init.normal_(self.places.weight, std=size**-0.5)
+
+    def forward(self, first: int, time: int, device: torch.device | str | None = None) -> Places:
+        if self.places is not None:
+            longest = self.places.num_embeddings
+            if first + time > longest:
+                raise RegardError(
+                    f"a sequence of {first + time:,} tokens",
+                    expected=f"at most {longest:,}, for which positions are learned",
+                    do="use positions=sinusoid or rotary, or train with a larger longest",
+                )
+            return Places(self.places.weight[first : first + time])
+        if self.kind == "sinusoid":
+            return Places(sinusoid(first, time, self.size, device))
+        angle = angles(first, time, self.width, device)
+        return Places(cos=angle.cos(), sin=angle.sin())

@@ -1,0 +1,70 @@
+"""Transformer encoder: blocks in which every token asks all others, and a network looks at each token.
+
+    x = √d · words + positions,   x ← x + attend(norm x),   x ← x + W_2 relu(W_1 norm x),   h = norm x
+
+Vaswani et al. 2017, "Attention Is All You Need", sections 3.1 and 3.4, with the norm before each part (see
+`regard.attend.block`). Sizes are those that serve small corpora (JoeyNMT's for Multi30k); the paper's base model has
+size 512, 6 layers, 8 heads and inner 2048. `positions` are sinusoids, learned or rotary; learned ones end after
+`longest` tokens. `score` and `weigh` are those of the self-attention.
+
+    Transformer(inputs=256)(sequences).values            # [batch, time, 256]
+"""
+
+from typing import Annotated, Any, ClassVar
+
+from torch import nn
+from torch.nn.functional import dropout
+
+from regard.attend.block import Block, xavier
+from regard.attend.positions import Kind, Positions
+from regard.encode import Encoder
+from regard.find import In, Spec
+from regard.pool.mean import mean
+from regard.types import Memory, Sequences
+
+__all__ = ["Transformer"]
+
+
+class Transformer(Encoder):
+    """Layers of self-attention and of a network for each token; every layer's looks are there on demand"""
+
+    pool: ClassVar[Spec] = "mean"
+
+    def __init__(
+        self,
+        inputs: int,
+        size: int = 256,
+        layers: int = 4,
+        heads: int = 4,
+        inner: int = 1024,
+        dropout: float = 0.1,
+        positions: Kind = "sinusoid",
+        longest: int = 1024,
+        score: Annotated[Spec, In("attend.score")] = "scaled_dot",
+        weigh: Annotated[Spec, In("attend.weigh")] = "softmax",
+    ) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.scale = inputs**0.5  # words are made with a variance of 1/inputs (Vaswani, section 3.4)
+        self.W_x = nn.Linear(inputs, size) if inputs != size else None
+        self.positions = Positions(positions, size, heads, longest)
+        self.blocks: Any = nn.ModuleList(
+            Block(size, heads, inner, dropout, score=score, weigh=weigh) for _ in range(layers)
+        )
+        self.norm = nn.LayerNorm(size)
+        self.size = self.summary = size
+        if self.W_x is not None:
+            xavier(self.W_x)
+
+    def forward(self, inputs: Sequences) -> Memory:
+        x = inputs.values * self.scale
+        x = x if self.W_x is None else self.W_x(x)
+        places = self.positions(0, x.shape[1], x.device)
+        x = dropout(places.added(x), self.dropout, self.training)
+        looks = []
+        for number, block in enumerate(self.blocks, 1):
+            x, look, _ = block.attend(x, places, inputs.mask)
+            x = block.think(x)
+            looks.append((f"layer {number}", look))
+        h = self.norm(x).masked_fill(~inputs.mask.unsqueeze(-1), 0.0)
+        return Memory(h, h, inputs.mask, mean(h, inputs.mask), looks=tuple(looks))

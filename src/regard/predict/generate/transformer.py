@@ -1,0 +1,201 @@
+"""Transformer decoder: every token asks those before it, then the memory, in each of several blocks.
+
+    x = √d · E t + positions
+    x ← x + attend(norm x),   x ← x + ask(norm x, memory),   x ← x + W_2 relu(W_1 norm x)      layers times
+    logits = E norm x
+
+Vaswani et al. 2017, "Attention Is All You Need", sections 3.1 to 3.4, with the norm before each part (see
+`regard.attend.block`); E serves both ends (Press & Wolf 2017). `attention` makes each layer's attention to the memory,
+under `heads` unless it has heads of its own; `score` and `weigh` are those of the self-attention.
+
+Known tokens are read all at once. Token by token, the keys and values of those read are kept (`State`), so a step
+costs one token, and all hypotheses of a sentence ask one memory. Both ways do the same sums; they differ by how the
+library's matrix products, whose order of adding changes with the number of rows, round.
+
+`look` says which layer's weights are shown, `[batch, head, query, key]`: the last, one by number (the first is 0), the
+mean of all layers head by head, or all of them, their heads one after another. They are worked out when asked for.
+
+    decoder = Transformer(vocab=8000, memory=256, attention=partial(make, score="scaled_dot"))
+    state, look, logits = decoder.step(decoder.start(memory), token)
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import dropout, linear
+
+from regard.attend.attention import Attention
+from regard.attend.block import Block, xavier
+from regard.attend.mask import causal
+from regard.attend.positions import Kind, Places, Positions
+from regard.errors import RegardError
+from regard.find import In, Spec
+from regard.predict.generate import Decoder
+from regard.types import Beams, Look, Memory
+
+__all__ = ["State", "Transformer"]
+
+
+@dataclass(frozen=True)
+class State(Beams):
+    """A layer each: keys and values of the tokens read (none at the start), attention's own state, the memory as its
+    attention prepared it. And the memory as it was given."""
+
+    keys: tuple[Float[Tensor, "batch beam head time hidden"], ...]
+    values: tuple[Float[Tensor, "batch beam head time width"], ...]
+    looked: tuple[Any, ...]
+    prepared: tuple[Memory, ...]
+    memory: Memory
+
+    @property
+    def time(self) -> int:
+        """How many tokens were read."""
+        return self.keys[0].shape[-2] if self.keys else 0
+
+    def past(self, layer: int) -> Memory | None:
+        """What self-attention looks at, each hypothesis a row of its own."""
+        return Memory(self.keys[layer].flatten(0, 1), self.values[layer].flatten(0, 1)) if self.keys else None
+
+
+class Transformer(Decoder):
+    """Layers of self-attention, attention to the memory, and a network for each token."""
+
+    def __init__(
+        self,
+        vocab: int,
+        memory: int,
+        attention: Callable[..., Attention],
+        size: int = 256,
+        layers: int = 4,
+        heads: int = 4,
+        inner: int = 1024,
+        dropout: float = 0.1,
+        positions: Kind = "sinusoid",
+        longest: int = 1024,
+        score: Annotated[Spec, In("attend.score")] = "scaled_dot",
+        weigh: Annotated[Spec, In("attend.weigh")] = "softmax",
+        look: Literal["last", "mean", "all"] | int = "last",
+    ) -> None:
+        super().__init__()
+        if layers < 1:
+            raise RegardError(f"layers={layers}", expected="1 or more, for only they look at the memory")
+        if isinstance(look, int) and not -layers <= look < layers:
+            raise RegardError(f"look={look}", expected=f"a layer from 0 to {layers - 1}, or last, mean or all")
+        self.size, self.dropout, self.look = size, dropout, look
+        self.embedding = nn.Embedding(vocab, size)
+        nn.init.normal_(self.embedding.weight, std=size**-0.5)
+        self.positions = Positions(positions, size, heads, longest)
+        # A memory of another width is brought to this one once, not at each layer.
+        self.W_m = nn.Linear(memory, size) if memory != size else None
+        if self.W_m is not None:
+            xavier(self.W_m)
+        self.blocks: Any = nn.ModuleList(
+            Block(size, heads, inner, dropout, _asking(attention, size, heads), score, weigh) for _ in range(layers)
+        )
+        self.norm = nn.LayerNorm(size)
+
+    @property
+    def parallel(self) -> bool:
+        """Whether known tokens are read all at once: unless a look at the memory depends on earlier ones."""
+        return not any(block.asking.stateful for block in self.blocks)
+
+    def start(self, memory: Memory) -> State:
+        return State((), (), (None,) * len(self.blocks), self._prepared(memory), memory)
+
+    def step(
+        self, state: State, token: Int[Tensor, "batch beam"]
+    ) -> tuple[State, Look, Float[Tensor, "batch beam vocab"]]:
+        shape = token.shape
+        places = self.positions(state.time, 1, token.device)
+        x = self._embed(token.reshape(-1, 1), places)  # for self-attention each hypothesis is a row of one token
+        looks, keys, values = [], [], []
+        for layer, block in enumerate(self.blocks):
+            x, _, read = block.attend(x, places, past=state.past(layer))
+            # … for attention to the memory those of a sentence are its queries.
+            x, look = block.ask(x.reshape(*shape, self.size), state.prepared[layer], state.looked[layer])
+            x = block.think(x).reshape(-1, 1, self.size)
+            looks.append(look)
+            keys.append(read.keys.unflatten(0, shape))
+            values.append(read.values.unflatten(0, shape))
+        looked = tuple(look.state for look in looks)
+        after = State(tuple(keys), tuple(values), looked, state.prepared, state.memory)
+        return after, self._shown(looks), self._logits(x).reshape(*shape, -1)
+
+    def unroll(
+        self, memory: Memory, tokens: Int[Tensor, "batch time"]
+    ) -> tuple[Look, Float[Tensor, "batch time vocab"]]:
+        if not self.parallel:
+            return super().unroll(memory, tokens)
+        time = tokens.shape[1]
+        places = self.positions(0, time, tokens.device)
+        x = self._embed(tokens, places)
+        seen = causal(time, time, tokens.device).unsqueeze(0)
+        looks = []
+        for block, prepared in zip(self.blocks, self._prepared(memory), strict=True):
+            x, _, _ = block.attend(x, places, seen=seen)
+            x, look = block.ask(x, prepared)
+            x = block.think(x)
+            looks.append(look)
+        return self._shown(looks), self._logits(x)
+
+    def _prepared(self, memory: Memory) -> tuple[Memory, ...]:
+        """The memory as each layer's attention asks it."""
+        keys, values = memory.keys, memory.values
+        if self.W_m is not None:
+            keys = self.W_m(keys)
+            values = keys if memory.values is memory.keys else self.W_m(values)
+        return tuple(block.asking.prepare(keys, values, memory.mask) for block in self.blocks)
+
+    def _embed(self, tokens: Int[Tensor, "row time"], places: Places) -> Float[Tensor, "row time size"]:
+        x = self.embedding(tokens) * self.size**0.5
+        return dropout(places.added(x), self.dropout, self.training)
+
+    def _logits(self, x: Float[Tensor, "row time size"]) -> Float[Tensor, "row time vocab"]:
+        return linear(self.norm(x), self.embedding.weight)
+
+    def _shown(self, looks: Sequence[Look]) -> Look:
+        """The looks of all layers as the one that was asked for."""
+        if self.look == "last" or len(looks) == 1:
+            return looks[-1]
+        if isinstance(self.look, int):
+            return looks[self.look]
+        if self.look == "mean":
+            return _mean(looks)
+        return _side_by_side(looks)
+
+
+def _asking(attention: Callable[..., Attention], size: int, heads: int) -> Attention:
+    """Attention to the memory, as the task makes it; where that has no heads, under as many as self-attention has."""
+    made = attention(query=size, key=size, value=size)
+    return made if made.heads is not None else attention(query=size, key=size, value=size, heads=heads)
+
+
+def _mean(looks: Sequence[Look]) -> Look:
+    """The mean of several layers, head by head; what they chose, they chose together."""
+    return Look(
+        answer=torch.stack([look.answer for look in looks]).mean(0),
+        weigh=lambda: torch.stack([look.weights for look in looks]).mean(0),
+        log_prob=_of_all([look.log_prob for look in looks], lambda parts: torch.stack(parts).sum(0)),
+        entropy=_of_all([look.entropy for look in looks], lambda parts: torch.stack(parts).sum(0)),
+        features=looks[0].features,
+    )
+
+
+def _side_by_side(looks: Sequence[Look]) -> Look:
+    """Several layers as if their heads were one layer's: those of the first layer, of the second, …"""
+    return Look(
+        answer=torch.cat([look.answer for look in looks], dim=-1),
+        weigh=lambda: torch.cat([look.weights for look in looks], dim=1),
+        log_prob=_of_all([look.log_prob for look in looks], lambda parts: torch.cat(parts, dim=1)),
+        entropy=_of_all([look.entropy for look in looks], lambda parts: torch.cat(parts, dim=1)),
+        features=looks[0].features,
+    )
+
+
+def _of_all(parts: list[Tensor | None], join: Callable[[list[Tensor]], Tensor]) -> Tensor | None:
+    there = [part for part in parts if part is not None]
+    return join(there) if len(there) == len(parts) else None
