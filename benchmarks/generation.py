@@ -46,7 +46,12 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "input_feeding": {"decoder": {**AFTER, "feed": True}},
     "lstmn_shallow": {"decoder": {"name": "lstmn", "hidden": 512, "fusion": "shallow", "dropout": 0.4}},
     "lstmn_deep": {"decoder": {"name": "lstmn", "hidden": 512, "fusion": "deep", "dropout": 0.4}},
-    "transformer": {"encoder": "transformer", "decoder": "transformer"},
+    "transformer": {
+        "encoder": {"name": "transformer", "positions": "rotary", "dropout": 0.2},
+        "decoder": {"name": "transformer", "positions": "rotary", "dropout": 0.2},
+        **scored("scaled_dot"),
+        "drop": 0.0,
+    },
     "teach_linear": {"teach": {"sampling": "linear", "least": 0.7}},
     "teach_exponential": {"teach": {"sampling": "exponential", "least": 0.7}},
     "teach_inverse": {"teach": {"sampling": "inverse", "least": 0.7}},
