@@ -1,8 +1,9 @@
 """Decoders small enough to know everything about, for the tests of the searches."""
 
 import math
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import count as counting
 
 import torch
 from torch import Tensor
@@ -103,26 +104,83 @@ class Hashed:
         return found
 
     def plain_beam(
-        self, seed: int, longest: int, width: int, length: float, nbest: int, banned: tuple[int, ...] = ()
+        self,
+        seed: int,
+        longest: int,
+        width: int,
+        length: float,
+        nbest: int,
+        may: Callable[[tuple[int, ...]], bool] = lambda tokens: True,
+        groups: int = 1,
+        diversity: float = 0.0,
     ) -> list[tuple[tuple[int, ...], float]]:
         """Beam search as one would write it on paper: lists, no batch, and it never stops early."""
-        live: list[tuple[float, tuple[int, ...], int]] = [(0.0, (), digest_after(seed, START))]
-        pool: list[tuple[tuple[int, ...], float]] = []
-        for t in counting(1):
-            candidates = [
-                (total + log_prob, (*tokens, v), digest_after(digest, v))
-                for total, tokens, digest in live
-                for v, log_prob in enumerate(self.python_log_probs(digest, banned))
-                if log_prob > -math.inf
-            ]
-            candidates = sorted(candidates, key=lambda c: -c[0])[: 2 * width]
-            for rank, (total, tokens, _) in enumerate(candidates):
-                if t == longest or (tokens[-1] == self.end and rank < width):
-                    pool.append((tokens, total / t**length))
-            live = [c for c in candidates if c[1][-1] != self.end][:width]
-            if t == longest:
-                return sorted(pool, key=lambda p: -p[1])[:nbest]
-        raise AssertionError
+        beams = [[(0.0, (), digest_after(seed, START))] for _ in range(groups)]
+        pools: list[list[tuple[tuple[int, ...], float]]] = [[] for _ in range(groups)]
+        each = width // groups
+        for t in range(1, longest + 1):
+            taken = Counter[int]()
+            for group in range(groups):
+                candidates = [
+                    (total + log_prob, (*tokens, v), digest_after(digest, v))
+                    for total, tokens, digest in beams[group]
+                    for v, log_prob in enumerate(self.python_log_probs(digest))
+                    if log_prob > -math.inf and may((*tokens, v))
+                ]
+                candidates.sort(key=lambda c: -(c[0] - diversity * taken[c[1][-1]]))
+                candidates = candidates[: 2 * each]
+                taken.update(tokens[-1] for _, tokens, _ in candidates[:each])
+                for rank, (total, tokens, _) in enumerate(candidates):
+                    if t == longest or (tokens[-1] == self.end and rank < each):
+                        pools[group].append((tokens, total / t**length))
+                beams[group] = [c for c in candidates if c[1][-1] != self.end][:each]
+        lists = [sorted(pool, key=lambda p: -p[1])[:nbest] for pool in pools]
+        chosen: dict[tuple[int, ...], float] = {}
+        for rank in range(nbest):
+            for tokens, score in sorted((one[rank] for one in lists if rank < len(one)), key=lambda p: -p[1]):
+                if len(chosen) < nbest:
+                    chosen.setdefault(tokens, score)
+        return sorted(chosen.items(), key=lambda p: -p[1])
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """Limits in plain Python: whether the last of these tokens may come after the others."""
+
+    longest: int
+    least: int = 0
+    repeat: int = 0
+    prefix: tuple[int, ...] = ()
+    allowed: tuple[tuple[int, ...], ...] | None = None
+    banned: tuple[int, ...] = ()
+
+    def __call__(self, tokens: tuple[int, ...]) -> bool:
+        *before, v = tokens
+        if v in self.banned or (v == END and len(before) < self.least):
+            return False
+        if len(before) < len(self.prefix):
+            if v != self.prefix[len(before)]:
+                return False
+        elif self.again(tokens):
+            return False
+        if self.allowed is None:
+            return True
+        return any((*answer, END)[: len(tokens)] == tokens for answer in self.allowed if self.keeps(answer))
+
+    def keeps(self, answer: tuple[int, ...]) -> bool:
+        """Whether an allowed answer keeps the other limits."""
+        twice = any(self.again(answer[: i + 1]) for i in range(len(answer)))
+        inside = not any(token in self.banned for token in (*answer, END))
+        return self.least <= len(answer) < self.longest and not twice and inside
+
+    def again(self, tokens: tuple[int, ...]) -> bool:
+        """Whether the last n tokens were there before."""
+        n = self.repeat
+        return 0 < n < len(tokens) and any(tokens[i : i + n] == tokens[-n:] for i in range(len(tokens) - n))
+
+    def whole(self, tokens: tuple[int, ...]) -> bool:
+        """Whether all of a sequence may come, and its beginning is there."""
+        return all(self(tokens[: i + 1]) for i in range(len(tokens))) and len(tokens) >= len(self.prefix)
 
 
 def same(found: Hypothesis, other: Hypothesis) -> bool:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from small_decoders import END, START, Hashed, Prefix, memory_of, same
 
@@ -91,6 +91,88 @@ def test_stopping_early_changes_nothing(seed, vocab, scale, longest, width, leng
         assert [h.score for h in list_found] == pytest.approx([score for _, score in expected])
 
 
+def test_groups_by_hand():
+    """The first group takes a (0.6); the second b (0.3) if the penalty is above log 2, and then b e has 0.27."""
+    far = search(Beam(2, 0.0, 2, groups=2, diversity=0.7), Table(), [0], [2])[0]
+    assert far[0].tokens == (3, END)
+    assert [h.log_prob for h in far] == pytest.approx([math.log(0.27), math.log(0.21)])
+    near = search(Beam(2, 0.0, 2, groups=2, diversity=0.68), Table(), [0], [2])[0]
+    assert {h.tokens for h in near} == {(2, 2), (2, 3)}
+    assert [h.log_prob for h in near] == pytest.approx([math.log(0.21)] * 2)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    seed=seeds,
+    vocab=st.integers(2, 6),
+    scale=st.sampled_from([1.0, 6.0]),
+    holes=st.sampled_from([0, 0, 1]),
+    longest=st.lists(st.integers(1, 8), min_size=1, max_size=3),
+    groups=st.integers(1, 4),
+    each=st.integers(1, 3),
+    nbest=st.integers(1, 5),
+    diversity=st.sampled_from([0.0, 0.3, 2.0]),
+)
+# Here the likeliest beginning is not the one that its group ranks first, and the list would be closed too soon.
+@example(seed=39013, vocab=6, scale=6.0, holes=0, longest=[4], groups=3, each=3, nbest=2, diversity=2.0)
+@example(seed=30730, vocab=3, scale=6.0, holes=0, longest=[8], groups=3, each=2, nbest=2, diversity=5.0)
+def test_groups_are_those_on_paper(seed, vocab, scale, holes, longest, groups, each, nbest, diversity):
+    decoder = Hashed(vocab, scale, holes=holes)
+    sentences = [seed + i for i in range(len(longest))]
+    options = {"groups": groups, "diversity": diversity}
+    expected = [
+        decoder.plain_beam(sentence, most, groups * each, 1.0, nbest, **options)
+        for sentence, most in zip(sentences, longest, strict=True)
+    ]
+    beam = Beam(groups * each, 1.0, nbest, **options)
+    if not all(expected):
+        with pytest.raises(RegardError, match="no token can follow"):
+            search(beam, decoder, sentences, longest)
+        return
+    found = search(beam, decoder, sentences, longest, weights=True)
+    for sentence, list_found, list_expected in zip(sentences, found, expected, strict=True):
+        assert [h.tokens for h in list_found] == [tokens for tokens, _ in list_expected]
+        assert [h.score for h in list_found] == pytest.approx([score for _, score in list_expected])
+        for h in list_found:
+            assert h.log_prob == pytest.approx(h.score * len(h.tokens))
+            assert h.weights[:, 0].tolist() == decoder.digests(sentence, h.tokens)
+
+
+def test_a_group_may_find_nothing():
+    """After a nothing can follow, and the first group goes there; the second is kept away and finds b e."""
+
+    class DeadEnd(Table):
+        def step(self, state, token):
+            state, look, logits = super().step(state, token)
+            return state, look, logits.masked_fill((token == 2)[..., None], -math.inf)
+
+    [found] = search(Beam(2, 0.0, 2, groups=2, diversity=9.0), DeadEnd(), [0], [2])
+    assert [h.tokens for h in found] == [(3, END), (3, 2)]
+    assert [h.log_prob for h in found] == pytest.approx([math.log(0.27), math.log(0.03)])
+
+
+def test_only_what_a_group_could_choose_counts():
+    """The first group has token 0 alone; with n = (1, 0, 0) the second takes 1, 2, 0, as −1.5, −1.6, −1 − 1."""
+    log_p = torch.tensor([[[[0.0, -math.inf, -math.inf]], [[-1.0, -1.5, -1.6]]]])
+    total, tokens, parents = Beam(6, groups=2, diversity=1.0)._likeliest(log_p, 3)
+    assert tokens[1, :3].tolist() == [1, 2, 0]
+    assert total[1].tolist() == pytest.approx([-1.5, -1.6, -1.0, -math.inf, -math.inf, -math.inf])
+    assert total[0, :3].tolist() == [0.0, -math.inf, -math.inf]
+    assert not parents.any()
+
+
+def test_groups_differ_more():
+    """Of five groups' bests more first tokens than of one beam's five best."""
+    decoder, sentences = Hashed(vocab=12, scale=6.0), list(range(20))
+    kinds = []
+    for options in ({}, {"groups": 5, "diversity": 3.0}):
+        found = search(Beam(10, 1.0, 5, **options), decoder, sentences, [12] * 20)
+        assert all(len({h.tokens for h in hypotheses}) == 5 for hypotheses in found)
+        assert all([h.score for h in hs] == sorted((h.score for h in hs), reverse=True) for hs in found)
+        kinds.append(sum(len({h.tokens[0] for h in hypotheses}) for hypotheses in found))
+    assert kinds[1] > 1.5 * kinds[0]
+
+
 def test_it_does_stop_early():
     class Sure(Hashed):
         def step(self, state, token):
@@ -103,11 +185,11 @@ def test_it_does_stop_early():
     assert decoder.steps < 5
 
 
-@pytest.mark.parametrize("length", [0.0, 1.0])
-def test_alone_or_among_64(length):
+@pytest.mark.parametrize(("length", "groups"), [(0.0, 1), (1.0, 1), (1.0, 2)])
+def test_alone_or_among_64(length, groups):
     decoder, sentences = Hashed(vocab=11, scale=9.0), list(range(64))
     longest = [1 + (s * 7) % 25 for s in sentences]
-    beam = Beam(4, length, 3)
+    beam = Beam(4, length, 3, groups)
     together = search(beam, decoder, sentences, longest, weights=True)
     assert len({len(found[0].tokens) for found in together}) > 3, "the sentences should finish at different times"
     for sentence, most, found in zip(sentences, longest, together, strict=True):
@@ -117,10 +199,10 @@ def test_alone_or_among_64(length):
             assert torch.equal(one.weights, other.weights)
 
 
-@pytest.mark.parametrize("heads", [0, 2])
-def test_weights_follow_the_survivor(heads):
+@pytest.mark.parametrize(("heads", "groups"), [(0, 1), (2, 1), (2, 3)])
+def test_weights_follow_the_survivor(heads, groups):
     decoder, sentences = Hashed(vocab=7, scale=2.0, heads=heads), [3, 4, 5]
-    found = search(Beam(5, 1.0, 4), decoder, sentences, [6, 9, 1], weights=True)
+    found = search(Beam(6, 1.0, 4, groups), decoder, sentences, [6, 9, 1], weights=True)
     for sentence, hypotheses in zip(sentences, found, strict=True):
         for h in hypotheses:
             expected = torch.tensor([[d, sentence] for d in decoder.digests(sentence, h.tokens)], dtype=torch.float64)
@@ -173,7 +255,13 @@ def test_not_a_number_is_said_and_not_guessed():
         search(Beam(), Broken(), [1, 2, 3], [4, 4, 4])
 
 
-@pytest.mark.parametrize("options", [{"width": 0}, {"length": -0.1}, {"length": 9.0}, {"nbest": 0}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"width": 0}, {"length": -0.1}, {"length": 9.0}, {"nbest": 0}),
+        *({"groups": 0}, {"groups": 2}, {"diversity": -0.1}, {"diversity": math.inf}),
+    ],
+)
 def test_bad_options(options):
     with pytest.raises(RegardError, match=next(iter(options))):
         Beam(**options)

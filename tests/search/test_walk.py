@@ -4,6 +4,7 @@ import pytest
 import torch
 from small_decoders import START, Hashed, digest_after, memory_of
 
+from regard.search import Limits, Rules
 from regard.search._walk import walk
 
 
@@ -19,17 +20,8 @@ def test_each_hypothesis_goes_its_own_way():
         return token
 
     decoder, sentences = Hashed(vocab=4), [7, 8]
-    found = walk(
-        decoder,
-        memory_of(sentences),
-        choose,
-        count=2,
-        start=START,
-        end=1,
-        longest=torch.tensor([5, 2]),
-        weights=True,
-        banned=(),
-    )
+    rules = Rules(Limits(), start=START, end=1, longest=torch.tensor([5, 2]))
+    found = walk(decoder, memory_of(sentences), choose, rules, count=2, weights=True)
     assert len(calls) == 5
     assert {h.tokens for h in found[0]} == {(2, 2, 2, 2, 2), (2, 2, 1)}
     assert {h.tokens for h in found[1]} == {(2, 2)}

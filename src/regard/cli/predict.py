@@ -49,6 +49,20 @@ def run(
     seed: Annotated[
         int | None, typer.Option("--seed", metavar="S", help="With --sample: the same seed draws the same.")
     ] = None,
+    groups: Annotated[
+        int | None, typer.Option("--groups", metavar="N", help="Share the beam out to N groups that differ.")
+    ] = None,
+    diversity: Annotated[
+        float | None, typer.Option("--diversity", metavar="X", help="With --groups: how much they should differ; 0.5.")
+    ] = None,
+    least: Annotated[int | None, typer.Option("--least", metavar="N", help="At least N tokens an answer.")] = None,
+    no_repeat: Annotated[
+        int | None, typer.Option("--no-repeat", metavar="N", help="No N tokens in a row come twice in an answer.")
+    ] = None,
+    prefix: Annotated[str, typer.Option("--prefix", metavar="TEXT", help="Every answer begins with this.")] = "",
+    allowed: Annotated[
+        str, typer.Option("--allowed", metavar="FILE", help="Only the answers in this file, one a line, come out.")
+    ] = "",
     device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
     trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the run names.")] = False,
 ) -> None:
@@ -56,7 +70,7 @@ def run(
     if nbest != 1 and not as_json:
         raise RegardError(f"--nbest {nbest} without --json", do="add --json: a line holds one answer")
     sampling = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
-    wanted = search(beam, nbest, sample, sampling)
+    wanted = search(beam, nbest, sample, sampling) | _grouped(groups, diversity, sample, nbest)
     from contextlib import ExitStack
 
     with ExitStack() as stack:
@@ -65,8 +79,11 @@ def run(
 
         model = load(folder, device, trust)
         if wanted.get("name") == "beam" and "width" not in wanted:
-            own = model.config.get("search")
-            wanted["width"] = max(nbest, own.get("width", 5) if isinstance(own, dict) else 5)
+            spec = model.config.get("search")
+            own: dict[str, Any] = spec if isinstance(spec, dict) else {}
+            shares = max(1, wanted.get("groups", own.get("groups", 1)))
+            wanted["width"] = -(-max(nbest, own.get("width", 5)) // shares) * shares
+        wanted |= _limits(model, least, no_repeat, prefix, allowed)
         if wanted:
             model.predict([], **wanted)  # options that make no search are told before a line is waited for
         # read1 waits for some bytes, where read would wait for all it was asked for.
@@ -77,6 +94,47 @@ def run(
                 wanted["seed"] = seed + number  # else every chunk would draw alike
             sys.stdout.buffer.write("".join(f"{line}\n" for line in _answers(model, lines, as_json, wanted)).encode())
             sys.stdout.buffer.flush()
+
+
+def _grouped(groups: int | None, diversity: float | None, sample: bool, nbest: int) -> dict[str, Any]:
+    """The options of a beam in groups, where one was asked for."""
+    if groups is None:
+        if diversity is not None:
+            raise RegardError("--diversity without --groups", do="add --groups, or leave it out")
+        return {}
+    if sample:
+        raise RegardError("--sample and --groups", expected="one of them")
+    given = {} if diversity is None else {"diversity": diversity}
+    return {"name": "beam", "nbest": nbest, "groups": groups, **given}
+
+
+def _limits(
+    model: "Model", least: int | None, no_repeat: int | None, prefix: str, allowed: str
+) -> dict[str, dict[str, Any]]:
+    """The limits of the search, texts as the tokens of the task's answers."""
+    given = {"least": least, "repeat": no_repeat}
+    limits: dict[str, Any] = {key: number for key, number in given.items() if number is not None}
+    if (prefix or allowed) and not model.searches:
+        raise RegardError(f"{model.config['task']} has no search", do="leave out --prefix and --allowed")
+    if prefix:
+        limits["prefix"] = _tokens(model, prefix, f"--prefix {prefix!r}")[:-1]
+    if allowed:
+        with Path(allowed).expanduser().open("rb") as stream:
+            lines = [line for _, some in chunks(stream.read, allowed) for line in some if line[0].strip()]
+        if not lines:
+            raise RegardError(f"{allowed}: no answers", expected="one a line")
+        limits["allowed"] = [_tokens(model, text, where) for text, where in lines]
+    return {"limits": limits} if limits else {}
+
+
+def _tokens(model: "Model", text: str, where: str) -> list[int]:
+    """The tokens of an answer, with its end."""
+    target = model.task.texts["target"]
+    tokens: list[int] = target.encode(text)
+    if target.unknown in tokens:
+        piece = target.tokens(text)[tokens.index(target.unknown)].text
+        raise RegardError(f"{where}: {piece!r} is not in the vocabulary of the answers", do="write it otherwise")
+    return tokens
 
 
 def chunks(read: Callable[[int], bytes], name: str, eager: bool = True) -> Iterator[tuple[int, list[tuple[str, str]]]]:

@@ -2,57 +2,42 @@
 
 Whatever the decoder is (recurrent, Transformer, a table in a test), a search asks it for a first state
 and then, token by token, for the logits of the next. Where the decoder looked follows the surviving
-hypothesis. A banned token has its log-probability set to −inf *after* the softmax: the others keep the
-probability the model gave them, nothing is shared out anew.
+hypothesis. What may not come (a banned token, or one outside the `Limits`) has its log-probability set to
+−inf *after* the softmax: the others keep the probability the model gave them, nothing is shared out anew.
 
     [[best]] = Beam(width=5)(decoder, memory, start=1, end=2, longest=torch.tensor([50]))
+    [[short]] = Beam(limits=Limits(least=3, repeat=2))(decoder, memory, start=1, end=2, longest=torch.tensor([50]))
+
+Every search is called alike, `Search.__call__`, and every limit works under each; in a configuration they are
+`search.limits.least=3`. `forced` looks at a sequence that is given instead of found.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
-from jaxtyping import Float, Int
+import torch
+from jaxtyping import Int
 from torch import Tensor
 
-from regard.types import Beams, Look, Memory
+from regard.find import Of, call
+from regard.search._common import Hypothesis, Steps
+from regard.search._forced import forced
+from regard.search._limits import Limits, Rules
+from regard.types import Memory
 
-__all__ = ["Hypothesis", "Search", "Steps"]
+__all__ = ["Asked", "Hypothesis", "Limits", "Rules", "Search", "Steps", "forced"]
 
-
-@dataclass(frozen=True)
-class Hypothesis:
-    """One sequence that was found.
-
-    `tokens` has the end token where it was chosen; a sequence cut at its greatest length has none.
-    `log_prob` is the sum over its tokens; `score` is what it was ranked by, which a search may normalise.
-    `weights` (where asked for, on the CPU) say where each token's step looked: `[time, key]`, under heads
-    `[head, time, key]`.
-    """
-
-    tokens: tuple[int, ...]
-    score: float
-    log_prob: float
-    weights: Tensor | None = field(default=None, repr=False, compare=False)
+Asked = Annotated[Mapping[str, Any] | Limits | None, Of("search.Limits")]
+"""`limits` as a search takes them: themselves, or (in a configuration) a table of their options."""
 
 
-@runtime_checkable
-class Steps(Protocol):
-    """Any decoder, as a search sees it. Its state is a `regard.types.Beams` of its own making."""
+class Search:
+    """A way to find sequences. One of your own defines `find`."""
 
-    def start(self, memory: Memory) -> Beams:
-        """The state of ONE hypothesis a sentence: tensors `[batch, 1, …]`."""
-        ...
+    def __init__(self, limits: Asked = None) -> None:
+        self.limits = limits if isinstance(limits, Limits) else call(Limits, dict(limits or {}))
 
-    def step(self, state: Any, token: Int[Tensor, "batch beam"]) -> tuple[Any, Look, Float[Tensor, "batch beam vocab"]]:
-        """The state after reading one more token a hypothesis, where it looked, and the logits of the next token."""
-        ...
-
-
-@runtime_checkable
-class Search(Protocol):
-    """A way to find sequences: for each sentence of the memory its hypotheses, best first."""
-
+    @torch.no_grad()
     def __call__(
         self,
         decoder: Steps,
@@ -63,6 +48,29 @@ class Search(Protocol):
         longest: Int[Tensor, " batch"],
         weights: bool = False,
         banned: Sequence[int] = (),
+        prefixes: Sequence[Sequence[int]] | None = None,
+        allowed: Sequence[Sequence[int]] | None = None,
     ) -> list[list[Hypothesis]]:
-        """`longest` is the greatest number of tokens of each sentence's hypotheses, the end token included."""
-        ...
+        """For each sentence of the memory its hypotheses, best first.
+
+        `longest` is the greatest number of tokens of each sentence's hypotheses, the end token included.
+        `prefixes` (what each sentence's answers begin with) and `allowed` stand in for those of the limits.
+        """
+        if not len(longest):
+            return []
+        device = memory.keys.device
+        rules = Rules(
+            self.limits,
+            start=start,
+            end=end,
+            longest=longest,
+            banned=banned,
+            prefixes=prefixes,
+            allowed=allowed,
+            device=device,
+        )
+        return self.find(decoder, memory, rules, weights)
+
+    def find(self, decoder: Steps, memory: Memory, rules: Rules, weights: bool) -> list[list[Hypothesis]]:
+        """The search itself: at least one sentence, and `rules` to ask what may come."""
+        raise NotImplementedError

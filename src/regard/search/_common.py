@@ -1,17 +1,48 @@
-"""What every search does alike: read its limits, turn logits into log-probabilities, hand over what it found."""
+"""What all searches share: a decoder as they see it, what they find, and how it is handed over."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.errors import RegardError
-from regard.search import Hypothesis
+from regard.types import Beams, Look, Memory
 
-__all__ = ["NOTHING", "gathered", "log_probs", "steps_of", "truly_possible"]
+__all__ = ["NOTHING", "Hypothesis", "Steps", "gathered", "log_probs", "steps_of", "truly_possible"]
 
 NOTHING = float("-inf")
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One sequence that was found.
+
+    `tokens` has the end token where it was chosen; a sequence cut at its greatest length has none.
+    `log_prob` is the sum over its tokens; `score` is what it was ranked by, which a search may normalise.
+    `weights` (where asked for, on the CPU) say where each token's step looked: `[time, key]`, under heads
+    `[head, time, key]`.
+    """
+
+    tokens: tuple[int, ...]
+    score: float
+    log_prob: float
+    weights: Tensor | None = field(default=None, repr=False, compare=False)
+
+
+@runtime_checkable
+class Steps(Protocol):
+    """Any decoder, as a search sees it. Its state is a `regard.types.Beams` of its own making."""
+
+    def start(self, memory: Memory) -> Beams:
+        """The state of ONE hypothesis a sentence: tensors `[batch, 1, …]`."""
+        ...
+
+    def step(self, state: Any, token: Int[Tensor, "batch beam"]) -> tuple[Any, Look, Float[Tensor, "batch beam vocab"]]:
+        """The state after reading one more token a hypothesis, where it looked, and the logits of the next token."""
+        ...
 
 
 def steps_of(longest: Int[Tensor, " batch"]) -> int:
@@ -34,8 +65,8 @@ def truly_possible(possible: Bool[Tensor, " batch"]) -> None:
     if not bool(possible.all()):
         raise RegardError(
             f"sentence {int(possible.int().argmin())} of the batch: no token can follow",
-            expected="logits of which at least one is a number above −inf and not banned",
-            do="look at the banned tokens, and whether training diverged",
+            expected="logits of which at least one is a number above −inf, not banned and within the limits",
+            do="look at the banned tokens, the limits, and whether training diverged",
         )
 
 

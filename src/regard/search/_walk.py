@@ -1,45 +1,31 @@
 """The loop that greedy search and sampling share: each hypothesis goes its own way, one choice at a time."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import torch
-from jaxtyping import Int
 from torch import Tensor
 
-from regard.search import Hypothesis, Steps
-from regard.search._common import NOTHING, gathered, log_probs, steps_of, truly_possible
+from regard.search import Hypothesis, Rules, Steps
+from regard.search._common import NOTHING, gathered, truly_possible
 from regard.types import Memory
 
 __all__ = ["walk"]
 
 
 def walk(
-    decoder: Steps,
-    memory: Memory,
-    choose: Callable[[Tensor], Tensor],
-    *,
-    count: int,
-    start: int,
-    end: int,
-    longest: Int[Tensor, " batch"],
-    weights: bool,
-    banned: Sequence[int],
+    decoder: Steps, memory: Memory, choose: Callable[[Tensor], Tensor], rules: Rules, *, count: int, weights: bool
 ) -> list[list[Hypothesis]]:
     """`count` hypotheses a sentence; `choose`: tokens `[batch, beam]` from log-probabilities `[batch, beam, vocab]`."""
-    if not len(longest):
-        return []
-    device, steps = memory.keys.device, steps_of(longest)
-    longest, ban = longest.to(device), torch.tensor(list(banned), dtype=torch.long, device=device)
-    token = torch.full((len(longest), count), start, device=device)
-    state = decoder.start(memory).follow(torch.zeros_like(token))
-    total = torch.zeros(token.shape, device=device)
+    token = torch.full((len(rules.longest), count), rules.start, device=rules.longest.device)
+    state, past = decoder.start(memory).follow(torch.zeros_like(token)), rules.begin(count)
+    total = torch.zeros(token.shape, device=token.device)
     lengths, done = torch.zeros_like(token), torch.zeros_like(token, dtype=torch.bool)
     tokens: list[Tensor] = []
     looks: list[Tensor] = []
 
-    for t in range(1, steps + 1):
+    for t in range(rules.steps):
         state, look, logits = decoder.step(state, token)
-        choices = log_probs(logits, ban)
+        choices = rules.log_probs(logits, past, t)
         token = choose(choices)
         chosen = choices.gather(-1, token[..., None]).squeeze(-1)
         total = total + chosen.masked_fill(done, 0.0)
@@ -47,9 +33,10 @@ def walk(
         tokens.append(token)
         if weights:
             looks.append(look.by_key)
-        done = done | (token == end) | (longest <= t)[:, None]
+        done = done | (token == rules.end) | (rules.longest <= t + 1)[:, None]
         if bool(done.all()):  # the one wait for the device in a step
             break
+        past = rules.after(past, token)
 
     total, order = total.sort(dim=1, descending=True, stable=True)
     truly_possible((total > NOTHING).all(dim=1))

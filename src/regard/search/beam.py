@@ -11,31 +11,46 @@ fall and its length only grow to the greatest, so no future score passes best li
 From then on its list is frozen, whatever the rest of the batch does: stopping early never changes the
 result, and neither does the batch.
 
+In `groups` (Vijayakumar et al. 2018, "Diverse Beam Search", algorithm 1 with its Hamming diversity) the
+width is shared out, and each group in turn searches by log p(tokens) − diversity · n, n being how many
+continuations the groups before it chose at this step with the same token. Only the choosing sees n: scores
+and log p stay the model's. The n-best list takes every group's best before any group's second, and no
+sequence twice.
+
     [nbest, …] = Beam(width=5, length=1.0, nbest=3)(decoder, memory, start=1, end=2, longest=lengths)
+    [three, …] = Beam(width=6, groups=3, nbest=3)(decoder, memory, start=1, end=2, longest=lengths)
 
 Written for a GPU: nothing is walked sentence by sentence, the host waits once a step, and tokens and
-weights are read off back-pointers once at the end.
+weights are read off back-pointers once at the end, those of the n-best alone.
 """
 
-from collections.abc import Sequence
-
 import torch
-from jaxtyping import Int
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import pad
 
 from regard.errors import RegardError
-from regard.search import Hypothesis, Steps
-from regard.search._common import NOTHING, gathered, log_probs, steps_of, truly_possible
+from regard.search import Asked, Hypothesis, Rules, Search, Steps
+from regard.search._common import NOTHING, truly_possible
+from regard.search._trail import Mark, in_beam, walk_back
 from regard.types import Memory
 
 __all__ = ["Beam"]
 
 
-class Beam:
+class Beam(Search):
     """At most `nbest` hypotheses a sentence (fewer where fewer were found), best score first."""
 
-    def __init__(self, width: int = 5, length: float = 1.0, nbest: int = 1) -> None:
+    def __init__(
+        self,
+        width: int = 5,
+        length: float = 1.0,
+        nbest: int = 1,
+        groups: int = 1,
+        diversity: float = 0.5,
+        limits: Asked = None,
+    ) -> None:
+        super().__init__(limits)
         if width < 1:
             raise RegardError(f"width={width}", expected="1 hypothesis or more")
         # Below 0 the bound would not hold (a longer sequence would score ever lower); far above, powers overflow.
@@ -43,82 +58,77 @@ class Beam:
             raise RegardError(f"length={length}", expected="a power from 0 (no normalisation) to 4", do="1 is the mean")
         if nbest < 1:
             raise RegardError(f"nbest={nbest}", expected="1 hypothesis or more")
+        if groups < 1 or width % groups:
+            raise RegardError(f"groups={groups} of a width={width}", expected="a number of groups that divides it")
+        if not 0 <= diversity < float("inf"):
+            raise RegardError(f"diversity={diversity}", expected="0 or more", do="0.2 to 0.8 suits most")
         self.width, self.length, self.nbest = width, length, nbest
+        self.groups, self.diversity = groups, diversity
 
-    @torch.no_grad()
-    def __call__(
-        self,
-        decoder: Steps,
-        memory: Memory,
-        *,
-        start: int,
-        end: int,
-        longest: Int[Tensor, " batch"],
-        weights: bool = False,
-        banned: Sequence[int] = (),
-    ) -> list[list[Hypothesis]]:
-        batch, width, wide = len(longest), self.width, 2 * self.width
-        if not batch:
-            return []
-        device, steps = memory.keys.device, steps_of(longest)
-        longest, ban = longest.to(device), torch.tensor(list(banned), dtype=torch.long, device=device)
-        state, token = decoder.start(memory), torch.full((batch, 1), start, device=device)
-        live = torch.zeros(batch, 1, device=device)
-        best = torch.full((batch, self.nbest), NOTHING, device=device)  # scores of the n-best list …
+    def find(self, decoder: Steps, memory: Memory, rules: Rules, weights: bool) -> list[list[Hypothesis]]:
+        batch, groups, width, device = len(rules.longest), self.groups, self.width // self.groups, memory.keys.device
+        wide = 2 * width
+        token = torch.full((batch, groups), rules.start, device=device)
+        state, past = decoder.start(memory).follow(torch.zeros_like(token)), rules.begin(groups)
+        live = torch.zeros(batch, groups, 1, device=device)
+        # A row is one group of one sentence: from here on rows know nothing of each other.
+        longest = rules.longest.repeat_interleave(groups)
+        best = torch.full((batch * groups, self.nbest), NOTHING, device=device)  # scores of the n-best list …
         place = torch.zeros_like(best, dtype=torch.long)  # … and where in the trail each ends: step · wide + rank
-        done = torch.zeros(batch, dtype=torch.bool, device=device)
+        done = torch.zeros_like(longest, dtype=torch.bool)
         rank = torch.arange(wide, device=device)
-        trail: list[tuple[Tensor, Tensor, Tensor, Tensor]] = []  # log p, token, parent; which of them went on
+        trail: list[Mark] = []
         looks: list[Tensor] = []
 
-        for t in range(steps):
+        for t in range(rules.steps):
             state, look, logits = decoder.step(state, token)
-            vocab = logits.shape[-1]
-            continued = (live[..., None] + log_probs(logits, ban)).flatten(1)
-            total, index = continued.topk(min(wide, continued.shape[1]), dim=1)
-            missing = wide - total.shape[1]  # a small vocabulary has fewer continuations than we look at
-            total, index = pad(total, (0, missing), value=NOTHING), pad(index, (0, missing))
-            tokens, parents = index % vocab, index // vocab
+            log_probs = rules.log_probs(logits, past, t).reshape(batch, groups, -1, logits.shape[-1])
+            total, tokens, parents = self._likeliest(live[..., None] + log_probs, width)
             if t == 0:
-                power = torch.arange(1, steps + 1, dtype=total.dtype, device=device) ** self.length
+                power = torch.arange(1, rules.steps + 1, dtype=total.dtype, device=device) ** self.length
                 farthest = power[longest - 1]
 
-            ends, last = tokens == end, longest == t + 1
+            ends, last = tokens == rules.end, longest == t + 1
             finished = ((ends & (rank < width)) | last[:, None]) & ~done[:, None]
             best, place = self._keep(best, place, total.masked_fill(~finished, NOTHING) / power[t], t * wide + rank)
 
-            # Stable, so the others keep their order: live[:, 0] is the best of them.
+            # Stable, so the others keep their order.
             order = ends.byte().argsort(dim=1, stable=True)[:, :width]
-            live = total.masked_fill(ends, NOTHING).gather(1, order)
-            trail.append((total, tokens, parents, order))
+            going = total.masked_fill(ends, NOTHING).gather(1, order)
+            trail.append(Mark(total, tokens, parents, order))
             if weights:
                 looks.append(look.by_key)
-            done = done | last | (best[:, -1] >= live[:, 0] / farthest)
+            done = done | last | (best[:, -1] >= going.amax(dim=1) / farthest)
             if bool(done.all()):  # the one wait for the device in a step
                 break
-            token, state = tokens.gather(1, order), state.follow(parents.gather(1, order))
+            live, token = going.reshape(batch, groups, width), tokens.gather(1, order).reshape(batch, -1)
+            follow = in_beam(parents.gather(1, order), groups, log_probs.shape[2]).reshape(batch, -1)
+            state, past = state.follow(follow), rules.after(past.follow(follow), token)
 
-        truly_possible(best[:, 0] > NOTHING)
-        return self._walk_back(best.cpu(), place.cpu(), trail, looks)
+        truly_possible((best[:, 0] > NOTHING).reshape(batch, groups).any(dim=1))
+        return walk_back(best.cpu(), place.cpu(), trail, looks, groups)
+
+    def _likeliest(self, log_p: Float[Tensor, "batch group beam vocab"], width: int) -> tuple[Tensor, Tensor, Tensor]:
+        """The 2·width likeliest continuations of each row, `[row, 2·width]`: log p, token, parent."""
+        vocab, wide = log_p.shape[-1], 2 * width
+        most = min(wide, log_p.shape[2] * vocab)
+        if self.groups == 1 or not self.diversity:
+            total, index = log_p.flatten(2).topk(most, dim=2)
+        else:
+            chosen, n = [], torch.zeros_like(log_p[:, 0, :1])
+            for group in log_p.unbind(1):
+                index = (group - self.diversity * n).flatten(1).topk(most, dim=1).indices
+                chosen.append((group.flatten(1).gather(1, index), index))
+                total, token = chosen[-1][0][:, None, :width], index[:, None, :width] % vocab
+                n = n.scatter_add(2, token, (total > NOTHING).to(n.dtype))
+            total, index = (torch.stack(parts, dim=1) for parts in zip(*chosen, strict=True))
+        # A small vocabulary has fewer continuations than we look at.
+        total = pad(total.flatten(0, 1), (0, wide - most), value=NOTHING)
+        index = pad(index.flatten(0, 1), (0, wide - most))
+        return total, index % vocab, index // vocab
 
     def _keep(self, best: Tensor, place: Tensor, score: Tensor, here: Tensor) -> tuple[Tensor, Tensor]:
         """The n-best list after these candidates; among equals the earlier stays."""
         scores, order = torch.cat([best, score], dim=1).sort(dim=1, descending=True, stable=True)
         places = torch.cat([place, here.expand_as(score)], dim=1).gather(1, order)
         return scores[:, : self.nbest], places[:, : self.nbest]
-
-    def _walk_back(
-        self, best: Tensor, place: Tensor, trail: list[tuple[Tensor, Tensor, Tensor, Tensor]], looks: list[Tensor]
-    ) -> list[list[Hypothesis]]:
-        """From the place where each hypothesis ended, back-pointer by back-pointer, to its beginning."""
-        totals, tokens, parents, orders = (torch.stack(parts).cpu() for parts in zip(*trail, strict=True))
-        final, rank_there = place // (2 * self.width), place % (2 * self.width)
-        found, slots = torch.zeros(2, len(trail), *place.shape, dtype=torch.long)
-        log_prob = torch.zeros_like(best)
-        slot = torch.zeros_like(place)  # meaningless until the final step of a hypothesis is reached
-        for t in reversed(range(len(trail))):
-            rank = torch.where(final == t, rank_there, orders[t].gather(1, slot))
-            found[t], slots[t] = tokens[t].gather(1, rank), parents[t].gather(1, rank)
-            log_prob = torch.where(final == t, totals[t].gather(1, rank), log_prob)
-            slot = slots[t]
-        return gathered(found, final + 1, best, log_prob, slots, looks)

@@ -5,42 +5,15 @@
 Equal to a beam of width 1 without length normalisation. Score and log_prob are both Σ log p(token).
 """
 
-from collections.abc import Sequence
-
-import torch
-from jaxtyping import Int
-from torch import Tensor
-
-from regard.search import Hypothesis, Steps
+from regard.search import Hypothesis, Rules, Search, Steps
 from regard.search._walk import walk
 from regard.types import Memory
 
 __all__ = ["Greedy"]
 
 
-class Greedy:
+class Greedy(Search):
     """One hypothesis a sentence: argmax, step by step."""
 
-    @torch.no_grad()
-    def __call__(
-        self,
-        decoder: Steps,
-        memory: Memory,
-        *,
-        start: int,
-        end: int,
-        longest: Int[Tensor, " batch"],
-        weights: bool = False,
-        banned: Sequence[int] = (),
-    ) -> list[list[Hypothesis]]:
-        return walk(
-            decoder,
-            memory,
-            lambda log_probs: log_probs.argmax(dim=-1),
-            count=1,
-            start=start,
-            end=end,
-            longest=longest,
-            weights=weights,
-            banned=banned,
-        )
+    def find(self, decoder: Steps, memory: Memory, rules: Rules, weights: bool) -> list[list[Hypothesis]]:
+        return walk(decoder, memory, lambda log_probs: log_probs.argmax(dim=-1), rules, count=1, weights=weights)

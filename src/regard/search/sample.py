@@ -10,14 +10,12 @@ Score and log_prob are both Σ log p(token) under the model's own distribution, 
 cutting. With a seed the same calls in the same order give the same samples; each call draws others.
 """
 
-from collections.abc import Sequence
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.errors import RegardError
-from regard.search import Hypothesis, Steps
+from regard.search import Asked, Hypothesis, Rules, Search, Steps
 from regard.search._common import NOTHING
 from regard.search._walk import walk
 from regard.types import Memory
@@ -25,12 +23,19 @@ from regard.types import Memory
 __all__ = ["Sample"]
 
 
-class Sample:
+class Sample(Search):
     """`count` hypotheses a sentence, drawn on their own (two may be alike), likeliest first."""
 
     def __init__(
-        self, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0, count: int = 1, seed: int | None = None
+        self,
+        temperature: float = 1.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        count: int = 1,
+        seed: int | None = None,
+        limits: Asked = None,
     ) -> None:
+        super().__init__(limits)
         if not 0 < temperature < float("inf"):
             raise RegardError(f"temperature={temperature}", expected="a number above 0", do="for none, search greedily")
         if top_k < 0:
@@ -58,28 +63,11 @@ class Sample:
         choice = (logits - noise.clamp_min_(torch.finfo(noise.dtype).tiny).log_()).argmax(dim=-1)
         return choice if index is None else index.gather(-1, choice[..., None]).squeeze(-1)
 
-    @torch.no_grad()
-    def __call__(
-        self,
-        decoder: Steps,
-        memory: Memory,
-        *,
-        start: int,
-        end: int,
-        longest: Int[Tensor, " batch"],
-        weights: bool = False,
-        banned: Sequence[int] = (),
-    ) -> list[list[Hypothesis]]:
+    def find(self, decoder: Steps, memory: Memory, rules: Rules, weights: bool) -> list[list[Hypothesis]]:
         if self.seed is not None and self.generator is None:
             self.generator = torch.Generator(memory.keys.device).manual_seed(self.seed)
-        return walk(
-            decoder,
-            memory,
-            lambda log_probs: self.draw(log_probs, self.generator),
-            count=self.count,
-            start=start,
-            end=end,
-            longest=longest,
-            weights=weights,
-            banned=banned,
-        )
+
+        def choose(log_probs: Tensor) -> Tensor:
+            return self.draw(log_probs, self.generator)
+
+        return walk(decoder, memory, choose, rules, count=self.count, weights=weights)

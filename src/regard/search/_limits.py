@@ -1,0 +1,158 @@
+"""What may come out of a search, whichever search it is: length, beginning, repeats, the allowed answers.
+
+`Limits` are options of every search (`search.limits.least=3`); `Rules` are the limits of one call as
+tensors. A search asks the rules for log-probabilities instead of the decoder's own: what may not come is
+−inf, and the rest keep the probability the model gave them. A new limit is a field of `Limits` and a line
+in `Rules.log_probs`, and works under every search.
+
+    choices = rules.log_probs(logits, past, t)
+    past = rules.after(past.follow(parents), token)
+
+All limits hold together. Only a prefix is taken as it is: it may repeat itself, though what comes after it
+may not repeat it. Allowed answers that break another limit are struck from the set beforehand.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from regard.errors import RegardError
+from regard.search._common import NOTHING, log_probs, steps_of
+from regard.search._tree import NOWHERE, ROOT, Tree, tree_of
+from regard.types import Beams, Sequences
+
+__all__ = ["Limits", "Past", "Rules"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Options of every search.
+
+    `least`    how many tokens must come before the end; a sentence with no room for them is cut without one
+    `repeat`   no so many tokens in a row come twice (Paulus, Xiong & Socher 2017, section 2.5, take 3); 0: they may
+    `prefix`   tokens that every answer begins with, without the end
+    `allowed`  the only answers that may come out, whole, as tokens (their end may be left out); none given: any
+    """
+
+    least: int = 0
+    repeat: int = 0
+    prefix: tuple[int, ...] = ()
+    allowed: Any = ()  # any, for there may be thousands, and `find` would look at each token by itself
+
+    def __post_init__(self) -> None:
+        for name, number in (("least", self.least), ("repeat", self.repeat)):
+            if number < 0:
+                raise RegardError(f"limits.{name}={number}", expected="1 or more, or 0 for no such limit")
+        lists = isinstance(self.allowed, Iterable) and all(isinstance(one, list | tuple) for one in self.allowed)
+        if not lists or not all(isinstance(token, int) for one in self.allowed for token in one):
+            raise RegardError(f"limits.allowed={str(self.allowed)[:40]}", expected="answers, each a list of tokens")
+        object.__setattr__(self, "allowed", tuple(map(tuple, self.allowed)))
+
+
+@dataclass(frozen=True)
+class Past(Beams):
+    """What the rules must know of each hypothesis: its tokens, where repeats count, and its place in the tree."""
+
+    said: Int[Tensor, "batch beam time"] | None
+    node: Int[Tensor, "batch beam"] | None
+
+
+class Rules:
+    """The limits of one call, and where each sentence starts, ends and is cut."""
+
+    def __init__(
+        self,
+        limits: Limits,
+        *,
+        start: int,
+        end: int,
+        longest: Int[Tensor, " batch"],
+        banned: Sequence[int] = (),
+        prefixes: Sequence[Sequence[int]] | None = None,
+        allowed: Sequence[Sequence[int]] | None = None,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        self.start, self.end, self.least, self.repeat = start, end, limits.least, limits.repeat
+        self.steps = steps_of(longest)
+        prefixes = [limits.prefix] * len(longest) if prefixes is None else prefixes
+        if len(prefixes) != len(longest):
+            raise RegardError(f"{len(prefixes)} prefixes", expected=f"{len(longest)}, one a sentence")
+        tree = None
+        if allowed is not None or limits.allowed:
+            answers = tuple(map(tuple, limits.allowed if allowed is None else allowed))
+            tree = tree_of(answers, end, tuple(banned), limits.least, limits.repeat)
+        prefix = Sequences.pad(prefixes, fill=-1)
+        if tree is not None or prefix.values.numel():
+            _check(prefix, tree, longest.cpu(), [end, *banned])
+        self.largest = max(-1 if tree is None else tree.largest, *(max(tokens, default=-1) for tokens in prefixes))
+        self.longest, self.prefix = longest.to(device), prefix.values.to(device)
+        self.banned = torch.tensor(list(banned), dtype=torch.long, device=device)
+        self.tree = None if tree is None else tree.to(device)
+
+    def begin(self, beam: int) -> Past:
+        """Before the first token, for so many hypotheses a sentence."""
+        shape, device = (len(self.longest), beam), self.longest.device
+        return Past(
+            said=torch.zeros(*shape, 0, dtype=torch.long, device=device) if self.repeat else None,
+            node=torch.full(shape, ROOT, device=device) if self.tree is not None else None,
+        )
+
+    def after(self, past: Past, token: Int[Tensor, "batch beam"]) -> Past:
+        """One token further."""
+        return Past(
+            said=None if past.said is None else torch.cat([past.said, token[..., None]], dim=-1),
+            node=None if self.tree is None or past.node is None else self.tree.after(past.node, token),
+        )
+
+    def log_probs(self, logits: Float[Tensor, "batch beam vocab"], past: Past, t: int) -> Tensor:
+        """log p of what may come after `t` tokens; −inf for the rest."""
+        found, vocab = log_probs(logits, self.banned), logits.shape[-1]
+        if self.largest >= vocab:
+            raise RegardError(f"token {self.largest} in a prefix or an allowed answer", expected=f"less than {vocab}")
+        forced = self.prefix[:, t, None] if t < self.prefix.shape[1] else None
+        if t < self.least:
+            found[..., self.end] = NOTHING
+        if past.said is not None:
+            again = _again(past.said, self.repeat, vocab)
+            found.masked_fill_(again if forced is None else again & (forced < 0)[..., None], NOTHING)
+        if self.tree is not None and past.node is not None:
+            found.masked_fill_(~self.tree.open(past.node, t, self.longest - (t + 1), vocab), NOTHING)
+        if forced is not None:
+            other = (forced >= 0) & (torch.arange(vocab, device=forced.device) != forced)
+            found.masked_fill_(other[:, None], NOTHING)
+        return found
+
+
+def _again(said: Int[Tensor, "batch beam time"], n: int, vocab: int) -> Bool[Tensor, "batch beam vocab"]:
+    """Which tokens would make the last n tokens ones that were there before."""
+    mask = torch.zeros(*said.shape[:2], vocab + 1, dtype=torch.bool, device=said.device)
+    if said.shape[-1] >= n:
+        grams, last = said.unfold(-1, n, 1), said[..., said.shape[-1] - n + 1 :]
+        same = (grams[..., :-1] == last[..., None, :]).all(-1)  # of n = 1 no token needs to be the same
+        mask.scatter_(-1, torch.where(same, grams[..., -1], vocab), True)  # the last column is cut off
+    return mask[..., :vocab]
+
+
+def _check(prefix: Sequences, tree: Tree | None, longest: Int[Tensor, " batch"], never: list[int]) -> None:
+    """Raise where a prefix, or all that is allowed, cannot come out: before the first step, naming the sentence."""
+
+    def hold(fine: Bool[Tensor, " batch"], what: str, expected: str) -> None:
+        if not bool(fine.all()):
+            raise RegardError(f"sentence {int(fine.int().argmin())} of the batch: {what}", expected=expected)
+
+    tokens, there = prefix.values, prefix.mask
+    usable = ((tokens >= 0) & ~torch.isin(tokens, torch.tensor(never))) | ~there
+    hold(usable.all(1), "a token in its prefix that cannot come", "tokens from 0, neither the end nor a banned one")
+    hold(prefix.lengths <= longest, "a prefix longer than its greatest length", "a shorter prefix, or more room")
+    if tree is None:
+        return
+    node = torch.full_like(longest, ROOT)
+    for token, is_there in zip(tokens.unbind(1), there.unbind(1), strict=True):
+        node = torch.where(is_there, tree.after(node, token), node)
+    hold(node != NOWHERE, "no allowed answer begins with its prefix", "the beginning of one")
+    room = longest - prefix.lengths
+    hold(tree.need[node] <= room, "no allowed answer is short enough", "more room, or a shorter answer among them")

@@ -1,0 +1,90 @@
+"""Limits and groups of a search on the command line: text becomes tokens, and what cannot be is one line."""
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import Regard
+
+from regard.api import Model, configure, load
+
+LINES = b"abc\nfedcb\nab\n"
+
+
+def lines(regard: Regard, run: Path, *words: object) -> list[str]:
+    said = regard("predict", run, *words, stdin=LINES)
+    assert (said.code, said.err) == (0, "")
+    return said.out.splitlines()
+
+
+@pytest.mark.parametrize("how", [(), ("--beam", 3), ("--sample", "--seed", 3)])
+def test_limits_under_every_search(regard: Regard, run: Path, tmp_path: Path, how: tuple[object, ...]) -> None:
+    assert all(len(text) >= 12 for text in lines(regard, run, *how, "--least", 12))
+    assert all(len(set(text)) == len(text) for text in lines(regard, run, *how, "--no-repeat", 1))
+    assert all(text.startswith("afa") for text in lines(regard, run, *how, "--prefix", "afa"))
+    path = tmp_path / "allowed.txt"
+    path.write_bytes(b"cba\r\n\nbcdef\nba")
+    assert set(lines(regard, run, *how, "--allowed", path)) <= {"cba", "bcdef", "ba"}
+    together = lines(regard, run, *how, "--allowed", path, "--prefix", "b", "--least", 3)
+    assert together == ["bcdef"] * 3
+
+
+def test_the_answer_is_the_likeliest_of_those_allowed(regard: Regard, run: Path, tmp_path: Path) -> None:
+    path = tmp_path / "allowed.txt"
+    path.write_text("cba\nbcdef\nba\n")
+    first, *_ = (json.loads(line) for line in lines(regard, run, "--allowed", path, "--json", "--nbest", 3))
+    found = {first["text"]: first["score"], **{other["text"]: other["score"] for other in first["others"]}}
+    assert set(found) == {"cba", "bcdef", "ba"}
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+    model = load(run)
+    tokens = [model.task.texts["target"].encode(text) for text in ("bcdef", "ba")]
+    assert model("abc", limits={"allowed": tokens}).text == next(text for text in found if text != "cba")
+
+
+def test_groups(regard: Regard, run: Path) -> None:
+    options = ("--groups", 3, "--diversity", 5, "--json", "--nbest", 3)
+    for line in map(json.loads, lines(regard, run, *options)):
+        texts = [line["text"], *(other["text"] for other in line["others"])]
+        assert len({text[:1] for text in texts}) == 3  # five is more than any token is worth here
+    assert lines(regard, run, "--groups", 1) == lines(regard, run, "--beam", 5)
+
+
+def test_as_options_of_a_run(run: Path) -> None:
+    search = configure("translate", {"search": {"groups": 5, "limits": {"repeat": 3}}})["search"]
+    assert (search["groups"], search["limits"]["repeat"]) == (5, 3)
+    assert "limits" not in configure("translate", {})["search"]
+    assert len(load(run)("ab", limits={"least": 9}).text) >= 9
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["--diversity", "1"], "--diversity without --groups"),
+        (["--groups", "2", "--sample"], "--sample and --groups"),
+        (["--groups", "0"], "groups=0 of a width=5"),
+        (["--groups", "2", "--beam", "5"], "groups=2 of a width=5; expected a number of groups that divides it"),
+        (["--groups", "2", "--diversity", "-1"], "diversity=-1.0; expected 0 or more"),
+        (["--least", "-1"], "limits.least=-1"),
+        (["--no-repeat", "-2"], "limits.repeat=-2"),
+        (["--prefix", "aß"], "--prefix 'aß': 'ß' is not in the vocabulary"),
+        (["--prefix", "abc" * 40], "sentence 0 of the batch: a prefix longer than its greatest length"),
+        (["--allowed", "none.txt"], "none.txt: no such file"),
+    ],
+)
+def test_wishes_that_cannot_be_met(regard: Regard, run: Path, words: list[str], found: str) -> None:
+    assert found in regard("predict", run, *words, stdin=b"abc\n").line()
+
+
+def test_files_that_cannot_be_used(regard: Regard, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "allowed.txt"
+    for text, found in {
+        "": ": no answers; expected one a line",
+        "\n \n": ": no answers; expected one a line",
+        "ab\n\naxb\n": ":3: 'x' is not in the vocabulary of the answers",
+        "a" * 60: "sentence 0 of the batch: no allowed answer is short enough",
+    }.items():
+        path.write_text(text)
+        assert found in regard("predict", run, "--allowed", path, stdin=b"abc\n").line()
+    monkeypatch.setattr(Model, "searches", False)
+    assert "translate has no search" in regard("predict", run, "--allowed", path, stdin=b"abc\n").line()
+    assert "translate has no search" in regard("predict", run, "--least", 3, stdin=b"abc\n").line()
