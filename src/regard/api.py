@@ -62,7 +62,7 @@ class Model:
     @property
     def inputs(self) -> int:
         """How many texts it takes for one answer."""
-        return self.task.columns - 1  # type: ignore[no-any-return]
+        return max(1, self.task.columns - 1)  # type: ignore[no-any-return]
 
     @property
     def searches(self) -> bool:

@@ -176,9 +176,9 @@ class Generation:
         return Batch((source,), Sequences.pad([item.target for item in items]))
 
     def advance(self, model: nn.Module, progress: float) -> None:
-        assert isinstance(model, EncoderDecoder)
-        model.progress = progress
-        model.encoder.advance(progress)
+        if isinstance(model, EncoderDecoder):
+            model.progress = progress
+            model.encoder.advance(progress)
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:
         """Cross entropy of each true token after what the decoder was shown before it (see `Teach`), smoothed; and

@@ -1,0 +1,175 @@
+"""A language model: a recurrent network that says, after every token, what the next may be. Nothing in, n tokens out.
+
+    h_t = R(h_{t−1}, E x_t)        R: `layers` of LSTM (Hochreiter & Schmidhuber 1997), GRU or Elman
+    logits = E h_t + b             E, the embeddings, serve both ends (Press & Wolf 2017)
+
+Zaremba, Sutskever & Vinyals 2014, "Recurrent Neural Network Regularization": dropout on what goes into a layer and
+what comes out, never from step to step. Here one mask serves all steps of a row (Gal & Ghahramani 2016).
+
+With `attention`, each step also looks back at the states so far, its own included, and the logits come from
+
+    r_t = tanh(W [c_t; h_t]),   c_t = attend(h_t; h_1 … h_t)
+
+Daniluk et al. 2017, "Frustratingly Short Attention Spans in Neural Language Modeling", section 2.
+
+It is a decoder without an encoder: what it goes on from, the beginning of a text, is its memory, so every search
+serves it. The first step after `start` reads nothing (the memory ends where the answer begins), whatever token it is
+given; each later one reads its token.
+
+    model = Language(vocab=10_000, attention=None)
+    look, r = model(tokens)                                           # known tokens, all at once
+    [[found]] = Sample()(model, model.read(beginning), start=2, end=3, longest=torch.tensor([50]))
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import dropout, linear
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from regard.attend.attention import Attention
+from regard.attend.mask import causal
+from regard.errors import RegardError
+from regard.types import Beams, Look, Memory, Sequences
+
+__all__ = ["Language", "State"]
+
+CELLS: dict[str, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
+
+
+@dataclass(frozen=True)
+class State(Beams):
+    """One hidden vector (and one LSTM cell) a layer, and the states that attention may look back at."""
+
+    hidden: tuple[Float[Tensor, "batch beam hidden"], ...]
+    cell: tuple[Float[Tensor, "batch beam hidden"], ...]
+    past: Float[Tensor, "batch beam time hidden"] | None
+    there: Bool[Tensor, "batch beam time"] | None  # which of the past are no padding
+    fresh: bool  # whether nothing was asked yet
+
+
+def locked(x: Float[Tensor, "batch time size"], rate: float, training: bool) -> Float[Tensor, "batch time size"]:
+    """Dropout with one mask for all steps of a row."""
+    if not training or not rate:
+        return x
+    return x * dropout(x.new_ones(len(x), 1, x.shape[-1]), rate)
+
+
+class Language(nn.Module):
+    """An Elman, LSTM or GRU network over a text, with or without a look back."""
+
+    wide = False  # an LSTM's cell sums up hundreds of steps: half precision would lose the small ones
+
+    def __init__(
+        self,
+        vocab: int,
+        attention: Callable[..., Attention] | None,
+        cell: Literal["elman", "lstm", "gru"] = "lstm",
+        hidden: int = 800,
+        layers: int = 2,
+        drop_in: float = 0.5,
+        drop_between: float = 0.4,
+        drop_out: float = 0.5,
+    ) -> None:
+        super().__init__()
+        for name, rate in (("drop_in", drop_in), ("drop_between", drop_between), ("drop_out", drop_out)):
+            if not 0 <= rate < 1:
+                raise RegardError(f"{name}={rate}", expected="a share from 0 to below 1")
+        if layers < 1:
+            raise RegardError(f"layers={layers}", expected="1 or more")
+        self.cell, self.drop_in, self.drop_between, self.drop_out = cell, drop_in, drop_between, drop_out
+        self.embedding = nn.Embedding(vocab, hidden)
+        nn.init.normal_(self.embedding.weight, std=hidden**-0.5)
+        # One layer each, for cuDNN's dropout between layers would draw a mask a step.
+        self.rnn = nn.ModuleList(CELLS[cell](hidden, hidden, batch_first=True) for _ in range(layers))
+        self.bias = nn.Parameter(torch.zeros(vocab))
+        self.attention = None if attention is None else attention(query=hidden, key=hidden, value=hidden)
+        if self.attention is not None and self.attention.stateful:
+            raise RegardError("an attention that keeps a state between looks", expected="one without, to look back")
+        self.readout = None if attention is None else nn.Linear(2 * hidden, hidden)
+
+    def forward(self, tokens: Int[Tensor, "batch time"]) -> tuple[Look | None, Float[Tensor, "batch time hidden"]]:
+        """What is known after each token of a text read from its beginning: where it looked, and what `logits` takes.
+        Padding may follow a row, and changes nothing before it."""
+        h, look = locked(self.embedding(tokens), self.drop_in, self.training), None
+        for number, layer in enumerate(self.rnn):
+            h, _ = layer(locked(h, self.drop_between, self.training) if number else h)
+        if self.attention is not None:
+            seen = causal(tokens.shape[1], tokens.shape[1], h.device)
+            look = self.attention(h, self.attention.prepare(h), mask=seen.unsqueeze(0))
+            h = self._read(look, h)
+        return look, locked(h, self.drop_out, self.training)
+
+    def logits(self, r: Float[Tensor, "*rows hidden"]) -> Float[Tensor, "*rows vocab"]:
+        return linear(r, self.embedding.weight, self.bias)
+
+    def read(self, beginnings: Sequences) -> Memory:
+        """The beginning of each text as what can be looked back at, with the network's state after it as `summary`."""
+        lengths = beginnings.lengths
+        if not bool((lengths > 0).all()):
+            raise RegardError("a text without a beginning", expected="one token or more to go on from")
+        packed = pack_padded_sequence(
+            self.embedding(beginnings.values), lengths, batch_first=True, enforce_sorted=False
+        )
+        last: list[Tensor] = []
+        for layer in self.rnn:
+            packed, final = layer(packed)
+            last += final if isinstance(final, tuple) else (final,)
+        states, _ = pad_packed_sequence(packed, batch_first=True, total_length=beginnings.values.shape[1])
+        return Memory(states, states, beginnings.mask, torch.cat(last, dim=-1).squeeze(0))
+
+    def start(self, memory: Memory) -> State:
+        assert memory.summary is not None
+        parts = memory.summary.unsqueeze(1).chunk(len(self.rnn) * (2 if self.cell == "lstm" else 1), dim=-1)
+        hidden, cell = (parts[::2], parts[1::2]) if self.cell == "lstm" else (parts, ())
+        if self.attention is None:
+            return State(hidden, cell, None, None, fresh=True)
+        past = memory.keys.unsqueeze(1)
+        there = torch.ones_like(past[..., 0], dtype=torch.bool) if memory.mask is None else memory.mask.unsqueeze(1)
+        return State(hidden, cell, past, there, fresh=True)
+
+    def step(
+        self, state: State, token: Int[Tensor, "batch beam"]
+    ) -> tuple[State, Look, Float[Tensor, "batch beam vocab"]]:
+        state = replace(state, fresh=False) if state.fresh else self._on(state, token)
+        h = state.hidden[-1]
+        if self.attention is None or state.past is None or state.there is None:
+            return state, Look(h, weigh=lambda: h.new_zeros(*token.shape, 0)), self.logits(h)
+        # Each hypothesis has a past of its own, so each is a row of its own.
+        query = h.reshape(token.numel(), 1, -1)
+        memory = self.attention.prepare(state.past.flatten(0, 1), None, state.there.flatten(0, 1))
+        look: Look = self.attention(query, memory)
+        r = self._read(look, query).reshape(h.shape)
+
+        def weights() -> Tensor:  # [row, (head,) 1, key] → [batch, (head,) beam, key]
+            each = look.by_key.squeeze(-2)
+            return each.reshape(*token.shape, *each.shape[1:]).movedim(1, -2)
+
+        return state, Look(r, weights), self.logits(r)
+
+    def _on(self, state: State, token: Int[Tensor, "batch beam"]) -> State:
+        """The state after one more token."""
+        shape, x = (*token.shape, -1), self.embedding(token).reshape(token.numel(), 1, -1)
+        hidden, cell = [], []
+        for number, layer in enumerate(self.rnn):
+            h = state.hidden[number].flatten(0, 1).unsqueeze(0).contiguous()
+            if self.cell == "lstm":
+                c = state.cell[number].flatten(0, 1).unsqueeze(0).contiguous()
+                x, (_, c) = layer(x, (h, c))
+                cell.append(c.reshape(shape))
+            else:
+                x, _ = layer(x, h)
+            hidden.append(x.reshape(shape))
+        past, there = state.past, state.there
+        if past is not None and there is not None:
+            past = torch.cat([past, hidden[-1].unsqueeze(2)], dim=2)
+            there = torch.cat([there, torch.ones_like(there[..., :1])], dim=2)
+        return State(tuple(hidden), tuple(cell), past, there, False)
+
+    def _read(self, look: Look, h: Float[Tensor, "row time hidden"]) -> Float[Tensor, "row time hidden"]:
+        assert self.readout is not None
+        return torch.tanh(self.readout(torch.cat([look.answer, h], dim=-1)))

@@ -1,0 +1,30 @@
+"""How a task measures itself: its measures by name, and the one by which weights are kept."""
+
+from collections.abc import Sequence
+
+from regard.errors import RegardError
+from regard.find import Spec, build, find, nearest
+from regard.measure import Results
+
+__all__ = ["Measured"]
+
+
+class Measured:
+    """Measures of a task; `best` must be one of them."""
+
+    def __init__(self, measures: Sequence[Spec], best: str) -> None:
+        self.measures = [build("measure", one) for one in measures]
+        names = [one if isinstance(one, str) else str(one["name"]) for one in measures]
+        if best not in names:
+            raise RegardError(f"best={best!r} is not among the measures", do=nearest(best, names))
+        self.best = best
+
+    def measure(self, results: Results) -> dict[str, float | str]:
+        figures: dict[str, float | str] = {}
+        for one in self.measures:
+            figures |= one(results)
+        return figures
+
+    def better(self, new: float, old: float) -> bool:
+        lower = find("measure", self.best).better == "lower"
+        return new < old if lower else new > old

@@ -1,0 +1,135 @@
+"""Describe: fields with their values → a text that says them. "name[Blue Spice], area[riverside]" → "Blue Spice is …".
+
+With nothing given it learns to write weather forecasts from made records, for places it has never met. Records are
+written as `name[value], name[value]` (the form of the E2E challenge, Novikova et al. 2017, whose CSV is known by its
+columns) or as a JSON object, one a line.
+
+`delexicalise` names the fields whose values are set aside for a placeholder in record and text, and put back in the
+answer (Wen et al. 2015): so names that were never seen can be said. Where a text does not mention such a value, there
+is nothing to set aside in it. What the model looks at, and what measures see, is with the values.
+
+    regard train describe --data e2e 'delexicalise=["name", "near"]'
+    echo '{"name": "Blue Spice", "area": "riverside"}' | regard predict runs/describe
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar
+
+from torch import nn
+
+from regard.errors import RegardError
+from regard.find import PLAIN, In, Of, Spec, nearest
+from regard.look.gaze import Gaze
+from regard.search import Search
+from regard.tasks._generation import Generation
+from regard.text._fields import parse, write
+from regard.text._placeholders import PutBack, hide, put_back, set_aside
+from regard.train.task import Item
+from regard.types import Example, Prediction
+
+__all__ = ["Describe"]
+
+ENCODER: Spec = {"name": "recurrent", "hidden": 256, "layers": 1, "dropout": 0.3}
+DECODER: Spec = {"name": "recurrent", "hidden": 512, "place": "after", "feed": False, "dropout": 0.3}
+ATTENTION: Spec = {"score": "additive", "weigh": "softmax"}
+
+
+class Describe(Generation):
+    """Fields in, a text about them out."""
+
+    name: ClassVar[str] = "describe"
+    known: ClassVar[tuple[tuple[str, ...], ...]] = (("mr", "ref"), ("meaning_representation", "human_reference"))
+    default_data: ClassVar[str] = "made:tables"
+    preset: ClassVar[dict[str, Any]] = {
+        "source": {"name": "word", "split": "punctuation"},
+        "target": {"name": "word", "split": "punctuation"},
+        "delexicalise": ["place"],
+        "best": "exact_match",
+        "embed": 64,
+        "encoder": {"name": "recurrent", "hidden": 96, "layers": 1, "dropout": 0.0},
+        "decoder": {"name": "recurrent", "embed": 64, "hidden": 128, "place": "after", "feed": False, "dropout": 0.0},
+        "attention": {"score": {"name": "additive", "hidden": 64}},
+        "drop": 0.0,
+        "smoothing": 0.0,
+        "train": {"epochs": 4, "time": "120s", "tokens": 2048, "rate": 8e-3, "warmup": 50, "average": 0.99},
+    }
+
+    def __init__(
+        self,
+        source: Annotated[Spec, In("text")] = "bpe",
+        target: Annotated[Spec, In("text")] = "bpe",
+        delexicalise: tuple[str, ...] = (),
+        embed: int = 256,
+        encoder: Annotated[Spec, In("encode")] = ENCODER,
+        attention: Annotated[Spec, Of("attend.attention.make")] = ATTENTION,
+        decoder: Annotated[Spec, In("predict.generate")] = DECODER,
+        search: Annotated[Spec, In("search")] = "beam",
+        measures: Annotated[tuple[Spec, ...], In("measure")] = (
+            "exact_match",
+            "slots",
+            "perplexity",
+            "bleu",
+            "chrf",
+            "alignment",
+        ),
+        best: str = "chrf",
+        smoothing: float = 0.1,
+        drop: float = 0.3,
+        longest: int = 1024,
+        teach: Annotated[Spec, Of("train.teach.Teach")] = PLAIN,
+    ) -> None:
+        parts = (source, target, embed, encoder, attention, decoder, search, measures)
+        super().__init__(*parts, smoothing, drop, longest, teach)
+        self.delexicalise = delexicalise
+        self.best = self.choose_by(best)
+
+    def learn(self, examples: Sequence[Example]) -> None:
+        if self.delexicalise:
+            known = {field.name for example in examples for field in parse(example.source, example.where)}
+            for name in self.delexicalise:
+                if name not in known:
+                    raise RegardError(f"delexicalise: no record has a field {name!r}", do=nearest(name, known))
+        super().learn([self._hidden(example) for example in examples])
+
+    def items(self, examples: Sequence[Example]) -> list[Item]:
+        return super().items([self._hidden(example) for example in examples])
+
+    def _hidden(self, example: Example) -> Example:
+        """Record and text as the network knows them."""
+        source, values = self._record(example.source, example.where)
+        return Example((source,), hide(example.target, values), example.where)
+
+    def _record(self, text: str, where: str) -> tuple[str, dict[str, str]]:
+        """The record in one form, and the values that were set aside, by placeholder."""
+        fields, values = set_aside(parse(text, where), self.delexicalise)
+        return write(fields), values
+
+    def predict(
+        self,
+        model: nn.Module,
+        texts: Sequence[tuple[str, ...]],
+        look: bool = True,
+        search: Search | None = None,
+        places: Sequence[Example] = (),
+        tokens: int = 8_192,
+    ) -> list[Prediction]:
+        """Answers in the order of the records, with every value put back."""
+        where = [one.where for one in places] or [f"input {row}" for row in range(1, len(texts) + 1)]
+        records = [self._record(text[0], at) for text, at in zip(texts, where, strict=True)]
+        found = super().predict(model, [(source,) for source, _ in records], look, search, places, tokens)
+        return [
+            replace(_whole(one, put_back(source, values), values), source=text[0])
+            for one, text, (source, values) in zip(found, texts, records, strict=True)
+        ]
+
+
+def _whole(prediction: Prediction, record: PutBack, values: dict[str, str]) -> Prediction:
+    """A prediction, and all others beside it, with the values in text and look."""
+    said = put_back(prediction.text, values)
+    gaze = prediction.look
+    if isinstance(gaze, Gaze):
+        rows, columns = tuple(map(said.token, gaze.rows)), tuple(map(record.token, gaze.columns))
+        gaze = replace(gaze, rows=rows, columns=columns, title=record.text)
+    others = tuple(_whole(one, record, values) for one in prediction.others)
+    return replace(prediction, text=said.text, look=gaze, source=record.text, others=others)

@@ -1,0 +1,226 @@
+"""Language: text alone → a model of it, which says how likely a text is and goes on with one that was begun. 0 → n.
+
+With nothing given it learns little stories in which names, pronouns and counts agree over many words. Your own text
+is read line by line; lines run on, so that what one ends with is known in the next (`running=false` where they have
+nothing to do with each other). Words or pieces as `text` says: with `text=word` the Penn Treebank is measured as in
+the papers; `word_perplexity` compares over all kinds of text.
+
+    regard train language --data book.txt
+    regard train language data.train=ptb.train.txt data.valid=ptb.valid.txt data.test=ptb.test.txt text=word
+
+**How running text is cut.** Zaremba, Sutskever & Vinyals 2014 and Merity, Keskar & Socher 2017 carry the network's
+state from batch to batch. Here every item stands alone, as everywhere in regard, so that batches can be shuffled and
+a run can be resumed: an item is a window of `window` tokens to be predicted with the `context` tokens before it, which
+are read but not counted. Every token is counted once and, but for the beginning of the text, has at least `context`
+tokens before it; gradients reach back through these too. In measuring, a network without attention gets windows and
+contexts four times as long, which a state can carry; what attention looks back at is as long as in training.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Annotated, Any, ClassVar
+
+import torch
+from jaxtyping import Int
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from regard.attend.attention import make
+from regard.data.batch import in_order
+from regard.errors import RegardError
+from regard.find import PLAIN, In, Of, Spec, build, call
+from regard.look.gaze import Gaze
+from regard.measure import Results
+from regard.predict.language import Language as Network
+from regard.search import Hypothesis, Search
+from regard.tasks._measured import Measured
+from regard.text import Text
+from regard.train.task import Item, Loss
+from regard.types import Batch, Example, Prediction, Sequences, Token
+
+__all__ = ["Language", "windows"]
+
+FARTHER = 4  # times, where only a state is carried
+
+
+def windows(stream: Sequence[int], window: int, context: int) -> Iterator[tuple[list[int], list[int]]]:
+    """What is read, and what is to be said after the last of it: each token of the stream but the first is said once.
+    There are as many tokens more in the first as are context only."""
+    for first in range(0, len(stream) - 1, window):
+        last = min(first + window, len(stream) - 1)
+        yield list(stream[max(0, first - context) : last]), list(stream[first + 1 : last + 1])
+
+
+class Language(Measured):
+    """Text alone in; what follows any beginning out (Zaremba, Sutskever & Vinyals 2014)."""
+
+    name: ClassVar[str] = "language"
+    columns: ClassVar[int] = 1
+    counts: ClassVar[str] = "tokens"
+    known: ClassVar[tuple[tuple[str, ...], ...]] = (("text",),)
+    notes: Sequence[str] = ()
+    default_data: ClassVar[str] = "made:stories"
+    preset: ClassVar[dict[str, Any]] = {
+        "text": {"name": "word", "split": "punctuation"},
+        "network": {"cell": "lstm", "hidden": 128, "layers": 1, "drop_in": 0.0, "drop_out": 0.0},
+        "attention": {"score": {"name": "additive", "hidden": 64}},
+        "running": False,
+        "search": "greedy",
+        "train": {"epochs": 5, "time": "120s", "tokens": 2048, "rate": 1e-2, "warmup": 50, "average": 0.99},
+    }
+
+    def __init__(
+        self,
+        text: Annotated[Spec, In("text")] = "bpe",
+        network: Annotated[Spec, Of("predict.language.Language")] = PLAIN,
+        attention: Annotated[Spec | None, Of("attend.attention.make")] = None,
+        window: int = 100,
+        context: int = 50,
+        running: bool = True,
+        search: Annotated[Spec, In("search")] = "sample",
+        measures: Annotated[tuple[Spec, ...], In("measure")] = ("perplexity", "word_perplexity", "token_accuracy"),
+        best: str = "word_perplexity",
+        longest: int = 200,
+    ) -> None:
+        super().__init__(measures, best)
+        if window < 1 or context < 0 or longest < 1:
+            raise RegardError(
+                f"window={window}, context={context}, longest={longest}", expected="at least 1, 0 and 1 tokens"
+            )
+        self.options = {"text": text, "network": network}
+        self.attention, self.window, self.context, self.running = attention, window, context, running
+        self.search: Search = build("search", search)
+        self.longest = longest
+        self.text: Text
+
+    # --- words -------------------------------------------------------------------------------------------
+
+    def learn(self, examples: Sequence[Example]) -> None:
+        self.text = build("text", self.options["text"]).train(example.source for example in examples)
+
+    def keep(self) -> dict[str, Any]:
+        return {"text": self.text.to_dict()}
+
+    def restore(self, kept: dict[str, Any]) -> None:
+        self.text = Text.from_dict(kept["text"])
+
+    # --- model and loss ----------------------------------------------------------------------------------
+
+    def model(self) -> Network:
+        spec = self.options["network"]
+        options = {} if isinstance(spec, str) else dict(spec)
+        attention = None if self.attention is None else partial(call, make, dict(self.attention))  # type: ignore[arg-type]
+        return call(Network, options, vocab=len(self.text), attention=attention)  # type: ignore[no-any-return]
+
+    def items(self, examples: Sequence[Example]) -> list[Item]:
+        return self._items(examples, 1)
+
+    def _items(self, examples: Sequence[Example], farther: int) -> list[Item]:
+        lines = self.text.encode_all([example.source for example in examples])
+        streams = [[token for line in lines for token in line]] if self.running else lines
+        sizes = self.window * farther, self.context * farther
+        # What is read begins with an end, that of a line before.
+        return [Item((read,), said) for one in streams for read, said in windows([Text.end, *one], *sizes)]
+
+    def collate(self, items: Sequence[Item]) -> Batch:
+        read = Sequences.pad([item.inputs[0] for item in items])
+        return Batch((read,), Sequences.pad([item.target for item in items]))
+
+    def advance(self, model: nn.Module, progress: float) -> None:
+        """Nothing here changes on the way."""
+
+    def loss(self, model: nn.Module, batch: Batch) -> Loss:
+        """Cross entropy of each token after those before it."""
+        logits, said = self._forced(model, batch)
+        return Loss(cross_entropy(logits, said, reduction="sum"), len(said))
+
+    def _forced(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Int[Tensor, " some"]]:
+        """Logits of what is to be said, row after row, and what it is; for context only none are worked out."""
+        assert isinstance(model, Network)
+        assert isinstance(batch.target, Sequences)
+        read, target = batch.source, batch.target
+        _, r = model(read.values)
+        # From lengths, which are on the CPU: counting a mask would wait for the GPU.
+        place = torch.arange(read.values.shape[1])
+        counted = (place < read.lengths[:, None]) & (place >= (read.lengths - target.lengths)[:, None])
+        rows, of_target = (mask.flatten().nonzero().squeeze(1).to(r.device) for mask in (counted, _there(target)))
+        return model.logits(r.flatten(0, 1)[rows]).float(), target.values.flatten()[of_target]
+
+    # --- answers -----------------------------------------------------------------------------------------
+
+    @torch.no_grad()
+    def results(
+        self, model: nn.Module, examples: Sequence[Example], quick: bool = False, search: Search | None = None
+    ) -> Results:
+        """How likely the texts are; nothing is searched for, so there are no predictions."""
+        items = self._items(examples, FARTHER if self.attention is None else 1)
+        nats, tokens, right, device = 0.0, 0, 0, next(model.parameters()).device
+        for rows in in_order([item.lengths for item in items], tokens=16_384):
+            logits, said = self._forced(model, self.collate([items[row] for row in rows]).to(device))
+            nats += float(cross_entropy(logits, said, reduction="sum"))
+            right += int((logits.argmax(-1) == said).sum())
+            tokens += len(said)
+        return Results(examples, (), nats, tokens, right)
+
+    @torch.no_grad()
+    def predict(
+        self,
+        model: nn.Module,
+        texts: Sequence[tuple[str, ...]],
+        look: bool = True,
+        search: Search | None = None,
+        places: Sequence[Example] = (),
+        tokens: int = 8_192,
+    ) -> list[Prediction]:
+        """Each text with what may follow it up to the end of its line; `look` adds where an attention looked back."""
+        assert isinstance(model, Network)
+        begun = [[Text.end, *row[:-1]] for row in self.text.encode_all([text[0] for text in texts])]
+        device, found = next(model.parameters()).device, [list[Hypothesis]()] * len(texts)
+        for rows in in_order([len(one) + self.longest for one in begun], tokens=tokens):
+            hypotheses = (search or self.search)(
+                model,
+                model.read(Sequences.pad([begun[row] for row in rows]).to(device)),
+                start=Text.start,
+                end=Text.end,
+                longest=torch.full((len(rows),), self.longest),
+                banned=(Text.pad, Text.unknown, Text.start),
+            )
+            for row, best in zip(rows, hypotheses, strict=True):
+                found[row] = best
+        answers = []
+        for text, one, best in zip(texts, begun, found, strict=True):
+            gazes = (
+                self._gazes(model, one, best, text[0]) if look and model.attention is not None else [None] * len(best)
+            )
+            first, *others = [self._answer(text[0], one, h, gaze) for h, gaze in zip(best, gazes, strict=True)]
+            answers.append(Prediction(first.text, first.score, first.look, text[0], tuple(others)))
+        return answers
+
+    def _answer(self, text: str, begun: list[int], found: Hypothesis, gaze: Gaze | None) -> Prediction:
+        """The beginning as it was given, and behind it what was found."""
+        before, whole = (self.text.decode(ids) for ids in (begun[1:], [*begun[1:], *found.tokens]))
+        rest = whole[len(before) :]
+        if rest[:1] == " " and not before.endswith(" "):
+            text = text.rstrip(" ")
+        return Prediction(text + rest, found.score if math.isfinite(found.score) else -math.inf, gaze, text)
+
+    def _gazes(self, model: Network, begun: list[int], found: Sequence[Hypothesis], text: str) -> list[Gaze]:
+        """Where each token that was found came from: asked once all are known, for the past grows with every step."""
+        read = Sequences.pad([[*begun, *one.tokens[:-1]] for one in found])
+        look, _ = model(read.values.to(model.bias.device))
+        assert look is not None
+        weights = look.by_key.float().cpu().numpy()
+        gazes = []
+        for one, each in zip(found, weights, strict=True):
+            length = len(begun) + len(one.tokens) - 1
+            pieces = self.text.pieces([*begun[1:], *one.tokens])
+            columns = (Token(self.text.seen[Text.end], 0, 0), *pieces[:-1])
+            rows = pieces[len(begun) - 1 :]
+            gazes.append(Gaze(each[..., len(begun) - 1 : length, :length], rows, columns, title=text))
+        return gazes
+
+
+def _there(sequences: Sequences) -> Tensor:
+    """The mask, made anew on the CPU."""
+    return torch.arange(sequences.values.shape[1]) < sequences.lengths[:, None]

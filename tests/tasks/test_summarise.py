@@ -1,0 +1,51 @@
+"""Summarise: its presets are known options, its defaults make a model, and a summary is shorter than its document."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from regard.api import configure, make_task
+from regard.data.load import load_part
+from regard.find import find
+from regard.tasks.summarise import Summarise
+from regard.types import Example
+
+examples = [Example(("Anna lost a ring. It rained.",), "Ring lost"), Example(("Tom sings.",), "Tom")]
+
+
+def test_it_is_found_by_its_name() -> None:
+    assert find("tasks", "summarise") is Summarise
+    assert (Summarise.name, Summarise.columns, Summarise.default_data) == ("summarise", 2, "made:headlines")
+
+
+@pytest.mark.parametrize("options", [{}, {"data": {"train": "pairs.tsv"}}])
+def test_presets_and_defaults_make_a_model(options: dict[str, Any]) -> None:
+    task = make_task(configure("summarise", options))
+    task.learn(examples)
+    loss = task.loss(task.model(), task.collate(task.items(examples)))
+    assert loss.count == sum(len(item.target) for item in task.items(examples))
+    assert torch.isfinite(loss.total)
+    assert find("measure", task.best).better == "higher"
+
+
+def test_a_summary_is_shorter_than_its_document() -> None:
+    task = Summarise(longest=300)
+    assert [task.room(length) for length in (1, 100, 2000)] == [40, 90, 300]
+
+
+@pytest.mark.parametrize("names", Summarise.known)
+def test_well_known_files_need_no_names(names: tuple[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{{"id": "7", "{names[1]}": "short", "{names[0]}": "a long text"}}\n')
+    assert load_part(str(path), 2, known=Summarise.known) == [Example(("a long text",), "short", f"{path}:1")]
+
+
+def test_it_is_measured_by_rouge() -> None:
+    task = Summarise(
+        embed=8, encoder={"name": "recurrent", "hidden": 8}, decoder={"name": "recurrent", "embed": 8, "hidden": 8}
+    )
+    task.learn(examples)
+    figures = task.measure(task.results(task.model().eval(), examples, quick=True))
+    assert {"rouge", "rouge1", "rouge2", "rougeL", "bleu", "chrf", "exact_match", "perplexity"} <= set(figures)
