@@ -12,6 +12,8 @@ __all__ = ["Measured"]
 class Measured:
     """Measures of a task; `best` must be one of them."""
 
+    best: str = ""  # the one by which weights are kept
+
     def __init__(self, measures: Sequence[Spec], best: str) -> None:
         self.measures = [build("measure", one) for one in measures]
         names = [one if isinstance(one, str) else str(one["name"]) for one in measures]
