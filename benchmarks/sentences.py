@@ -14,13 +14,15 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from record import record
 
 from regard.api import merge
-from regard.compare import contest, markdown
+from regard.compare import contest, folder_of, markdown, trained
+from regard.processes import in_processes
 
 # Parameters without word vectors, test score (accuracy, or Pearson), as published.
 PUBLISHED: dict[str, dict[str, tuple[float | None, float | None]]] = {
@@ -35,8 +37,32 @@ PUBLISHED: dict[str, dict[str, tuple[float | None, float | None]]] = {
     "sst": {}, "trec": {}, "price": {},
 }  # fmt: skip
 INNER = {"multi_head", "disan", "resan", "hierarchical", "multi_window", "lstmn"}  # those with dropout of their own
+RECURRENT = {"lstm", "bilstm", "bigru", "intra", "structured", "lstmn"}
 ALL = ("lstm", "bilstm", "bigru", "intra", "structured", "multi_window", "hierarchical", "multi_head", "lstmn", "disan",
        "resan")  # fmt: skip
+PRICES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)
+
+# What may be varied in a table, by name; `inner` is the dropout inside an encoder, where it has one. On SNLI the first
+# is taken for encoders that are not recurrent and the second for those that are (chosen on dev with ReSAN and Bi-LSTM:
+# docs/LOG.md); elsewhere every encoder tries all, one seed each, and takes what is best on the validation set.
+GRIDS: dict[str, dict[str, dict[str, Any]]] = {
+    "snli": {
+        "rate 0.001": {"inner": 0.2, "drop": 0.2},
+        "rate 0.002, decay 0.1": {"inner": 0.2, "drop": 0.2, "train": {"rate": 2e-3, "weight_decay": 0.1}},
+    },
+    "sick": {
+        "fixed": {"inner": 0.0, "drop": 0.0, "embed": {"mode": "fixed"}},
+        "fixed, decay 0.3": {"inner": 0.0, "drop": 0.0, "embed": {"mode": "fixed"}, "train": {"weight_decay": 0.3}},
+        "missing": {"inner": 0.0, "drop": 0.0, "embed": {"mode": "missing"}},
+        "missing, drop 0.1": {"inner": 0.0, "drop": 0.1, "embed": {"mode": "missing"}},
+    },
+    "words": {
+        "tuned, drop 0.4": {"inner": 0.3, "drop": 0.4, "embed": {"mode": "tuned"}},
+        "tuned, drop 0.2": {"inner": 0.1, "drop": 0.2, "embed": {"mode": "tuned"}},
+        "missing, drop 0.4": {"inner": 0.3, "drop": 0.4, "embed": {"mode": "missing"}},
+        "missing, drop 0.2": {"inner": 0.1, "drop": 0.2, "embed": {"mode": "missing"}},
+    },
+}
 
 
 def recipe(kind: str, folder: Path, vectors: str, seconds: str) -> dict[str, Any]:
@@ -46,14 +72,13 @@ def recipe(kind: str, folder: Path, vectors: str, seconds: str) -> dict[str, Any
         own = {
             "data": {**files(folder, "train.tsv.gz", "dev.tsv.gz", "test.tsv.gz"), "source": "2,3", "target": "1"},
             "text": {"name": "word", "split": "space", "lower": True},
+            "embed": {"mode": "tuned"},
             "train": {"rows": 256, "epochs": 10, "valid": 9842, "warmup": 300},
-            "drop": 0.2,
         }
     elif kind == "sick":
         own = {
             "data": files(folder, "SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt"),
             "train": {"rows": 32, "epochs": 12, "warmup": 100, "every": 141},
-            "drop": 0.1,
             "head": {"hidden": 50, "act": "tanh"},
         }
     else:
@@ -63,29 +88,49 @@ def recipe(kind: str, folder: Path, vectors: str, seconds: str) -> dict[str, Any
             "data": {**files(folder, *parts), "form": "labelled"},
             "text": {"name": "word", "split": "space", "lower": True},
             "train": {"rows": 64, "epochs": 12, "warmup": 100},
-            "drop": 0.4,
         }
-    mode = "missing" if kind in ("sick", "trec") else "tuned"
-    return merge(own, {"embed": {"vectors": vectors, "mode": mode}, "train": {"tokens": 0, "time": seconds}})
+    return merge(own, {"embed": {"vectors": vectors}, "train": {"tokens": 0, "time": seconds}})
 
 
 def files(folder: Path, *names: str) -> dict[str, str]:
     return {part: str(folder / name) for part, name in zip(("train", "valid", "test"), names, strict=True) if name}
 
 
-def kinds(kind: str, shared: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Every model of a table by name, with its own options over the shared ones."""
+def with_encoder(shared: Mapping[str, Any], name: str, varied: Mapping[str, Any]) -> dict[str, Any]:
+    inner = {"dropout": varied["inner"]} if name in INNER else {}
+    others = {key: value for key, value in varied.items() if key != "inner"}
+    return merge(merge(shared, others), {"encoder": {"name": name, **inner}})
+
+
+def kinds(kind: str, shared: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Every model of a table by name, and for each the recipes it may choose from."""
     if kind == "price":
-        return {
-            f"resan price={price}": merge(shared, {"encoder": {"name": "resan", "dropout": 0.2}, "price": price})
-            for price in (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
-        }
+        first = next(iter(GRIDS["snli"].values()))
+        priced = {f"price {price}": merge(with_encoder(shared, "resan", first), {"price": price}) for price in PRICES}
+        return {name: {"": options} for name, options in priced.items()}
     names = ALL if kind in ("snli", "sick") else ("structured", "disan", "resan")
-    inner = {"snli": 0.2, "sick": 0.1}.get(kind, 0.3)
-    return {
-        name: merge(shared, {"encoder": {"name": name, **({"dropout": inner} if name in INNER else {})}})
-        for name in names
+    grid = GRIDS.get(kind, GRIDS["words"])
+    found = {name: {label: with_encoder(shared, name, varied) for label, varied in grid.items()} for name in names}
+    if kind == "snli":
+        slow, fast = grid
+        found = {n: {(label := fast if n in RECURRENT else slow): some[label]} for n, some in found.items()}
+    return found
+
+
+def chosen(task: str, models: Mapping[str, Mapping[str, dict[str, Any]]], out: Path, jobs: int) -> dict[str, str]:
+    """Of each model the recipe that is best on the validation set, with one seed."""
+    work = {
+        f"{name}, {label}": (trained, task, options, 1, str(out / folder_of(f"{name} {label}", 1)), 1)
+        for name, grid in models.items()
+        for label, options in grid.items()
+        if len(grid) > 1
     }
+    with closing(in_processes(work, jobs)) as results:
+        found = {}
+        for key, scores in results:
+            print(f"tuning  {key}: {scores['valid']:.4f}", flush=True)
+            found[key] = scores["valid"]
+    return {n: max(grid, key=lambda label: found.get(f"{n}, {label}", 0.0)) for n, grid in models.items()}
 
 
 def main() -> int:
@@ -100,14 +145,15 @@ def main() -> int:
     parser.add_argument("--out", default="", help="keep the runs here")
     parser.add_argument("--name", default="", help="how the file of results is called; else sentences_KIND")
     given = parser.parse_args()
-    chosen = kinds(given.kind, recipe(given.kind, given.data, given.vectors, given.time))
+    models = kinds(given.kind, recipe(given.kind, given.data, given.vectors, given.time))
     if given.only:
-        chosen = {name: options for name, options in chosen.items() if name.split()[0] in given.only.split(",")}
+        models = {name: grid for name, grid in models.items() if name in given.only.split(",")}
     task = {"snli": "entail", "price": "entail", "sick": "relate"}.get(given.kind, "classify")
     with tempfile.TemporaryDirectory() as scratch:
-        rows = contest(
-            task, chosen, given.out or scratch, given.seeds, given.jobs, lambda line: print(line, flush=True)
-        )
+        out = Path(given.out or scratch)
+        best = chosen(task, models, out / "tuning", given.jobs)
+        final = {name: grid[best[name]] for name, grid in models.items()}
+        rows = contest(task, final, out, given.seeds, given.jobs, lambda line: print(line, flush=True))
     print(markdown(rows))
     base = next((row.epoch_seconds for row in rows if row.name == "multi_head"), None)
     told = []
@@ -116,6 +162,7 @@ def main() -> int:
         told.append(
             {
                 **vars(row),
+                "recipe": best[row.name],
                 "test_mean": statistics.mean(row.test),
                 "test_spread": statistics.stdev(row.test) if len(row.test) > 1 else None,
                 "train_mean": statistics.mean(row.train),

@@ -22,7 +22,8 @@ import regard
 from regard.api import merge, prepare
 from regard.cli.options import parse_pairs
 from regard.data.batch import batches
-from regard.train.device import device_of, precise
+from regard.train.device import device_of
+from regard.train.step import step
 
 # The defaults of the task, which were chosen on Multi30k's validation set (docs/LOG.md), with targets as they are.
 RECIPE: dict[str, Any] = {
@@ -84,23 +85,17 @@ def speed(arguments: argparse.Namespace) -> dict[str, Any]:
     order = batches([i.lengths for i in items], tokens=settings["tokens"], rows=settings["rows"], seed=1, epoch=0)
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=device.type == "cuda")
 
-    def step(rows: list[int]) -> int:
+    def counted(rows: list[int]) -> int:
         batch = ready.task.collate([items[row] for row in rows]).to(device)
-        with precise(device, settings["precision"], model):
-            loss = ready.task.loss(model, batch)
-        (loss.total / loss.count).backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
-        optimiser.zero_grad(set_to_none=True)
-        return loss.count
+        return step(ready.task, model, batch, optimiser, clip=1.0, precision=settings["precision"]).count
 
     for rows in order[:10]:
-        step(rows)
+        counted(rows)
     began = wait(device)
-    counted = sum(step(rows) for rows in order[10 : 10 + arguments.steps])
+    tokens = sum(counted(rows) for rows in order[10 : 10 + arguments.steps])
     took = wait(device) - began
     return {
-        "tokens_per_second": round(counted / took),
+        "tokens_per_second": round(tokens / took),
         "steps": arguments.steps,
         "milliseconds_a_step": round(1000 * took / arguments.steps, 2),
         "parameters": sum(p.numel() for p in model.parameters()),

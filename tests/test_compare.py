@@ -199,7 +199,12 @@ def test_folders_are_told_apart() -> None:
 
 def row(name: str, test: list[float], **options: Any) -> Row:
     given = {"parameters": 2_345_678, "epoch_seconds": 61.04, "test_seconds": 1.239, "memory_mib": 1234.5, **options}
-    return Row(name, "accuracy", **{"train": [0.9] * len(test), "chosen": [], "measures": [], **given}, test=test)
+    return Row(
+        name,
+        "accuracy",
+        **{"train": [0.9] * len(test), "valid": test, "chosen": [], "measures": [], **given},
+        test=test,
+    )
 
 
 def test_the_table_by_hand() -> None:

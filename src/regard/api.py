@@ -16,6 +16,7 @@ from regard.data.load import load as load_data
 from regard.data.splits import Splits
 from regard.errors import RegardError
 from regard.find import build, call, find, full, nearest, settable
+from regard.tasks._without import Without, checked
 from regard.train.card import card
 from regard.train.device import device_of, precise
 from regard.train.loop import Outcome, fit
@@ -52,12 +53,22 @@ class Model:
         texts: Sequence[str] | Sequence[Sequence[str]],
         look: bool = True,
         places: Sequence[Example] = (),
+        trace: bool = False,
+        without: Without = (),
         **search: Any,
     ) -> list[Prediction]:
-        """Answers in order; `places` says where each text was read, for messages."""
+        """Answers in order; `places` says where each text was read, for messages; `trace` keeps the search's steps.
+
+        `without` leaves tokens out before anything is read: an entry a text, in it their places in each input.
+        """
+        if trace and not self.searches:
+            raise RegardError(f"{self.config['task']} has no search", do="leave out trace")
         rows, chosen = [self._row(text) for text in texts], self._search(search)
         with torch.inference_mode(), self._precise():
-            return self.task.predict(self.network, rows, look, chosen, places)  # type: ignore[no-any-return]
+            more: dict[str, Any] = {"trace": True} if trace else {}
+            if without:
+                more["without"] = checked(self.task, without, len(rows), self.inputs)
+            return self.task.predict(self.network, rows, look, chosen, places, **more)  # type: ignore[no-any-return]
 
     @property
     def inputs(self) -> int:

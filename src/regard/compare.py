@@ -10,7 +10,6 @@ GPU; else the process with its data). A comparison that was stopped goes on wher
 
 import io
 import json
-import math
 import resource
 import statistics
 import time
@@ -23,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import RegardError
-from regard.files import write_whole
+from regard.files import finite, write_whole
 from regard.processes import in_processes
 
 __all__ = ["Row", "compare", "contest", "markdown", "variants"]
@@ -44,6 +43,7 @@ class Row:
     test_seconds: float
     memory_mib: float
     train: list[float]
+    valid: list[float]  # what a recipe may be chosen by
     test: list[float]
     chosen: list[float]  # the share of tokens, where a model chooses
     measures: list[dict[str, Any]]
@@ -104,7 +104,7 @@ def contest(
     runs = [(name, seed) for seed in range(1, seeds + 1) for name in kinds]
     threads = max(1, torch.get_num_threads() // jobs)
     work = {
-        f"{name} seed {seed}": (_trained, task, kinds[name], seed, str(out / folder_of(name, seed)), threads)
+        f"{name} seed {seed}": (trained, task, kinds[name], seed, str(out / folder_of(name, seed)), threads)
         for name, seed in runs
     }
     began, scores = time.monotonic(), dict[str, dict[str, Any]]()
@@ -120,7 +120,7 @@ def contest(
             mine = [scores[f"{name} seed {seed}"] for seed in range(1, seeds + 1)]
             rows.append(
                 Row(name, mine[0]["best"], **cost,
-                    train=[one["train"] for one in mine], test=[one["test"] for one in mine],
+                    **{part: [one[part] for one in mine] for part in ("train", "valid", "test")},
                     chosen=[one["chosen"] for one in mine if one["chosen"] is not None],
                     measures=[one["measures"] for one in mine])
             )  # fmt: skip
@@ -128,7 +128,7 @@ def contest(
     rows.sort(key=lambda row: statistics.mean(row.test), reverse=not lower)
     write_whole(out / "table.md", markdown(rows) + "\n")
     told = {"task": task, "options": kinds, "seeds": seeds, "measure": best, "rows": [vars(row) for row in rows]}
-    write_whole(out / "table.json", json.dumps(_finite(told), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    write_whole(out / "table.json", json.dumps(finite(told), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     write_whole(out / "table.png", picture(rows, best))
     return rows
 
@@ -148,7 +148,7 @@ def _possible(task: str, kinds: Mapping[str, Mapping[str, Any]]) -> None:
         api._network(made)
 
 
-def _trained(task: str, options: Mapping[str, Any], seed: int, folder: str, threads: int) -> dict[str, Any]:
+def trained(task: str, options: Mapping[str, Any], seed: int, folder: str, threads: int) -> dict[str, Any]:
     """One run, trained to its end (or found trained), and its scores."""
     import torch
 
@@ -170,6 +170,7 @@ def _trained(task: str, options: Mapping[str, Any], seed: int, folder: str, thre
         "lower": find("measure", best).better == "lower",
         "test": float(measures[best]),
         "train": float(seen[best]),
+        "valid": result.outcome.best,
         "chosen": None if chosen is None else float(chosen),
         "measures": dict(measures),
     }
@@ -181,8 +182,8 @@ def _cost(folder: str) -> dict[str, Any]:
 
     from regard import api
     from regard.data.batch import batches
-    from regard.train.device import precise
     from regard.train.run import Run
+    from regard.train.step import step
 
     train = Run.open(Path(folder)).config["train"]
     model = api.load(folder, train["device"], trust=True)  # it was trained here
@@ -203,12 +204,7 @@ def _cost(folder: str) -> dict[str, Any]:
     def steps(some: Sequence[list[int]]) -> int:
         for one in some:
             batch = task.collate([items[row] for row in one]).to(device)
-            with precise(device, train["precision"], network):
-                loss = task.loss(network, batch)
-            (loss.total / loss.count).backward()
-            torch.nn.utils.clip_grad_norm_(network.parameters(), train["clip"])
-            optimiser.step()
-            optimiser.zero_grad(set_to_none=True)
+            step(task, network, batch, optimiser, clip=train["clip"], precision=train["precision"])
         return sum(map(len, some))
 
     chosen = (rows * (1 + (WARM + TIMED) // len(rows)))[: WARM + TIMED]
@@ -233,15 +229,6 @@ def _cost(folder: str) -> dict[str, Any]:
         "test_seconds": round(wait() - start, 3),
         "memory_mib": round(memory, 1),
     }
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no word for what is not a finite number: null."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: _finite(one) for key, one in value.items()}
-    return [_finite(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _clock(seconds: float) -> str:

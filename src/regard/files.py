@@ -5,13 +5,24 @@ with new_folder(runs / "translate") as making: ...
 """
 
 import contextlib
+import math
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-__all__ = ["new_folder", "sweep", "sync", "write_whole"]
+__all__ = ["finite", "new_folder", "sweep", "sync", "write_whole"]
+
+
+def finite(value: Any) -> Any:
+    """JSON has no word for what is not a finite number: null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: finite(one) for key, one in value.items()}
+    return [finite(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def sync(path: Path) -> None:

@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from regard.errors import RegardError
 
-__all__ = ["PLAIN", "In", "Of", "Spec", "build", "call", "check", "find", "full", "names", "nearest"]
+__all__ = ["PLAIN", "In", "Of", "Spec", "build", "call", "check", "find", "full", "names", "nearest", "table"]
 
 type_names = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}
 
@@ -47,6 +47,11 @@ class Of:
     """Marks a parameter as the options of one callable, named by its dotted place inside regard."""
 
     place: str
+
+
+def table(spec: Spec) -> dict[str, Any]:
+    """The options of a part that has no name."""
+    return {} if isinstance(spec, str) else dict(spec)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -21,7 +21,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 __all__ = [
-    *("Batch", "Beams", "Choice", "Example", "Link", "Look", "Memory", "Prediction", "Rows", "Sequences", "Token"),
+    *("Batch", "Beams", "Choice", "Example", "Link", "Look", "Memory", "Prediction", "Rows", "Sequences", "Step"),
+    "Token",
 ]
 
 
@@ -217,6 +218,20 @@ class Look:
 
 
 @dataclass(frozen=True)
+class Step:
+    """One hypothesis of a search after one of its steps.
+
+    `score` is the log-probability of its tokens; `parent` is the place, in the list of the step before, of the
+    hypothesis that it continues (−1 at the first step); `ended` ones are finished and have no children.
+    """
+
+    tokens: tuple[str, ...]
+    score: float
+    parent: int
+    ended: bool
+
+
+@dataclass(frozen=True)
 class Prediction:
     """What a task answers: the text, how sure the model was (log-probability), and where it looked."""
 
@@ -226,6 +241,7 @@ class Prediction:
     source: str = ""
     others: "tuple[Prediction, ...]" = ()  # the rest of an n-best list, best first
     looks: tuple[Any, ...] = ()  # further gazes, where a model looks in several places
+    steps: tuple[tuple[Step, ...], ...] = ()  # of the search, best hypothesis first, where they were asked for
 
     def __str__(self) -> str:
         return self.text

@@ -1,5 +1,6 @@
 """A language model: numbers by hand, all at once as one by one, every search, and padding that never matters."""
 
+import copy
 import itertools
 import math
 from collections.abc import Iterator
@@ -224,3 +225,35 @@ def test_what_makes_no_model(options: dict[str, Any], said: str) -> None:
 def test_nothing_to_go_on_from() -> None:
     with pytest.raises(RegardError, match="without a beginning"):
         small().read(Sequences.pad([[3], []]))
+
+
+@pytest.mark.parametrize("cell", ["elman", "lstm", "gru"])
+def test_weights_left_out_are_those_from_state_to_state(cell: str) -> None:
+    """The same as a network whose matrices were masked beforehand; nothing is left out in use."""
+    rates = {"drop_in": 0.0, "drop_between": 0.0, "drop_out": 0.0}
+    model = Language(9, None, cell=cell, hidden=4, layers=2, drop_weights=0.5, **rates).double()
+    tokens = torch.tensor([[1, 2, 3, 4, 5], [5, 1, 1, 2, 8]])
+    torch.manual_seed(3)
+    _, once = model(tokens)
+    once.sum().backward()
+    masked = copy.deepcopy(model).eval()
+    torch.manual_seed(3)
+    for layer, own in zip(masked.rnn, model.rnn, strict=True):
+        mask = torch.nn.functional.dropout(torch.ones_like(layer.weight_hh_l0), 0.5)
+        assert set(mask.unique().tolist()) == {0.0, 2.0}
+        assert not own.weight_hh_l0.grad[mask == 0].any()
+        layer.weight_hh_l0.data *= mask
+    torch.testing.assert_close(once, masked(tokens)[1])
+    torch.testing.assert_close(model.eval()(tokens)[1], model(tokens)[1], rtol=0, atol=0)
+    assert not torch.allclose(model(tokens)[1], once)
+
+
+def test_a_word_is_left_out_wherever_it_stands() -> None:
+    model = Language(9, None, hidden=4, drop_words=0.5)
+    tokens = torch.arange(9).repeat(2, 3)
+    E, words = model.embedding.weight, model._words(tokens)
+    kept = (words.detach() != 0).any(-1)
+    assert torch.equal(kept[0, :9], kept[1, 9:18])
+    assert 0 < int(kept[0, :9].sum()) < 9
+    torch.testing.assert_close(words[kept], 2 * E[tokens[kept]])
+    torch.testing.assert_close(model.eval()._words(tokens), E[tokens])

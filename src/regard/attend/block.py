@@ -31,9 +31,9 @@ from regard.types import Look, Memory
 __all__ = ["Block", "SelfAttention", "xavier"]
 
 
-def xavier(*maps: nn.Linear) -> None:
+def xavier(*maps: nn.Linear | None) -> None:
     """Glorot & Bengio 2010: what comes out varies as what went in; biases begin as zeros."""
-    for one in maps:
+    for one in filter(None, maps):
         nn.init.xavier_uniform_(one.weight)
         if one.bias is not None:
             nn.init.zeros_(one.bias)

@@ -16,21 +16,25 @@ __all__ = ["Heads"]
 
 
 class Heads(nn.Module):
-    """The projections around H heads, `size // heads` wide each; the answer is as wide as the values were."""
+    """The projections around H heads, `size // heads` wide each; the answer is as wide as the values were. `bare`: no
+    biases, and the heads' answers joined as they are, `size` wide."""
 
-    def __init__(self, query: int, key: int, value: int, heads: int = 8, size: int | None = None) -> None:
+    def __init__(
+        self, query: int, key: int, value: int, heads: int = 8, size: int | None = None, bare: bool = False
+    ) -> None:
         super().__init__()
         size = key if size is None else size
         if heads < 1 or size % heads:
             raise RegardError(f"{heads} heads over a width of {size}", expected="a width that they divide evenly")
         self.heads, self.size = heads, size
-        self.W_q = nn.Linear(query, size)
-        self.W_k = nn.Linear(key, size)
-        self.W_v = nn.Linear(value, size)
-        self.W_o = nn.Linear(size, value)
+        self.W_q = nn.Linear(query, size, bias=not bare)
+        self.W_k = nn.Linear(key, size, bias=not bare)
+        self.W_v = nn.Linear(value, size, bias=not bare)
+        self.W_o = None if bare else nn.Linear(size, value)
 
     def _split(self, x: Float[Tensor, "batch time size"]) -> Float[Tensor, "batch head time width"]:
-        return x.reshape(*x.shape[:-1], self.heads, -1).transpose(1, 2)
+        # Spelt out, for a width of -1 cannot be told where there is no token at all.
+        return x.reshape(*x.shape[:-1], self.heads, self.size // self.heads).transpose(1, 2)
 
     def query(self, query: Float[Tensor, "batch query dim"]) -> Float[Tensor, "batch head query width"]:
         return self._split(self.W_q(query))
@@ -42,4 +46,5 @@ class Heads(nn.Module):
         return self._split(self.W_v(values))
 
     def merge(self, answer: Float[Tensor, "batch head query width"]) -> Float[Tensor, "batch query value"]:
-        return self.W_o(answer.transpose(1, 2).flatten(-2))  # type: ignore[no-any-return]
+        joined = answer.transpose(1, 2).flatten(-2)
+        return joined if self.W_o is None else self.W_o(joined)

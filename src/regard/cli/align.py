@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from regard.cli.evaluate import _file
+from regard.cli.evaluate import read_as_trained
 from regard.cli.look import kinds
 from regard.cli.show import count, figure, plain, table
 from regard.errors import RegardError
@@ -90,7 +90,7 @@ def run(
     choose = partial(align.choose, how=how, threshold=0.3 if threshold is None else threshold)
     choose(np.zeros((0, 0)))  # a threshold that cannot be one is told before anything is read
     model, *backward = [_writes(load(one, device, trust)) for one in (folder, other) if one]
-    examples = _file(model, data)
+    examples = read_as_trained(model, data)
     shown = 0 if row is None else row - 1
     if not 0 <= shown < len(examples):
         raise RegardError(f"--row {row}", expected=f"1 to {len(examples):,}")
@@ -146,6 +146,7 @@ def forced(model: "Model", examples: "Sequence[Example]") -> "list[Float[np.ndar
     """Where the model looks while it reads the given targets: weights between words, heads averaged."""
     import torch
 
+    from regard import search
     from regard.data.batch import in_order
     from regard.look.align import by_word, words
     from regard.tasks._generation import EncoderDecoder
@@ -159,13 +160,14 @@ def forced(model: "Model", examples: "Sequence[Example]") -> "list[Float[np.ndar
     for some in in_order([item.lengths for item in items], tokens=8_192):
         batch = task.collate([items[row] for row in some]).to(device)
         with torch.inference_mode():
-            start = torch.full_like(batch.target.values[:, :1], Text.start)
-            before = torch.cat([start, batch.target.values[:, :-1]], dim=1)
-            look, _ = network.decoder.unroll(network.encode(batch.source), before)
-            weights = look.by_key.mean(1) if look.by_key.dim() == 4 else look.by_key
-        if weights.shape[1:] != (before.shape[1], batch.source.values.shape[1]):
-            raise RegardError(f"{model.run.folder} does not look at its source token by token")
-        for row, looked in zip(some, weights.double().cpu().numpy(), strict=True):
+            memory, targets = network.encode(batch.source), [items[row].target for row in some]
+            read = search.forced(network.decoder, memory, targets, start=Text.start)
+        for row, one in zip(some, read, strict=True):
+            assert one.weights is not None
+            weights = one.weights.mean(0) if one.weights.dim() == 3 else one.weights
+            if weights.shape[1] != batch.source.values.shape[1]:
+                raise RegardError(f"{model.run.folder} does not look at its source token by token")
+            looked = weights.double().numpy()
             texts = (examples[row].target, examples[row].source)
             tokens = [side.tokens(text) for side, text in zip(sides, texts, strict=True)]
             inside = looked[: len(tokens[0]), : len(tokens[1])]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from regard.api import Model
     from regard.types import Example
 
-__all__ = ["run"]
+__all__ = ["read_as_trained", "run"]
 
 example = "regard evaluate runs/translate --split valid --beam 10"
 
@@ -38,7 +38,7 @@ def run(
     from regard.api import load
 
     model = load(folder, device, trust)
-    name, examples = (data, _file(model, data)) if data else _own(model, split)
+    name, examples = (data, read_as_trained(model, data)) if data else _own(model, split)
     measures = model.evaluate(examples, **wanted)
     if as_json:
         print(to_json({"data" if data else "split": name, "examples": len(examples), **measures}))
@@ -48,7 +48,7 @@ def run(
     print(figures(measures))
 
 
-def _file(model: "Model", path: str) -> "list[Example]":
+def read_as_trained(model: "Model", path: str) -> "list[Example]":
     """Read as the run's own data was: the same columns under the same names, in the same form."""
     from regard.data.load import load_part
 

@@ -1,11 +1,14 @@
 """`regard look RUN TEXT`: the answer, and where the model looked while giving it.
 
 A task of two inputs takes its texts two by two. What the answer was drawn from is shown first, then where the encoder
-itself looked, where it does. A page holds all of it; of other files each holds one picture: look.png, look-2.png, …
+itself looked, where it does. A page holds all of it, and how the answer was searched for; of other files each holds one
+picture: look.png, look-2.png, …
 """
 
+import inspect
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +18,7 @@ from regard.errors import RegardError
 
 if TYPE_CHECKING:
     from regard.look.gaze import Gaze
+    from regard.types import Prediction
 
 __all__ = ["run"]
 
@@ -49,6 +53,8 @@ def run(
     if out and suffix != ".html" and len(rows) > 1:
         one = "text" if size == 1 else "pair"
         raise RegardError(f"{len(rows)} {one}s for one {suffix}", do=f"give one {one}, or write a page: -o look.html")
+    if suffix == ".html" and model.searches and "trace" in inspect.signature(model.predict).parameters:
+        wanted["trace"] = True  # the page plays the search step by step
     predictions = model.predict(rows, **wanted)
     if any(prediction.look is None for prediction in predictions):
         raise RegardError(f"{folder} does not look at its input", expected="a run whose model attends")
@@ -61,15 +67,25 @@ def run(
         print("\n\n".join([looked(prediction, row, model.searches), *map(show, prediction.looks)]) + "\n")
     if out:
         gazes = [gaze for prediction in predictions for gaze in (prediction.look, *prediction.looks)]
-        print(f"written to {', '.join(plain(str(path)) for path in _save(gazes, Path(out), folder))}")
+        page = suffix == ".html"
+        written = [_page(model, folder, rows, predictions, Path(out))] if page else _save(gazes, Path(out))
+        print(f"written to {', '.join(plain(str(path)) for path in written)}")
 
 
-def _save(gazes: "list[Gaze]", path: Path, title: str) -> list[Path]:
-    """One page of all, or a file each: the first under the name given, the others beside it."""
-    if path.suffix.lower() == ".html" and len(gazes) > 1:
-        from regard.look.gaze import write
-        from regard.look.page import page
+def _page(
+    model: Any, folder: str, rows: Sequence[tuple[str, ...]], predictions: "Sequence[Prediction]", path: Path
+) -> Path:
+    """All of it in one page."""
+    from regard.look.gaze import write
+    from regard.look.page import page
+    from regard.look.scene import describe_run, item, scene
 
-        return [write(path, page(gazes, title).encode())]
+    items = [item(0, row, prediction) for row, prediction in zip(rows, predictions, strict=True)]
+    run = describe_run(model, Path(folder).name or folder)
+    return write(path, page(scene(items, [run], run["name"])).encode())
+
+
+def _save(gazes: "list[Gaze]", path: Path) -> list[Path]:
+    """A file each: the first under the name given, the others beside it."""
     names = [path, *(path.with_stem(f"{path.stem}-{number}") for number in range(2, len(gazes) + 1))]
     return [gaze.save(name) for gaze, name in zip(gazes, names, strict=True)]

@@ -23,7 +23,20 @@ from regard.find import nearest
 __all__ = ["answer", "main"]
 
 # In the order of the help.
-verbs = ("train", "compare", "evaluate", "predict", "look", "align", "data", "judge", "list", "info")
+verbs = (
+    "train",
+    "compare",
+    "evaluate",
+    "predict",
+    "look",
+    "align",
+    "faithful",
+    "data",
+    "serve",
+    "judge",
+    "list",
+    "info",
+)
 
 
 class Verb(typer.core.TyperCommand):

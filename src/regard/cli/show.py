@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from regard.files import finite
+
 if TYPE_CHECKING:
     from regard.types import Prediction
 
@@ -52,12 +54,12 @@ def setting(value: Any) -> str:
     """The value of an option as one would write it after `key=`."""
     if value is None:
         return "none"
-    return plain(value) if isinstance(value, str) else json.dumps(_finite(value), ensure_ascii=False, default=str)
+    return plain(value) if isinstance(value, str) else json.dumps(finite(value), ensure_ascii=False, default=str)
 
 
 def to_json(value: Any) -> str:
     """JSON in one line; what is not a finite number is null, for JSON has no word for it."""
-    return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, default=str)
+    return json.dumps(finite(value), ensure_ascii=False, allow_nan=False, default=str)
 
 
 def labels(prediction: "Prediction", searched: bool) -> list[tuple[str, float]]:
@@ -84,11 +86,3 @@ def looked(prediction: "Prediction", inputs: Sequence[str], searched: bool = Tru
         return line
     # A title that is only the inputs has been said by the line.
     return f"{line}\n\n{show(replace(gaze, title='') if gaze.title == between.join(inputs) else gaze)}"
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: _finite(one) for key, one in value.items()}
-    return [_finite(one) for one in value] if isinstance(value, list | tuple) else value

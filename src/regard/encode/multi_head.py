@@ -11,43 +11,19 @@ tables there are 8 heads of 75, no biases and no projection W_o of the heads joi
 
 from typing import ClassVar
 
-import torch
-from jaxtyping import Float
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.functional import dropout
 
 from regard.attend.attention import Attention
 from regard.attend.heads import Heads
+from regard.attend.positions import sinusoid
 from regard.attend.score.scaled_dot import ScaledDot
 from regard.encode import Encoder
 from regard.find import Spec
 from regard.pool.mean import mean
 from regard.types import Memory, Sequences
 
-__all__ = ["MultiHead", "sinusoid"]
-
-
-def sinusoid(time: int, width: int, device: torch.device | str | None = None) -> Float[Tensor, "time width"]:
-    """`sin(i / 10000^{2f/d})` in the even features 2f, the cosine of the same in the odd ones after them."""
-    f = torch.arange((width + 1) // 2, device=device, dtype=torch.float64)
-    angle = torch.arange(time, device=device, dtype=torch.float64)[:, None] / 10_000 ** (2 * f / width)
-    return torch.stack([angle.sin(), angle.cos()], -1).flatten(1)[:, :width]
-
-
-class Joined(Heads):
-    """Heads whose answers are joined and not projected; no biases."""
-
-    def __init__(self, inputs: int, heads: int, size: int) -> None:
-        super().__init__(inputs, inputs, inputs, heads, size)
-        self.W_q, self.W_k, self.W_v = (nn.Linear(inputs, size, bias=False) for _ in range(3))
-        del self.W_o
-
-    def _split(self, x: Float[Tensor, "batch time size"]) -> Float[Tensor, "batch head time width"]:
-        # Spelt out, for a width of -1 cannot be told where there is no token at all.
-        return x.reshape(*x.shape[:-1], self.heads, self.size // self.heads).transpose(1, 2)
-
-    def merge(self, answer: Float[Tensor, "batch head query width"]) -> Float[Tensor, "batch query size"]:
-        return answer.transpose(1, 2).flatten(-2)
+__all__ = ["MultiHead"]
 
 
 class MultiHead(Encoder):
@@ -65,7 +41,7 @@ class MultiHead(Encoder):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        around = Joined(inputs, heads, size)
+        around = Heads(inputs, inputs, inputs, heads, size, bare=True)
         self.attention = Attention(ScaledDot(size // heads, size // heads), heads=around)
         self.W_x = nn.Linear(inputs, size, bias=False) if residual and inputs != size else None
         self.norm = nn.LayerNorm(size) if norm else None
@@ -74,7 +50,7 @@ class MultiHead(Encoder):
 
     def forward(self, inputs: Sequences) -> Memory:
         values, mask = inputs.values, inputs.mask
-        x = values + sinusoid(values.shape[1], values.shape[2], values.device).to(values.dtype)
+        x = values + sinusoid(0, values.shape[1], values.shape[2], values.device).to(values.dtype)
         x = x.masked_fill(~mask.unsqueeze(-1), 0.0)
         dropped = dropout(x, self.dropout, self.training)
         look = self.attention(dropped, self.attention.prepare(dropped, mask=mask))

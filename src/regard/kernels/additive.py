@@ -11,7 +11,6 @@ each row, when a person wants to look.
 """
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 from math import prod
 from typing import Any, Literal
 
@@ -22,11 +21,8 @@ from torch.autograd.function import once_differentiable
 
 from regard.errors import RegardError
 from regard.kernels import additive_cpu
-from regard.kernels.direct import directly, straight
+from regard.kernels.direct import TRITON, directly, straight
 from regard.kernels.mask import Sight, flat
-
-# Asked once: torch.compile cannot follow the question.
-TRITON = find_spec("triton") is not None
 
 __all__ = ["additive_attention", "additive_reference", "additive_weights", "additive_weights_reference"]
 

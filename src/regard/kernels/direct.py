@@ -8,12 +8,16 @@ functions are called under a plain `torch.autograd.Function`.
 """
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 import torch
 from torch import Tensor
 
-__all__ = ["directly", "straight"]
+__all__ = ["TRITON", "directly", "straight"]
+
+# Asked once: torch.compile cannot follow the question.
+TRITON = find_spec("triton") is not None
 
 
 def directly(tensor: Tensor) -> bool:

@@ -13,7 +13,6 @@ one, feature-wise attention makes room for all (rows beyond the count cost next 
 whose energies lie in memory, waits for the device once to find out.
 """
 
-from importlib.util import find_spec
 from typing import Any, Literal
 
 import torch
@@ -21,12 +20,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.errors import RegardError
-from regard.kernels.direct import directly
+from regard.kernels.direct import TRITON, directly
 from regard.kernels.feature import feature_attention
 
 __all__ = ["selected_attention"]
-
-TRITON = find_spec("triton") is not None
 
 
 Chosen = tuple[Tensor, Tensor, Tensor]

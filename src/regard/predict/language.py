@@ -4,7 +4,10 @@
     logits = E h_t + b             E, the embeddings, serve both ends (Press & Wolf 2017)
 
 Zaremba, Sutskever & Vinyals 2014, "Recurrent Neural Network Regularization": dropout on what goes into a layer and
-what comes out, never from step to step. Here one mask serves all steps of a row (Gal & Ghahramani 2016).
+what comes out, never from step to step. Here one mask serves all steps of a row (Gal & Ghahramani 2016). Two more, off
+unless asked for, are of Merity, Keskar & Socher 2017, "Regularizing and Optimizing LSTM Language Models", sections 2
+and 4.3: `drop_weights`, of the matrices from state to state, one mask a batch; `drop_words`, of whole words, wherever
+they stand in the batch.
 
 With `attention`, each step also looks back at the states so far, its own included, and the logits come from
 
@@ -28,7 +31,8 @@ from typing import Literal
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from torch.nn.functional import dropout, linear
+from torch.func import functional_call
+from torch.nn.functional import dropout, embedding, linear
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from regard.attend.attention import Attention
@@ -74,14 +78,18 @@ class Language(nn.Module):
         drop_in: float = 0.5,
         drop_between: float = 0.4,
         drop_out: float = 0.5,
+        drop_weights: float = 0.0,
+        drop_words: float = 0.0,
     ) -> None:
         super().__init__()
-        for name, rate in (("drop_in", drop_in), ("drop_between", drop_between), ("drop_out", drop_out)):
+        rates = {"drop_in": drop_in, "drop_between": drop_between, "drop_out": drop_out}
+        for name, rate in {**rates, "drop_weights": drop_weights, "drop_words": drop_words}.items():
             if not 0 <= rate < 1:
                 raise RegardError(f"{name}={rate}", expected="a share from 0 to below 1")
         if layers < 1:
             raise RegardError(f"layers={layers}", expected="1 or more")
         self.cell, self.drop_in, self.drop_between, self.drop_out = cell, drop_in, drop_between, drop_out
+        self.drop_weights, self.drop_words = drop_weights, drop_words
         self.embedding = nn.Embedding(vocab, hidden)
         nn.init.normal_(self.embedding.weight, std=hidden**-0.5)
         # One layer each, for cuDNN's dropout between layers would draw a mask a step.
@@ -95,14 +103,27 @@ class Language(nn.Module):
     def forward(self, tokens: Int[Tensor, "batch time"]) -> tuple[Look | None, Float[Tensor, "batch time hidden"]]:
         """What is known after each token of a text read from its beginning: where it looked, and what `logits` takes.
         Padding may follow a row, and changes nothing before it."""
-        h, look = locked(self.embedding(tokens), self.drop_in, self.training), None
+        h, look = locked(self._words(tokens), self.drop_in, self.training), None
         for number, layer in enumerate(self.rnn):
-            h, _ = layer(locked(h, self.drop_between, self.training) if number else h)
+            h = self._through(layer, locked(h, self.drop_between, self.training) if number else h)
         if self.attention is not None:
             seen = causal(tokens.shape[1], tokens.shape[1], h.device)
             look = self.attention(h, self.attention.prepare(h), mask=seen.unsqueeze(0))
             h = self._read(look, h)
         return look, locked(h, self.drop_out, self.training)
+
+    def _words(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time hidden"]:
+        if not self.training or not self.drop_words:
+            return self.embedding(tokens)  # type: ignore[no-any-return]
+        E = self.embedding.weight
+        return embedding(tokens, E * dropout(E.new_ones(len(E), 1), self.drop_words))
+
+    def _through(self, layer: nn.Module, x: Float[Tensor, "batch time size"]) -> Float[Tensor, "batch time hidden"]:
+        """A layer's states, some of its weights from state to state left out."""
+        if not self.training or not self.drop_weights:
+            return layer(x)[0]  # type: ignore[no-any-return]
+        dropped = {"weight_hh_l0": dropout(layer.get_parameter("weight_hh_l0"), self.drop_weights)}
+        return functional_call(layer, dropped, (x,))[0]  # type: ignore[no-any-return]
 
     def logits(self, r: Float[Tensor, "*rows hidden"]) -> Float[Tensor, "*rows vocab"]:
         return linear(r, self.embedding.weight, self.bias)

@@ -9,7 +9,7 @@ hypothesis. What may not come (a banned token, or one outside the `Limits`) has 
     [[short]] = Beam(limits=Limits(least=3, repeat=2))(decoder, memory, start=1, end=2, longest=torch.tensor([50]))
 
 Every search is called alike, `Search.__call__`, and every limit works under each; in a configuration they are
-`search.limits.least=3`. `forced` looks at a sequence that is given instead of found.
+`search.limits.least=3`. `forced` looks at a sequence that is given instead of found; a `Trace` watches the steps.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,9 +23,10 @@ from regard.find import Of, call
 from regard.search._common import Hypothesis, Steps
 from regard.search._forced import forced
 from regard.search._limits import Limits, Rules
+from regard.search._trace import Trace
 from regard.types import Memory
 
-__all__ = ["Asked", "Hypothesis", "Limits", "Rules", "Search", "Steps", "forced"]
+__all__ = ["Asked", "Hypothesis", "Limits", "Rules", "Search", "Steps", "Trace", "forced"]
 
 Asked = Annotated[Mapping[str, Any] | Limits | None, Of("search.Limits")]
 """`limits` as a search takes them: themselves, or (in a configuration) a table of their options."""
@@ -50,11 +51,13 @@ class Search:
         banned: Sequence[int] = (),
         prefixes: Sequence[Sequence[int]] | None = None,
         allowed: Sequence[Sequence[int]] | None = None,
+        trace: Trace | None = None,
     ) -> list[list[Hypothesis]]:
         """For each sentence of the memory its hypotheses, best first.
 
         `longest` is the greatest number of tokens of each sentence's hypotheses, the end token included.
         `prefixes` (what each sentence's answers begin with) and `allowed` stand in for those of the limits.
+        `trace` is told of every step.
         """
         if not len(longest):
             return []
@@ -69,8 +72,11 @@ class Search:
             allowed=allowed,
             device=device,
         )
-        return self.find(decoder, memory, rules, weights)
+        told = () if trace is None else (trace,)  # a search of one's own need not know of it
+        return self.find(decoder, memory, rules, weights, *told)
 
-    def find(self, decoder: Steps, memory: Memory, rules: Rules, weights: bool) -> list[list[Hypothesis]]:
-        """The search itself: at least one sentence, and `rules` to ask what may come."""
+    def find(
+        self, decoder: Steps, memory: Memory, rules: Rules, weights: bool, trace: Trace | None = None
+    ) -> list[list[Hypothesis]]:
+        """The search itself: at least one sentence, `rules` to ask what may come, `trace` to tell of the steps."""
         raise NotImplementedError

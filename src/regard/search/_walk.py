@@ -5,15 +5,23 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from regard.search import Hypothesis, Rules, Steps
+from regard.search import Hypothesis, Rules, Steps, Trace
 from regard.search._common import NOTHING, gathered, truly_possible
+from regard.search._trace import NOWHERE
 from regard.types import Memory
 
 __all__ = ["walk"]
 
 
 def walk(
-    decoder: Steps, memory: Memory, choose: Callable[[Tensor], Tensor], rules: Rules, *, count: int, weights: bool
+    decoder: Steps,
+    memory: Memory,
+    choose: Callable[[Tensor], Tensor],
+    rules: Rules,
+    *,
+    count: int,
+    weights: bool,
+    trace: Trace | None = None,
 ) -> list[list[Hypothesis]]:
     """`count` hypotheses a sentence; `choose`: tokens `[batch, beam]` from log-probabilities `[batch, beam, vocab]`."""
     token = torch.full((len(rules.longest), count), rules.start, device=rules.longest.device)
@@ -33,7 +41,11 @@ def walk(
         tokens.append(token)
         if weights:
             looks.append(look.by_key)
-        done = done | (token == rules.end) | (rules.longest <= t + 1)[:, None]
+        ended = (token == rules.end) | (rules.longest <= t + 1)[:, None]
+        if trace is not None:
+            own = torch.arange(count, device=token.device).expand_as(token)
+            trace.add(total, token, own, ended & ~done, own.masked_fill(ended | done, NOWHERE))
+        done = done | ended
         if bool(done.all()):  # the one wait for the device in a step
             break
         past = rules.after(past, token)

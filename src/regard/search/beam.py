@@ -30,8 +30,9 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from regard.errors import RegardError
-from regard.search import Asked, Hypothesis, Rules, Search, Steps
+from regard.search import Asked, Hypothesis, Rules, Search, Steps, Trace
 from regard.search._common import NOTHING, truly_possible
+from regard.search._trace import NOWHERE
 from regard.search._trail import Mark, in_beam, walk_back
 from regard.types import Memory
 
@@ -65,7 +66,9 @@ class Beam(Search):
         self.width, self.length, self.nbest = width, length, nbest
         self.groups, self.diversity = groups, diversity
 
-    def find(self, decoder: Steps, memory: Memory, rules: Rules, weights: bool) -> list[list[Hypothesis]]:
+    def find(
+        self, decoder: Steps, memory: Memory, rules: Rules, weights: bool, trace: Trace | None = None
+    ) -> list[list[Hypothesis]]:
         batch, groups, width, device = len(rules.longest), self.groups, self.width // self.groups, memory.keys.device
         wide = 2 * width
         token = torch.full((batch, groups), rules.start, device=device)
@@ -98,6 +101,13 @@ class Beam(Search):
             trail.append(Mark(total, tokens, parents, order))
             if weights:
                 looks.append(look.by_key)
+            if trace is not None:
+                slots = torch.full_like(tokens, NOWHERE).scatter(1, order, rank[:width].expand_as(order))
+                slots = in_beam(slots, groups, width).masked_fill(
+                    (slots < 0) | ends | last[:, None] | done[:, None], NOWHERE
+                )
+                places = in_beam(parents, groups, log_probs.shape[2])
+                trace.add(*(part.reshape(batch, -1) for part in (total, tokens, places, finished, slots)))
             done = done | last | (best[:, -1] >= going.amax(dim=1) / farthest)
             if bool(done.all()):  # the one wait for the device in a step
                 break

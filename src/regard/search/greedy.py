@@ -5,7 +5,9 @@
 Equal to a beam of width 1 without length normalisation. Score and log_prob are both Σ log p(token).
 """
 
-from regard.search import Hypothesis, Rules, Search, Steps
+from torch import Tensor
+
+from regard.search import Hypothesis, Rules, Search, Steps, Trace
 from regard.search._walk import walk
 from regard.types import Memory
 
@@ -15,5 +17,10 @@ __all__ = ["Greedy"]
 class Greedy(Search):
     """One hypothesis a sentence: argmax, step by step."""
 
-    def find(self, decoder: Steps, memory: Memory, rules: Rules, weights: bool) -> list[list[Hypothesis]]:
-        return walk(decoder, memory, lambda log_probs: log_probs.argmax(dim=-1), rules, count=1, weights=weights)
+    def find(
+        self, decoder: Steps, memory: Memory, rules: Rules, weights: bool, trace: Trace | None = None
+    ) -> list[list[Hypothesis]]:
+        def choose(log_probs: Tensor) -> Tensor:
+            return log_probs.argmax(dim=-1)
+
+        return walk(decoder, memory, choose, rules, count=1, weights=weights, trace=trace)

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.errors import RegardError
-from regard.search import Asked, Hypothesis, Rules, Search, Steps
+from regard.search import Asked, Hypothesis, Rules, Search, Steps, Trace
 from regard.search._common import NOTHING
 from regard.search._walk import walk
 from regard.types import Memory
@@ -63,11 +63,13 @@ class Sample(Search):
         choice = (logits - noise.clamp_min_(torch.finfo(noise.dtype).tiny).log_()).argmax(dim=-1)
         return choice if index is None else index.gather(-1, choice[..., None]).squeeze(-1)
 
-    def find(self, decoder: Steps, memory: Memory, rules: Rules, weights: bool) -> list[list[Hypothesis]]:
+    def find(
+        self, decoder: Steps, memory: Memory, rules: Rules, weights: bool, trace: Trace | None = None
+    ) -> list[list[Hypothesis]]:
         if self.seed is not None and self.generator is None:
             self.generator = torch.Generator(memory.keys.device).manual_seed(self.seed)
 
         def choose(log_probs: Tensor) -> Tensor:
             return self.draw(log_probs, self.generator)
 
-        return walk(decoder, memory, choose, rules, count=self.count, weights=weights)
+        return walk(decoder, memory, choose, rules, count=self.count, weights=weights, trace=trace)

@@ -5,6 +5,7 @@ A task of this kind is a small file that names its defaults; see `translate`.
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -17,16 +18,18 @@ from regard.attend.attention import make
 from regard.data.batch import in_order
 from regard.encode import Encoder
 from regard.errors import RegardError
-from regard.find import PLAIN, Spec, build, call, find, nearest
+from regard.find import PLAIN, Spec, build, call, table
 from regard.look.gaze import Gaze
 from regard.measure import Results
 from regard.predict.generate import Decoder
-from regard.search import Hypothesis, Search
+from regard.search import Hypothesis, Search, Trace
 from regard.search.greedy import Greedy
+from regard.tasks._measured import Measured
+from regard.tasks._without import Without, left
 from regard.text import Text
 from regard.train.task import Item, Loss
 from regard.train.teach import Teach
-from regard.types import Batch, Example, Look, Memory, Prediction, Sequences, Token
+from regard.types import Batch, Example, Look, Memory, Prediction, Sequences, Step, Token
 
 __all__ = ["EncoderDecoder", "Fertility", "Generation", "pairs"]
 
@@ -88,14 +91,13 @@ class EncoderDecoder(nn.Module):
         return memory
 
 
-class Generation:
+class Generation(Measured):
     """A text in, a text out."""
 
     name: ClassVar[str]
     columns: ClassVar[int] = 2
     counts: ClassVar[str] = "tokens"
     notes: Sequence[str] = ()
-    best: str = "bleu"
 
     def __init__(
         self,
@@ -107,22 +109,22 @@ class Generation:
         decoder: Spec,
         search: Spec,
         measures: Sequence[Spec],
+        best: str,
         smoothing: float,
         drop: float,
         longest: int,
         teach: Spec = PLAIN,
         fertility: float = 0.0,
     ) -> None:
+        super().__init__(measures, best)
         if fertility < 0:
             raise RegardError(f"fertility={fertility}", expected="0, or how much it counts beside the likelihood")
         self.fertility = fertility
-        self.teach: Teach = call(Teach, _table(teach))
+        self.teach: Teach = call(Teach, table(teach))
         self.options = {"source": source, "target": target, "encoder": encoder, "decoder": decoder}
         self.attention, self.embed, self.drop = attention, embed, drop
         self.smoothing, self.longest = smoothing, longest
         self.search: Search = build("search", search)
-        self.measures = [build("measure", one) for one in measures]
-        self.measured = [one if isinstance(one, str) else str(one["name"]) for one in measures]
         self.texts: dict[str, Text] = {}
 
     # --- words -------------------------------------------------------------------------------------------
@@ -143,7 +145,7 @@ class Generation:
 
     def model(self) -> EncoderDecoder:
         encoder = build("encode", self.options["encoder"], inputs=self.embed)
-        attention = partial(call, make, _table(self.attention))
+        attention = partial(call, make, table(self.attention))
         decoder = build(
             "predict.generate",
             self.options["decoder"],
@@ -245,22 +247,6 @@ class Generation:
             tokens += int(target.lengths.sum())
         return Results(examples, answers, nats, tokens, right)
 
-    def measure(self, results: Results) -> dict[str, float | str]:
-        figures: dict[str, float | str] = {}
-        for one in self.measures:
-            figures |= one(results)
-        return figures
-
-    def choose_by(self, best: str) -> str:
-        """The measure by which weights are kept; it must be one of those taken."""
-        if best not in self.measured:
-            raise RegardError(f"best={best!r} is not among the measures", do=nearest(best, self.measured))
-        return best
-
-    def better(self, new: float, old: float) -> bool:
-        lower = find("measure", self.best).better == "lower"
-        return new < old if lower else new > old
-
     @torch.no_grad()
     def predict(
         self,
@@ -270,15 +256,20 @@ class Generation:
         search: Search | None = None,
         places: Sequence[Example] = (),
         tokens: int = 8_192,
+        trace: bool = False,
+        without: Without = (),
     ) -> list[Prediction]:
-        """Answers in the order of the texts, each with its n-best list; `look` adds where the model looked."""
+        """Answers in the order of the texts, each with its n-best list; `look` adds where the model looked, and
+        `trace` the steps of the search; `without` leaves source tokens out."""
         assert isinstance(model, EncoderDecoder)
         sources = self.texts["source"].encode_all([text[0] for text in texts])
         for row, source in enumerate(sources):
             self._fits(len(source), places[row].where if places else f"input {row + 1}")
+        sources = left(sources, without, 0, "source")
         device, found = next(model.parameters()).device, [list[Hypothesis]()] * len(texts)
+        steps: dict[int, tuple[tuple[Step, ...], ...]] = {}
         for rows in in_order([(len(source), len(source)) for source in sources], tokens=tokens):
-            batch = Sequences.pad([sources[row] for row in rows])
+            batch, watched = Sequences.pad([sources[row] for row in rows]), Trace() if trace else None
             longest = torch.tensor([self.room(len(sources[row])) for row in rows], device=device)
             hypotheses = (search or self.search)(
                 model.decoder,
@@ -288,13 +279,20 @@ class Generation:
                 longest=longest,
                 weights=look,
                 banned=(Text.pad, Text.unknown, Text.start),
+                trace=watched,
             )
             for row, best in zip(rows, hypotheses, strict=True):
                 found[row] = best
-        return [self._answer(text[0], best, look) for text, best in zip(texts, found, strict=True)]
+            if watched is not None:
+                steps |= zip(rows, watched.steps(self.texts["target"].pieces), strict=True)
+        answers = [
+            self._answer(text[0], best, look, without[row : row + 1])
+            for row, (text, best) in enumerate(zip(texts, found, strict=True))
+        ]
+        return [replace(answer, steps=steps[row]) for row, answer in enumerate(answers)] if trace else answers
 
-    def _answer(self, source: str, found: Sequence[Hypothesis], look: bool) -> Prediction:
-        columns = self.texts["source"].tokens(source) if look else ()
+    def _answer(self, source: str, found: Sequence[Hypothesis], look: bool, without: Without = ()) -> Prediction:
+        columns = tuple(left([self.texts["source"].tokens(source)], without, 0)[0]) if look else ()
         first, *others = [self._prediction(source, one, columns) for one in found]
         return Prediction(first.text, first.score, first.look, source, tuple(others))
 
@@ -306,7 +304,3 @@ class Generation:
             gaze = Gaze(weights, self.texts["target"].pieces(found.tokens), columns, title=source)
         score = found.score if math.isfinite(found.score) else -math.inf
         return Prediction(text, score, gaze, source)
-
-
-def _table(spec: Spec) -> dict[str, Any]:
-    return {} if isinstance(spec, str) else dict(spec)

@@ -20,11 +20,13 @@ from regard.data.batch import in_order
 from regard.encode import Encoder
 from regard.encode._words import Words, coverage
 from regard.errors import RegardError
-from regard.find import Spec, build, call, find, nearest
+from regard.find import Spec, build, call, table
 from regard.look.gaze import Gaze
 from regard.measure import Results
 from regard.pool import Pool
+from regard.tasks._measured import Measured
 from regard.tasks._reader import Read, Reader, Seen
+from regard.tasks._without import Without, left
 from regard.text import Text
 from regard.text._vectors import Vectors, read_vectors, side_by_side
 from regard.train.task import Item, Loss
@@ -33,11 +35,7 @@ from regard.types import Batch, Example, Prediction, Sequences, Token
 __all__ = ["Sentences"]
 
 
-def table(spec: Spec) -> dict[str, Any]:
-    return {} if isinstance(spec, str) else dict(spec)
-
-
-class Sentences:
+class Sentences(Measured):
     """One sentence or two in, a decision out."""
 
     name: ClassVar[str]
@@ -45,7 +43,6 @@ class Sentences:
     counts: ClassVar[str] = "examples"  # what a loss is counted in
     known: ClassVar[tuple[tuple[str, ...], ...]] = ()  # columns of well-known files, recognised by their names
     roles: ClassVar[tuple[str, ...]] = ("text",)  # what the inputs are called
-    best: str = "accuracy"
     notes: Sequence[str] = ()  # what a person should know of the data, said once
 
     def __init__(
@@ -59,14 +56,14 @@ class Sentences:
         reinforce: Spec,
         price: float,
         measures: Sequence[Spec],
+        best: str,
         drop: float,
         longest: int,
     ) -> None:
+        super().__init__(measures, best)
         self.options: dict[str, Any] = {"text": text, "encoder": encoder, "pool": pool, "match": match, "head": head}
         self.embed, self.reinforce = table(embed), table(reinforce)
         self.price, self.drop, self.longest = price, drop, longest
-        self.measures = [build("measure", one) for one in measures]
-        self.measured = [one if isinstance(one, str) else str(one["name"]) for one in measures]
         self.text: Text
         self.learned: tuple[Sequence[Example], list[Item]] = (), []
         self.found = 0  # words that have a vector
@@ -240,22 +237,6 @@ class Sentences:
         """What was predicted for each example of a batch, without looks."""
         raise NotImplementedError
 
-    def measure(self, results: Results) -> dict[str, float | str]:
-        figures: dict[str, float | str] = {}
-        for one in self.measures:
-            figures |= one(results)
-        return figures
-
-    def choose_by(self, best: str) -> str:
-        """The measure by which weights are kept; it must be one of those taken."""
-        if best not in self.measured:
-            raise RegardError(f"best={best!r} is not among the measures", do=nearest(best, self.measured))
-        return best
-
-    def better(self, new: float, old: float) -> bool:
-        lower = find("measure", self.best).better == "lower"
-        return new < old if lower else new > old
-
     @torch.no_grad()
     def predict(
         self,
@@ -265,11 +246,13 @@ class Sentences:
         search: Any = None,
         places: Sequence[Example] = (),
         tokens: int = 8_192,
+        without: Without = (),
     ) -> list[Prediction]:
-        """Answers in the order of the texts; `look` adds where the model looked."""
+        """Answers in the order of the texts; `look` adds where the model looked; `without` leaves tokens out."""
         assert isinstance(model, Reader)
         tokens = max(1, tokens // 8) if look else tokens  # weights are large: one for each pair of tokens and feature
         sides = [self.rows([text[side] for text in texts], places, side) for side in range(self.columns - 1)]
+        sides = [left(rows, without, side, self.roles[side]) for side, rows in enumerate(sides)]
         device, found = next(model.parameters()).device, list[Prediction | None]([None] * len(texts))
         for rows in in_order([tuple(map(len, row)) for row in zip(*sides, strict=True)], tokens=tokens):
             inputs = [Sequences.pad([side[row] for row in rows]).to(device) for side in sides]
@@ -277,7 +260,8 @@ class Sentences:
             answers = self.answers(read, len(rows))
             seen = Seen.of(read, getattr(model.encoder, "panels", ())) if look else None
             for place, row in enumerate(rows):
-                looks = () if seen is None else self.looks(seen, place, len(rows), texts[row], answers[place].text)
+                out = without[row] if without else ()
+                looks = () if seen is None else self.looks(seen, place, len(rows), texts[row], answers[place].text, out)
                 one = answers[place]
                 found[row] = Prediction(
                     one.text, one.score, looks[0] if looks else None, "\t".join(texts[row]), one.others, looks[1:]
@@ -286,9 +270,18 @@ class Sentences:
 
     # --- looks -------------------------------------------------------------------------------------------
 
-    def looks(self, seen: Seen, place: int, batch: int, texts: tuple[str, ...], answer: str) -> tuple[Gaze, ...]:
+    def looks(
+        self,
+        seen: Seen,
+        place: int,
+        batch: int,
+        texts: tuple[str, ...],
+        answer: str,
+        without: Sequence[Sequence[int]] = (),
+    ) -> tuple[Gaze, ...]:
         """Where the pooling looked (all inputs side by side), then where the encoder did, input by input."""
-        columns = [self.text.tokens(text)[:-1] for text in texts]
+        whole, out = [self.text.tokens(text)[:-1] for text in texts], [without] if without else ()
+        columns = [tuple(left([tokens], out, side)[0]) for side, tokens in enumerate(whole)]
         rows = [side * batch + place for side in range(len(texts))]
         found = []
         if seen.pooling is not None:

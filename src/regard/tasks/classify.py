@@ -11,14 +11,13 @@ from typing import Annotated, Any, ClassVar
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import cross_entropy, log_softmax
 
-from regard.errors import RegardError
-from regard.find import PLAIN, In, Of, Spec, call, nearest
+from regard.find import PLAIN, In, Of, Spec
 from regard.predict.classify import Classify as Head
+from regard.tasks._labels import Labels
 from regard.tasks._reader import Read
-from regard.tasks._sentences import Sentences
 from regard.train.task import Item
 from regard.types import Example, Prediction
 
@@ -27,42 +26,14 @@ __all__ = ["Classify", "Labelled"]
 WORDS: Spec = {"name": "word", "lower": True, "split": "punctuation"}
 
 
-class Labelled(Sentences):
+class Labelled(Labels):
     """A sentence or a pair in, a label out."""
 
-    labels: list[str]
-    numbers: dict[str, int]
+    Head = Head
     smoothing: float = 0.0
 
-    def learn_targets(self, examples: Sequence[Example]) -> None:
-        self._name(sorted({example.target for example in examples}))
-        if len(self.labels) < 2:
-            raise RegardError(
-                f"{examples[0].where}: every label is {self.labels[0]!r}", expected="at least two different labels"
-            )
-
-    def keep(self) -> dict[str, Any]:
-        return {**super().keep(), "labels": self.labels}
-
-    def restore(self, kept: dict[str, Any]) -> None:
-        super().restore(kept)
-        self._name([str(label) for label in kept["labels"]])
-
-    def _name(self, labels: list[str]) -> None:
-        self.labels, self.numbers = labels, {label: number for number, label in enumerate(labels)}
-
-    def head(self, size: int) -> nn.Module:
-        return call(Head, self.options["head"], inputs=size, labels=len(self.labels))  # type: ignore[no-any-return]
-
-    def target(self, example: Example) -> list[int]:
-        try:
-            return [self.numbers[example.target]]
-        except KeyError:
-            raise RegardError(
-                f"{example.where}: label {example.target!r}",
-                expected="one that was seen in training",
-                do=nearest(example.target, self.labels),
-            ) from None
+    def labels_of(self, example: Example) -> tuple[str]:
+        return (example.target,)
 
     def targets(self, items: Sequence[Item]) -> Tensor:
         return torch.tensor([item.target[0] for item in items])
@@ -112,5 +83,5 @@ class Classify(Labelled):
         drop: float = 0.3,
         longest: int = 1024,
     ) -> None:
-        super().__init__(text, embed, encoder, pool, None, head, reinforce, price, measures, drop, longest)
-        self.best, self.smoothing = self.choose_by(best), smoothing
+        super().__init__(text, embed, encoder, pool, None, head, reinforce, price, measures, best, drop, longest)
+        self.smoothing = smoothing

@@ -23,6 +23,7 @@ from regard.find import PLAIN, In, Of, Spec, nearest
 from regard.look.gaze import Gaze
 from regard.search import Search
 from regard.tasks._generation import Generation
+from regard.tasks._without import Without
 from regard.text._fields import parse, write
 from regard.text._placeholders import PutBack, hide, put_back, set_aside
 from regard.train.task import Item
@@ -79,10 +80,9 @@ class Describe(Generation):
         longest: int = 1024,
         teach: Annotated[Spec, Of("train.teach.Teach")] = PLAIN,
     ) -> None:
-        parts = (source, target, embed, encoder, attention, decoder, search, measures)
+        parts = (source, target, embed, encoder, attention, decoder, search, measures, best)
         super().__init__(*parts, smoothing, drop, longest, teach)
         self.delexicalise = delexicalise
-        self.best = self.choose_by(best)
 
     def learn(self, examples: Sequence[Example]) -> None:
         if self.delexicalise:
@@ -113,11 +113,15 @@ class Describe(Generation):
         search: Search | None = None,
         places: Sequence[Example] = (),
         tokens: int = 8_192,
+        trace: bool = False,
+        without: Without = (),
     ) -> list[Prediction]:
         """Answers in the order of the records, with every value put back."""
         where = [one.where for one in places] or [f"input {row}" for row in range(1, len(texts) + 1)]
         records = [self._record(text[0], at) for text, at in zip(texts, where, strict=True)]
-        found = super().predict(model, [(source,) for source, _ in records], look, search, places, tokens)
+        found = super().predict(
+            model, [(source,) for source, _ in records], look, search, places, tokens, trace, without
+        )
         return [
             replace(_whole(one, put_back(source, values), values), source=text[0])
             for one, text, (source, values) in zip(found, texts, records, strict=True)
@@ -125,11 +129,15 @@ class Describe(Generation):
 
 
 def _whole(prediction: Prediction, record: PutBack, values: dict[str, str]) -> Prediction:
-    """A prediction, and all others beside it, with the values in text and look."""
+    """A prediction, and all others beside it, with the values in text, look and steps."""
     said = put_back(prediction.text, values)
     gaze = prediction.look
     if isinstance(gaze, Gaze):
         rows, columns = tuple(map(said.token, gaze.rows)), tuple(map(record.token, gaze.columns))
         gaze = replace(gaze, rows=rows, columns=columns, title=record.text)
     others = tuple(_whole(one, record, values) for one in prediction.others)
-    return replace(prediction, text=said.text, look=gaze, source=record.text, others=others)
+    steps = tuple(
+        tuple(replace(one, tokens=tuple(values.get(token, token) for token in one.tokens)) for one in step)
+        for step in prediction.steps
+    )
+    return replace(prediction, text=said.text, look=gaze, source=record.text, others=others, steps=steps)

@@ -51,5 +51,5 @@ class Entail(Labelled):
         drop: float = 0.3,
         longest: int = 512,
     ) -> None:
-        super().__init__(text, embed, encoder, pool, match, head, reinforce, price, measures, drop, longest)
-        self.best, self.smoothing = self.choose_by(best), smoothing
+        super().__init__(text, embed, encoder, pool, match, head, reinforce, price, measures, best, drop, longest)
+        self.smoothing = smoothing

@@ -18,6 +18,7 @@ contexts four times as long, which a state can carry; what attention looks back 
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, ClassVar
 
@@ -29,15 +30,15 @@ from torch.nn.functional import cross_entropy
 from regard.attend.attention import make
 from regard.data.batch import in_order
 from regard.errors import RegardError
-from regard.find import PLAIN, In, Of, Spec, build, call
+from regard.find import PLAIN, In, Of, Spec, build, call, table
 from regard.look.gaze import Gaze
 from regard.measure import Results
 from regard.predict.language import Language as Network
-from regard.search import Hypothesis, Search
+from regard.search import Hypothesis, Search, Trace
 from regard.tasks._measured import Measured
 from regard.text import Text
 from regard.train.task import Item, Loss
-from regard.types import Batch, Example, Prediction, Sequences, Token
+from regard.types import Batch, Example, Prediction, Sequences, Step, Token
 
 __all__ = ["Language", "windows"]
 
@@ -108,8 +109,7 @@ class Language(Measured):
     # --- model and loss ----------------------------------------------------------------------------------
 
     def model(self) -> Network:
-        spec = self.options["network"]
-        options = {} if isinstance(spec, str) else dict(spec)
+        options = table(self.options["network"])
         attention = None if self.attention is None else partial(call, make, dict(self.attention))  # type: ignore[arg-type]
         return call(Network, options, vocab=len(self.text), attention=attention)  # type: ignore[no-any-return]
 
@@ -172,12 +172,16 @@ class Language(Measured):
         search: Search | None = None,
         places: Sequence[Example] = (),
         tokens: int = 8_192,
+        trace: bool = False,
     ) -> list[Prediction]:
-        """Each text with what may follow it up to the end of its line; `look` adds where an attention looked back."""
+        """Each text with what may follow it up to the end of its line; `look` adds where an attention looked back,
+        and `trace` the steps of the search."""
         assert isinstance(model, Network)
         begun = [[Text.end, *row[:-1]] for row in self.text.encode_all([text[0] for text in texts])]
         device, found = next(model.parameters()).device, [list[Hypothesis]()] * len(texts)
+        steps: dict[int, tuple[tuple[Step, ...], ...]] = {}
         for rows in in_order([len(one) + self.longest for one in begun], tokens=tokens):
+            watched = Trace() if trace else None
             hypotheses = (search or self.search)(
                 model,
                 model.read(Sequences.pad([begun[row] for row in rows]).to(device)),
@@ -185,9 +189,12 @@ class Language(Measured):
                 end=Text.end,
                 longest=torch.full((len(rows),), self.longest),
                 banned=(Text.pad, Text.unknown, Text.start),
+                trace=watched,
             )
             for row, best in zip(rows, hypotheses, strict=True):
                 found[row] = best
+            if watched is not None:
+                steps |= zip(rows, watched.steps(self.text.pieces), strict=True)
         answers = []
         for text, one, best in zip(texts, begun, found, strict=True):
             gazes = (
@@ -195,7 +202,7 @@ class Language(Measured):
             )
             first, *others = [self._answer(text[0], one, h, gaze) for h, gaze in zip(best, gazes, strict=True)]
             answers.append(Prediction(first.text, first.score, first.look, text[0], tuple(others)))
-        return answers
+        return [replace(answer, steps=steps[row]) for row, answer in enumerate(answers)] if trace else answers
 
     def _answer(self, text: str, begun: list[int], found: Hypothesis, gaze: Gaze | None) -> Prediction:
         """The beginning as it was given, and behind it what was found."""

@@ -64,8 +64,7 @@ class Relate(Sentences):
         drop: float = 0.3,
         longest: int = 512,
     ) -> None:
-        super().__init__(text, embed, encoder, pool, match, head, reinforce, price, measures, drop, longest)
-        self.best = self.choose_by(best)
+        super().__init__(text, embed, encoder, pool, match, head, reinforce, price, measures, best, drop, longest)
         scale = call(Regress, self.options["head"], inputs=1)
         self.low, self.high = scale.low, scale.high
 

@@ -68,9 +68,8 @@ class Summarise(Generation):
         longest: int = 2048,
         teach: Annotated[Spec, Of("train.teach.Teach")] = PLAIN,
     ) -> None:
-        parts = (source, target, embed, encoder, attention, decoder, search, measures)
+        parts = (source, target, embed, encoder, attention, decoder, search, measures, best)
         super().__init__(*parts, smoothing, drop, longest, teach)
-        self.best = self.choose_by(best)
 
     def room(self, source: int) -> int:
         """A summary is shorter than its document, but for the shortest."""

@@ -16,10 +16,10 @@ from torch.nn.functional import cross_entropy, log_softmax
 
 from regard.encode.recurrent import Recurrent
 from regard.errors import RegardError
-from regard.find import PLAIN, In, Of, Spec, call, nearest
+from regard.find import PLAIN, In, Of, Spec
 from regard.predict.tag import Tag as Head
+from regard.tasks._labels import Labels
 from regard.tasks._reader import Read, Reader
-from regard.tasks._sentences import Sentences
 from regard.train.task import Item
 from regard.types import Batch, Example, Prediction, Sequences
 
@@ -33,8 +33,10 @@ def labels_of(example: Example) -> list[str]:
     return [label for label in example.target.split(" ") if label]
 
 
-class Tag(Sentences):
+class Tag(Labels):
     """A text in, a label for each token out."""
+
+    Head = Head
 
     name: ClassVar[str] = "tag"
     columns: ClassVar[int] = 2
@@ -61,34 +63,13 @@ class Tag(Sentences):
         drop: float = 0.3,
         longest: int = 1024,
     ) -> None:
-        super().__init__(text, embed, encoder, None, None, head, reinforce, price, measures, drop, longest)
-        self.best = self.choose_by(best)
-        self.labels: list[str] = []
-        self.numbers: dict[str, int] = {}
+        super().__init__(text, embed, encoder, None, None, head, reinforce, price, measures, best, drop, longest)
 
-    def learn_targets(self, examples: Sequence[Example]) -> None:
-        self._name(sorted({label for example in examples for label in labels_of(example)}))
-        if len(self.labels) < 2:
-            raise RegardError(
-                f"{examples[0].where}: every label is {self.labels[0]!r}" if self.labels else "no labels",
-                expected="at least two different labels",
-            )
-
-    def _name(self, labels: list[str]) -> None:
-        self.labels, self.numbers = labels, {label: number for number, label in enumerate(labels)}
-
-    def keep(self) -> dict[str, Any]:
-        return {**super().keep(), "labels": self.labels}
-
-    def restore(self, kept: dict[str, Any]) -> None:
-        super().restore(kept)
-        self._name([str(label) for label in kept["labels"]])
+    def labels_of(self, example: Example) -> list[str]:
+        return labels_of(example)
 
     def _pool(self, encoder: Any) -> None:
         return None
-
-    def head(self, size: int) -> nn.Module:
-        return call(Head, self.options["head"], inputs=size, labels=len(self.labels))  # type: ignore[no-any-return]
 
     def check(self, item: Item, example: Example) -> None:
         if len(item.target) != len(item.inputs[0]):
@@ -96,17 +77,6 @@ class Tag(Sentences):
                 f"{example.where}: {len(item.target)} labels for {len(item.inputs[0])} tokens",
                 expected="a label for each token, with spaces between",
             )
-
-    def target(self, example: Example) -> list[int]:
-        labels = labels_of(example)
-        for label in labels:
-            if label not in self.numbers:
-                raise RegardError(
-                    f"{example.where}: label {label!r}",
-                    expected="one that was seen in training",
-                    do=nearest(label, self.labels),
-                )
-        return [self.numbers[label] for label in labels]
 
     def targets(self, items: Sequence[Item]) -> Sequences:
         return Sequences.pad([item.target for item in items], fill=NOTHING)

@@ -62,6 +62,5 @@ class Translate(Generation):
         teach: Annotated[Spec, Of("train.teach.Teach")] = PLAIN,
         fertility: float = 0.0,
     ) -> None:
-        parts = (source, target, embed, encoder, attention, decoder, search, measures)
+        parts = (source, target, embed, encoder, attention, decoder, search, measures, best)
         super().__init__(*parts, smoothing, drop, longest, teach, fertility)
-        self.best = self.choose_by(best)

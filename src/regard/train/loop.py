@@ -29,6 +29,7 @@ from regard.train.place import Place, digest
 from regard.train.progress import Progress
 from regard.train.run import Run
 from regard.train.schedule import Decay, Plan, affordable, seconds
+from regard.train.step import step
 from regard.train.stop import Stop
 from regard.train.task import Task
 
@@ -131,12 +132,7 @@ def fit(
             task.advance(model, place.step / place.steps)
             for group in optimiser.param_groups:
                 group["lr"] = rate * Plan(place.steps, warmup, decay).rate(place.step)
-            with precise(where, precision, model):
-                loss = task.loss(model, batch)
-            (loss.total / loss.count).backward()  # type: ignore[no-untyped-call]
-            nn.utils.clip_grad_norm_(model.parameters(), clip)
-            optimiser.step()
-            optimiser.zero_grad(set_to_none=True)
+            loss = step(task, model, batch, optimiser, clip=clip, precision=precision)
             place.step += 1
             mean.update(place.step)
             place.tokens += loss.count

@@ -1,0 +1,42 @@
+// What was asked and answered, and what else could have been said.
+
+import { make } from "./dom";
+import type { Item, Run } from "./types";
+import { percent, visible } from "./visible";
+
+export const asked = (item: Item): string => item.inputs.map((one) => visible(one, 120)).join("  |  ");
+
+const apart = (text: string): string => `\u2068${text}\u2069`; // whatever its direction
+
+export const named = (item: Item, index: number): string =>
+  item.inputs.length
+    ? `${index + 1}. ${apart(asked(item))} → ${apart(visible(item.answer, 60))}`
+    : `${index + 1}. ${item.gazes[0]?.title || "untitled"}`;
+
+export function answer(parent: Element, item: Item, run: Run | undefined): void {
+  if (!item.inputs.length) return;
+  const box = make("div", parent, { class: "answer" });
+  const question = make("div", box, { class: "asked" });
+  item.inputs.forEach((text, i) => {
+    const line = make("div", question, { dir: "auto" });
+    const role = run?.roles[i];
+    if (role && item.inputs.length > 1) make("span", line, { class: "role", text: role });
+    line.append(visible(text, 400));
+  });
+  const line = make("div", box, { class: "said-answer" });
+  make("span", line, { class: "arrow", text: "→", "aria-label": "answer" });
+  make("strong", line, { text: visible(item.answer, 400) || "∅", dir: "auto" });
+  const labels = run && !run.searches && item.others.length > 0;
+  if (item.score !== null && labels) make("span", line, { class: "note", text: percent(Math.exp(item.score)) });
+  if (item.score !== null && run?.searches) make("span", line, { class: "note", text: `log-probability ${item.score.toFixed(2)}` });
+  if (!item.others.length) return;
+  const more = make("details", box, { class: "others" });
+  make("summary", more, { text: labels ? `${item.others.length + 1} labels` : `${item.others.length} other answers` });
+  const list = make("ol", more);
+  for (const other of [{ text: item.answer, score: item.score }, ...item.others].slice(0, 50)) {
+    const row = make("li", list);
+    if (labels && other.score !== null) row.style.setProperty("--p", Math.exp(other.score).toFixed(3));
+    make("span", row, { text: visible(other.text, 200) || "∅", dir: "auto" });
+    make("span", row, { class: "figure", text: other.score === null ? "" : labels ? percent(Math.exp(other.score)) : other.score.toFixed(2) });
+  }
+}

@@ -1,0 +1,29 @@
+// What the colours and marks stand for; only those that are there.
+
+import { drawn, most } from "./arcs";
+import { make } from "./dom";
+import type { Shown } from "./shown";
+import type { State, View } from "./state";
+import { percent } from "./visible";
+
+export function legend(parent: Element, shown: Shown, view: View, state: State): void {
+  const { gaze } = shown;
+  const box = make("div", parent, { class: "legend" });
+  const scale = make("span", box, { text: "0" });
+  make("span", scale, { class: "bar" });
+  scale.append(state.scale === "row" ? "the largest of each row" : percent(shown.top));
+  if (state.top) make("span", box, { text: `only the ${state.top} largest of each row` });
+  if (shown.links.size) {
+    const known = make("span", box);
+    make("span", known, { class: "frame" });
+    known.append("true link");
+  }
+  if ([...gaze.rows, ...gaze.columns].some((token) => token.out)) make("span", box, { class: "out", text: "(word) was not chosen" });
+  if (shown.breaks.length) {
+    const begins = make("span", box);
+    make("span", begins, { class: "between" });
+    begins.append("another input begins");
+  }
+  const arcs = view === "arcs" ? drawn(shown) : 0;
+  if (arcs > most) make("span", box, { text: `the ${most} strongest of ${arcs} arcs` });
+}

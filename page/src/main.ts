@@ -1,0 +1,198 @@
+// The page: reads its scene, draws it, and draws it again when something is chosen.
+
+import * as service from "./ask";
+import { controls, items, saving } from "./controls";
+import { compare } from "./compare";
+import { button, make } from "./dom";
+import { edit } from "./edit";
+import { asCsv, asJson, asPng, asSvg, download } from "./export";
+import { figure, offers, type Doing, type Figure } from "./figure";
+import { help, keys } from "./keys";
+import { live, type Live } from "./live";
+import { read, write, type State } from "./state";
+import { theme } from "./theme";
+import { same, type Item, type Place, type Scene } from "./types";
+
+const scene = JSON.parse(document.getElementById("data")?.textContent ?? "{}") as Scene;
+const main = document.querySelector("main") as HTMLElement;
+const framed = location.protocol === "about:"; // in a notebook there is no address to share
+let state: State = read(location.hash);
+let figures: Figure[] = [];
+let box: Live | null = null;
+let editor: HTMLElement | null = null;
+const beams = new WeakMap<Item, number | null>();
+
+if (framed) main.classList.add("framed");
+const head = make("header", main);
+if (scene.title && !(framed && scene.items.length === 1)) make("h1", head, { text: scene.title, dir: "auto" });
+const tools = make("div", head, { class: "tools" });
+const asking = make("div", main);
+const body = make("div", main, { class: "body" });
+help(make("footer", main));
+
+const item = (): Item | undefined => scene.items[Math.min(state.item, scene.items.length - 1)];
+
+function other(): Item | undefined {
+  return state.with === null || state.with === state.item ? undefined : scene.items[state.with];
+}
+
+function remember(): void {
+  const now = item();
+  // A live page starts empty: its link says what to ask again, not which of its answers to show.
+  const kept: State = !scene.live || !now
+    ? state
+    : { ...state, item: 0, with: null, run: scene.runs[now.run]?.name ?? "", ask: now.inputs, beam: beams.get(now) ?? null, without: now.without };
+  try {
+    const hash = write(kept);
+    history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
+  } catch {
+    // a frame without rights may not change its address
+  }
+}
+
+function pin(place: Place | null): void {
+  const again = same(place, state.pin) && place?.other === state.pin?.other;
+  state = { ...state, pin: again || !place ? null : { side: place.side, index: place.index } };
+  for (const one of figures) one.pin(state.pin);
+  tidy();
+  remember();
+}
+
+const doing: Doing = {
+  point: (place) => figures.forEach((one) => one.point(place)),
+  pin,
+  keep(change) {
+    state = { ...state, ...change };
+    remember();
+  },
+  change(change) {
+    state = { ...state, ...change };
+    remember();
+    draw();
+  },
+};
+
+function draw(): void {
+  const focused = document.activeElement?.getAttribute("data-key");
+  for (const one of figures) one.stop();
+  body.replaceChildren();
+  figures = [];
+  const now = item();
+  if (!now) {
+    if (!scene.live) make("p", body, { class: "note", text: "There is nothing to look at." });
+    return;
+  }
+  state.item = scene.items.indexOf(now);
+  items(body, scene, state, doing);
+  if (!now.gazes.length) return;
+  const bar = make("div", body);
+  const second = other();
+  const pair = second?.gazes.length ? [now, second] : [now];
+  const grid = make("div", body, { class: pair.length > 1 ? "pair" : "" });
+  figures = pair.map((one) => figure(grid, scene, one, state, doing));
+  const [mine, theirs] = figures;
+  controls(bar, now, state, { view: mine.view, can: offers(mine.gaze, now, scene.runs[now.run]), gaze: mine.gaze }, doing);
+  editor = scene.live ? make("div", body, { class: "editor" }) : null;
+  if (second && theirs) compare(body, now, second, [mine.gaze, theirs.gaze], state.panel, state, grid.clientWidth);
+  const name = `look-${state.item + 1}`;
+  saving(body, {
+    PNG: () => download(asPng(mine.drawing()), `${name}.png`),
+    SVG: () => download(asSvg(mine.drawing()), `${name}.svg`),
+    JSON: () => download(asJson(now, scene.runs[now.run]), `${name}.json`),
+    CSV: () => download(asCsv(mine.shown), `${name}.csv`),
+  });
+  for (const one of figures) one.pin(state.pin);
+  tidy();
+  if (focused) body.querySelector<HTMLElement>(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+}
+
+// What can be done with the pinned word, where a service answers.
+function tidy(): void {
+  const now = item();
+  if (!editor || !now || !figures[0]) return;
+  const column = state.pin?.side === "columns" ? state.pin.index : null;
+  edit(editor, now, figures[0].gaze, column, {
+    again(inputs, without) {
+      const question = { inputs, without, beam: beams.get(now) ?? null, trace: scene.runs[now.run]?.searches ?? false };
+      void box?.ask(now.run, question).then((found) => found && add(found, question, scene.items.indexOf(now)));
+    },
+  });
+}
+
+function add(found: Item, question: service.Question, before: number | null): void {
+  beams.set(found, question.beam);
+  scene.items.push(found);
+  box?.fill(found.run, found);
+  const sameRun = before !== null && scene.items[before].run === found.run;
+  const kept = sameRun ? { gaze: state.gaze, panel: state.panel } : { gaze: 0, panel: 0 };
+  // The one before stands first, so that what changed reads from left to right.
+  if (before === null) doing.change({ ...kept, item: scene.items.length - 1, with: null, pin: null, step: 0 });
+  else doing.change({ ...kept, item: before, with: scene.items.length - 1, pin: null, step: 0 });
+}
+
+function link(): void {
+  const share = button(tools, "Copy link", () => {
+    const done = (): void => {
+      share.textContent = "Copied";
+      window.setTimeout(() => (share.textContent = "Copy link"), 1500);
+    };
+    const byHand = (): void => {
+      const field = make("input", tools, { type: "text", readonly: true, value: location.href, "aria-label": "link to this view" });
+      field.select();
+      share.hidden = true;
+    };
+    if (navigator.clipboard) navigator.clipboard.writeText(location.href).then(done, byHand);
+    else byHand();
+  }, { title: "a link that opens this view" });
+}
+
+async function start(base: string): Promise<void> {
+  if (!scene.runs.length) {
+    try {
+      scene.runs = await service.runs(base);
+    } catch (error) {
+      make("p", asking, { class: "trouble", text: error instanceof service.Trouble ? error.message : "The runs could not be read." });
+    }
+  }
+  if (!scene.runs.length) return;
+  box = live(asking, scene, base, (found, question) => add(found, question, null));
+  const run = scene.runs.findIndex((one) => one.name === state.run);
+  if (run < 0 || state.ask.length !== scene.runs[run].roles.length) return;
+  const wanted = state;
+  const question = { inputs: state.ask, beam: state.beam, without: state.without, trace: scene.runs[run].searches };
+  const found = await box.ask(run, question);
+  if (!found) return;
+  add(found, question, null);
+  doing.change({ view: wanted.view, gaze: wanted.gaze, panel: wanted.panel, pin: wanted.pin, step: wanted.step });
+}
+
+if (!framed) link();
+theme(tools, draw);
+keys((key) => {
+  if (figures[0]?.key(key)) return true;
+  const now = item();
+  if (!now || !figures[0]) return false;
+  const can = offers(figures[0].gaze, now, scene.runs[now.run]);
+  const fresh = { gaze: 0, panel: 0, pin: null, step: 0 };
+  if (/^[1-9]$/.test(key) && can[Number(key) - 1]) doing.change({ view: can[Number(key) - 1] });
+  else if (key === "[" && state.item > 0) doing.change({ ...fresh, item: state.item - 1 });
+  else if (key === "]" && state.item < scene.items.length - 1) doing.change({ ...fresh, item: state.item + 1 });
+  else if (key === "Escape") pin(null);
+  else if (key === "h") doing.change({ hide: !state.hide });
+  else if (key === "r") doing.change({ scale: state.scale === "row" ? "all" : "row" });
+  else if (key === "d") document.querySelector<HTMLElement>(".theme")?.click();
+  else return false;
+  return true;
+});
+window.addEventListener("hashchange", () => {
+  state = read(location.hash);
+  draw();
+});
+let wide = window.innerWidth;
+window.addEventListener("resize", () => {
+  if (window.innerWidth === wide) return; // a phone's address bar changes only the height
+  wide = window.innerWidth;
+  window.requestAnimationFrame(draw);
+});
+draw();
+if (scene.live) void start(scene.live.base);

@@ -1,0 +1,83 @@
+// What a scene holds; src/regard/look/scene.py makes it.
+
+export type Direction = "ltr" | "rtl";
+export type Side = "rows" | "columns";
+
+export interface Token {
+  text: string; // as people may see it
+  raw?: string; // as it is, where that differs
+  letter: boolean;
+  space: boolean;
+  out: boolean; // not chosen by a hard attention
+  special: boolean;
+  start: number;
+  end: number;
+}
+
+export interface Gaze {
+  title: string;
+  rows: Token[];
+  columns: Token[];
+  directions: { rows: Direction; columns: Direction };
+  names: string[];
+  heads: number[][];
+  top: number;
+  links: [number, number][];
+  breaks: number[];
+  kind: "heads" | "features" | "rows" | "layers";
+  features: boolean;
+}
+
+export interface Hypothesis {
+  tokens: string[];
+  score: number | null;
+  parent: number;
+  ended: boolean;
+}
+
+export interface Other {
+  text: string;
+  score: number | null;
+}
+
+export interface Item {
+  run: number;
+  inputs: string[];
+  answer: string;
+  score: number | null;
+  others: Other[];
+  without: number[][];
+  steps: Hypothesis[][] | null;
+  gazes: Gaze[];
+}
+
+export interface Badge {
+  verdict: string;
+  level?: string;
+  [figure: string]: unknown;
+}
+
+export interface Run {
+  name: string;
+  task: string;
+  roles: string[];
+  searches: boolean;
+  badge: Badge | null;
+}
+
+export interface Scene {
+  version: number;
+  title: string;
+  live: { base: string } | null;
+  runs: Run[];
+  items: Item[];
+}
+
+// A word that is pointed at or pinned, by its place in the gaze.
+export interface Place {
+  side: Side;
+  index: number;
+  other?: number; // on the other side, where a single cell is pointed at
+}
+
+export const same = (a: Place | null, b: Place | null): boolean => a?.side === b?.side && a?.index === b?.index;

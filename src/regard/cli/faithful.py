@@ -1,0 +1,125 @@
+"""`regard faithful RUN`: may the weights of a trained model be read as an explanation of its answers?
+
+Three tests (Jain & Wallace 2019): do the weights agree with what mattered, does the answer move when they are shuffled,
+and are there very different ones that leave it where it is. The run's folder (or --out) gets `faithful.json`,
+`faithful.md` and `faithful.png`.
+"""
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from regard.cli.evaluate import read_as_trained
+from regard.cli.show import count, plain, table, to_json
+from regard.errors import RegardError
+
+if TYPE_CHECKING:
+    from regard.api import Model
+    from regard.types import Example
+
+__all__ = ["run"]
+
+example = "regard faithful runs/classify --data reviews.tsv --limit 500"
+
+
+def run(
+    ctx: typer.Context,
+    folder: Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run.")],
+    data: Annotated[
+        str, typer.Option("--data", metavar="FILE", help="Ask about this file instead of the run's own test data.")
+    ] = "",
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", help="At most so many examples, drawn by the seed.")
+    ] = 200,
+    shuffles: Annotated[int, typer.Option("--shuffles", metavar="N", help="How often weights are shuffled.")] = 100,
+    words: Annotated[
+        int, typer.Option("--words", metavar="N", help="Of an output at most so many words, drawn by the seed; 0: all.")
+    ] = 10,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of everything random.")] = 0,
+    out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="Where to write; the run's folder.")] = "",
+    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
+    trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the run names.")] = False,
+) -> None:
+    """Test whether attention explains the answers: importance, shuffled weights, adversarial weights."""
+    for flag, number, least in (
+        ("--limit", limit, 1),
+        ("--shuffles", shuffles, 1),
+        ("--words", words, 0),
+        ("--seed", seed, 0),
+    ):
+        if number < least:
+            raise RegardError(f"{flag} {number}", expected=f"{least} or more")
+    place = Path(out or folder)
+    if out and place.exists() and not place.is_dir():
+        raise RegardError(f"--out {out} is a file", expected="a folder")
+    import numpy as np
+
+    from regard.api import load
+    from regard.faithful import faithful
+    from regard.look.faithful_report import lines, markdown, picture
+    from regard.look.gaze import write
+    from regard.train.progress import Progress
+
+    model = load(folder, device, trust)
+    name, examples = (data, read_as_trained(model, data)) if data else _own(model)
+    if len(examples) > limit:
+        drawn = np.random.default_rng(seed).choice(len(examples), limit, replace=False)
+        examples = [examples[row] for row in sorted(drawn.tolist())]
+    _ready(place)
+    with Progress() as show:
+        if show.bar is not None:
+            show.bar.update(show.row, description="asking")
+        report = faithful(
+            model,
+            examples,
+            shuffles,
+            words,
+            seed,
+            told=lambda done, every, left: show.step(done, every, "examples", left),
+        )
+    command = ["regard", *(str(word) for word in ctx.obj or [])]
+    whole = {**report, "data": name, "command": command, "commit": _commit()}
+    write(place / "faithful.png", picture(whole))
+    write(place / "faithful.md", markdown(whole, folder).encode())
+    write(place / "faithful.json", f"{to_json(whole)}\n".encode())
+    summary: dict[str, Any] = report["summary"]
+    print(f"{plain(name)}, {count(len(examples), 'example')}, {count(summary['cases'], 'answer')}")
+    print(table(lines(summary)))
+    print(f"{summary['level']}: {plain(summary['verdict'])}")
+    print(f"written to {plain(str(place / 'faithful.json'))}, .md and .png", file=sys.stderr)
+
+
+def _own(model: "Model") -> "tuple[str, list[Example]]":
+    splits = model.data()
+    name, examples = ("test", splits.test) if splits.test else ("valid", splits.valid)
+    if not examples:
+        raise RegardError(f"{model.run.folder} has no test data of its own", do="name a file with --data")
+    return name, examples
+
+
+def _ready(place: Path) -> None:
+    """The folder is there and may be written to: better known before minutes of work than after them."""
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        if not os.access(place, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise RegardError(f"cannot write to {str(place)!r} ({error.strerror})", do="choose another --out") from None
+
+
+def _commit() -> str | None:
+    """The commit of regard's own source, where it lies in a repository."""
+    here = str(Path(__file__).parent)
+    try:
+        asked = subprocess.run(
+            ["git", "-C", here, "log", "-1", "--format=%H", "--", here],
+            capture_output=True, text=True, timeout=10, check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return asked.stdout.strip() or None

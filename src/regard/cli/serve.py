@@ -1,0 +1,68 @@
+"""`regard serve RUN …`: trained runs behind HTTP, with a page; requests that come together are answered together."""
+
+import os
+from typing import Annotated
+
+import typer
+
+from regard.cli.show import plain
+from regard.errors import RegardError
+
+__all__ = ["run"]
+
+example = "regard serve runs/translate --port 8000"
+
+
+def run(
+    folders: Annotated[list[str], typer.Argument(metavar="RUN …", help="Folders of runs.")],
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="Where to listen; beyond this machine only with a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", metavar="N", help="0 takes any that is free.")] = 8000,
+    token: Annotated[
+        str, typer.Option("--token", metavar="TOKEN", help="What requests must show; better set as REGARD_TOKEN.")
+    ] = "",
+    batch: Annotated[int, typer.Option("--batch", metavar="N", help="Texts answered together at most.")] = 32,
+    window: Annotated[
+        float, typer.Option("--window", metavar="MS", help="Milliseconds a text waits for others to join it.")
+    ] = 3.0,
+    queue: Annotated[int, typer.Option("--queue", metavar="N", help="Texts that may wait; more are refused.")] = 256,
+    texts: Annotated[
+        int | None, typer.Option("--texts", metavar="N", help="Texts in one request at most; 64, or the queue.")
+    ] = None,
+    characters: Annotated[
+        int, typer.Option("--characters", metavar="N", help="Characters of one text at most.")
+    ] = 10_000,
+    body: Annotated[int, typer.Option("--body", metavar="BYTES", help="Size of one request at most.")] = 1 << 20,
+    grace: Annotated[
+        float, typer.Option("--grace", metavar="SECONDS", help="Time to finish what is queued when told to stop.")
+    ] = 10.0,
+    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
+    trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the runs name.")] = False,
+) -> None:
+    """Serve runs over HTTP, with a page. The API is told of at /docs; SIGTERM or Ctrl-C finishes what is queued."""
+    if not 0 <= port <= 65535:
+        raise RegardError(f"--port {port}", expected="0 to 65535")
+    from regard import serving
+
+    def say(address: str, names: list[str]) -> None:
+        print(f"{address}  ({plain(', '.join(names))}; Ctrl-C stops)", flush=True)
+
+    serving.serve(
+        folders,
+        {
+            "batch": batch,
+            "window": window / 1000,
+            "queue": queue,
+            "texts": min(64, queue) if texts is None else texts,
+            "characters": characters,
+            "body": body,
+            "grace": grace,
+        },
+        host=host,
+        port=port,
+        token=token or os.environ.get("REGARD_TOKEN") or None,
+        device=device,
+        trust=trust,
+        say=say,
+    )

@@ -1,0 +1,169 @@
+"""A scene: all that the page draws, as plain JSON; embedded in a file, or answered by a service.
+
+    {"version": 1, "title": …, "live": null, "runs": [{name, task, roles, searches, badge}, …],
+     "items": [{run, inputs, answer, score, others, without, steps, gazes}, …]}
+
+    found = model.predict([("guten Tag",)])
+    page(scene([item(0, ("guten Tag",), found[0])], [describe_run(model, "translate")]))
+
+Tokens are shown through `visible`; where that differs from what they are, `raw` keeps them exactly.
+"""
+
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.cells import cell_len
+
+from regard.look.gaze import Gaze, visible
+from regard.types import Prediction, Step, Token
+
+__all__ = ["describe_run", "item", "of_gazes", "scene", "short", "table"]
+
+longest = 200  # characters of a token as it is shown; the style shows fewer where room is short
+digits = 4  # of the largest weight; the eye sees two
+marks = re.compile(r"</?[a-z]{1,4}>|<\|[a-z_]+\|>|\[[A-Z]{3,4}\]")  # </s>, <pad>, <|end|>, [CLS]
+
+
+def scene(
+    items: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, Any]], title: str = "", live: str | None = None
+) -> dict[str, Any]:
+    """Items and the runs they came from; `live` is where a service answers, from the page's own address on."""
+    return {
+        "version": 1,
+        "title": short(visible(title)) if title else "",
+        "live": None if live is None else {"base": live},
+        "runs": list(runs),
+        "items": list(items),
+    }
+
+
+def describe_run(model: Any, name: str) -> dict[str, Any]:
+    """What the page says of a run, with how far its weights explain its answers where that was measured."""
+    roles = list(getattr(model.task, "roles", ()))
+    return {
+        "name": name,
+        "task": str(model.config["task"]),
+        "roles": roles if len(roles) == model.inputs else ["text"] * model.inputs,
+        "searches": bool(model.searches),
+        "badge": _badge(Path(model.run.folder) / "faithful.json"),
+    }
+
+
+def _badge(path: Path) -> dict[str, Any] | None:
+    try:
+        summary = json.loads(path.read_text(encoding="utf-8"))["summary"]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None  # not measured, or not by us: the page can do without
+    return summary if isinstance(summary, dict) and isinstance(summary.get("verdict"), str) else None
+
+
+def item(
+    run: int, inputs: Sequence[str], prediction: Prediction, without: Sequence[Sequence[int]] = ()
+) -> dict[str, Any]:
+    """One answer with all that was looked at for it, the answer's own look first."""
+    gazes = [gaze for gaze in (prediction.look, *prediction.looks) if gaze is not None]
+    return {
+        "run": run,
+        "inputs": list(inputs),
+        "answer": prediction.text,
+        "score": _finite(prediction.score),
+        "others": [{"text": one.text, "score": _finite(one.score)} for one in prediction.others],
+        "without": [list(places) for places in without] or [[] for _ in inputs],
+        "steps": [[_step(one) for one in step] for step in prediction.steps] or None,
+        "gazes": [table(gaze) for gaze in gazes],
+    }
+
+
+def _step(one: Step) -> dict[str, Any]:
+    """A hypothesis on the way: its tokens so far, and which of the step before it goes on from."""
+    return {
+        "tokens": [short(visible(token)) for token in one.tokens],
+        "score": _finite(one.score),
+        "parent": one.parent,
+        "ended": one.ended,
+    }
+
+
+def of_gazes(gazes: Sequence[Gaze], title: str = "") -> dict[str, Any]:
+    """A scene of gazes alone, where nothing is known of the model."""
+    nothing = {"run": -1, "inputs": [], "answer": "", "score": None, "others": [], "without": [], "steps": None}
+    return scene([{**nothing, "gazes": [table(gaze)]} for gaze in gazes], [], title)
+
+
+def table(gaze: Gaze) -> dict[str, Any]:
+    """What the page needs of a gaze: heads as flat lists, their mean first where there are several."""
+    heads = [(short(visible(name)), head) for name, head in zip(gaze.names, gaze.heads, strict=True)]
+    if len(heads) > 1:
+        heads.insert(0, ("mean", gaze.mean().weights))
+    rows_out, columns_out = gaze.left_out
+    places = min(digits - 1 - math.floor(math.log10(gaze.top)), 300)
+    kind = _kind(gaze)
+    return {
+        "title": short(visible(gaze.title)) if gaze.title else "",
+        "rows": _tokens(gaze.rows, rows_out),
+        "columns": _tokens(gaze.columns, columns_out),
+        "directions": {"rows": _direction(gaze.rows), "columns": _direction(gaze.columns)},
+        "names": [name for name, _ in heads],
+        "heads": [head.round(places).ravel().tolist() for _, head in heads],
+        "top": gaze.top,
+        "links": [list(link) for link in gaze.links],
+        "breaks": list(gaze.breaks),
+        "kind": kind,
+        "features": kind == "features",
+    }
+
+
+def _kind(gaze: Gaze) -> str:
+    """What the panels are. Rows that only count ("label 1", "label 2", …) are asked by learned queries."""
+    for kind in ("features", "layers"):
+        if gaze.panels and all(name.lower().startswith(kind[:-1]) for name in gaze.panels):
+            return kind
+    label = gaze.rows[0].text.rpartition(" ")[0] if len(gaze.rows) > 1 else ""
+    counted = label and all(token.text == f"{label} {number}" for number, token in enumerate(gaze.rows, 1))
+    return "rows" if counted else "heads"
+
+
+def _tokens(tokens: Sequence[Token], left_out: Sequence[bool]) -> list[dict[str, Any]]:
+    """As they are shown; one that was not chosen stands in brackets."""
+    found = []
+    for token, out in zip(tokens, left_out, strict=True):
+        text = short(visible(token.text))
+        text = f"({text})" if out else text
+        one = {
+            "text": text,
+            "letter": cell_len(text) <= 2,
+            "space": not token.text.strip(),
+            "out": out,
+            "special": _special(token),
+            "start": token.start,
+            "end": token.end,
+        }
+        found.append(one if text == token.text else {**one, "raw": token.text})
+    return found
+
+
+def _special(token: Token) -> bool:
+    """A mark of the model's that covers nothing of the text: the end, the start."""
+    if token.start >= 0:
+        return token.start == token.end and bool(token.text)
+    return marks.fullmatch(token.text) is not None
+
+
+def _direction(tokens: Sequence[Token]) -> str:
+    """Where the line begins, by its first letter with a direction (which isolated tokens hide from the browser)."""
+    kinds = (unicodedata.bidirectional(c) for t in tokens for c in t.text)
+    return "rtl" if next((kind for kind in kinds if kind in ("L", "R", "AL")), "L") != "L" else "ltr"
+
+
+def _finite(number: float | None) -> float | None:
+    return float(number) if number is not None and math.isfinite(number) else None
+
+
+def short(text: str) -> str:
+    """At most so many characters, ending in … where something was cut."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -1,0 +1,168 @@
+"""The service, listening until it is told to stop (Ctrl-C, SIGTERM), and then finishing what it has begun.
+
+The port is taken first, so that a port in use is told before a model is loaded. When told to stop, requests are
+refused with 503 from that moment, what is queued is answered within the grace time, connections are closed, and the
+process ends as one that did its work (exit code 0). A second Ctrl-C ends it at once.
+
+    serve(["runs/translate"], port=8000)
+"""
+
+import ipaddress
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
+from errno import EADDRINUSE
+from types import FrameType
+from typing import Any
+
+import torch
+import uvicorn
+
+from regard.api import load
+from regard.errors import RegardError
+from regard.serve.guard import Guard
+from regard.serve.hosted import names
+from regard.serve.limits import Limits
+from regard.serve.service import Service, service_app
+
+__all__ = ["is_loopback", "serve"]
+
+backlog = 2_048  # connections that wait to be taken in; a flood must not be told by a reset
+
+
+def serve(
+    folders: Sequence[str],
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    token: str | None = None,
+    limits: Limits | None = None,
+    device: str = "auto",
+    trust: bool = False,
+    say: Callable[[str, list[str]], None] = lambda address, names: None,
+) -> None:
+    """Returns when asked to stop; `say` is told the address and the names of the runs once requests are taken."""
+    limits = (limits or Limits()).check()
+    local = is_loopback(host)
+    if not local and not token:
+        raise RegardError(
+            f"--host {host} lets other machines in", expected="a token", do="set REGARD_TOKEN, or give --token"
+        )
+    if token is not None and not (token.isascii() and token.isprintable() and token.strip() == token and token):
+        raise RegardError("a token that no header can carry", expected="printable ASCII without spaces at its ends")
+    called = names(folders)
+    with closing(_listen(host, port)) as listener:
+        models = {name: load(folder, device, trust) for name, folder in zip(called, folders, strict=True)}
+        # One core is for whoever listens: threads that fight for it make both slow.
+        torch.set_num_threads(max(1, min(torch.get_num_threads(), _cores() - 1)))
+        sys.setswitchinterval(0.0005)  # nor may it wait 5 ms for its turn each time a model thinks in Python
+        service = Service(models, limits)
+        shown, number = f"[{host}]" if ":" in host else host, listener.getsockname()[1]
+        hosts = ("localhost", "127.0.0.1", "[::1]", shown.lower()) if local else None
+        app = Guard(service_app(service), service.room, service.metrics, token, hosts)
+        service.start()
+        try:
+            _run(app, service, listener, lambda: say(f"http://{shown}:{number}/", called))
+        finally:
+            service.stop()
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach it."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    listener = None
+    try:
+        # Only of a socket that says it is TCP does asyncio set TCP_NODELAY; without it, answers wait 40 ms for an ACK.
+        found = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP, flags=socket.AI_PASSIVE
+        )
+        family, kind, protocol, _, address = found[0]
+        listener = socket.socket(family, kind, protocol)
+        if os.name == "posix":  # elsewhere it would share the port with whoever has it
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(backlog)
+    except (OSError, OverflowError, UnicodeError) as error:
+        if listener is not None:
+            listener.close()
+        if isinstance(error, socket.gaierror | UnicodeError):
+            raise RegardError(f"--host {host}: no such address", do="127.0.0.1 is this machine alone") from None
+        if isinstance(error, OSError) and error.errno == EADDRINUSE:
+            raise RegardError(f"port {port} is in use", do="choose another --port, or 0 for any that is free") from None
+        reason = getattr(error, "strerror", None) or error
+        raise RegardError(f"{host} port {port}: {str(reason).lower()}", do="choose another --host or --port") from None
+    return listener
+
+
+class Server(uvicorn.Server):
+    """uvicorn, with the queue drained between the signal and the closing of connections."""
+
+    def __init__(self, config: uvicorn.Config, service: Service, begun: Callable[[], None]) -> None:
+        super().__init__(config)
+        self.service, self.begun = service, begun
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.begun()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.service.refuse()
+        super().handle_exit(sig, frame)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await self.service.drain(lambda: self.force_exit)
+        await super().shutdown(sockets)
+
+
+def _run(app: Any, service: Service, listener: socket.socket, begun: Callable[[], None]) -> None:
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    # Errors reach stderr by the usual logging; requests are not told of.
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        backlog=backlog,
+        limit_concurrency=_connections(),
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=2,
+        lifespan="off",
+    )
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        Server(config, service, begun).run(sockets=[listener])
+    except KeyboardInterrupt:  # which uvicorn hands on when all is shut
+        pass
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _connections() -> int:
+    """How many may be open: as many as the system gives us files for, less some for ourselves."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = 10_000 if hard == resource.RLIM_INFINITY else min(hard, 10_000)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        return max(16, wanted - 200)
+    return 1_000

@@ -1,0 +1,169 @@
+"""Other weights for the same answers: shuffled ones, and the most different ones that leave the answer where it is.
+
+    shuffled      TV(p(a), p(π a)) for random orders π of the tokens
+    adversarial   max_b JS(a, b)  subject to  TV(p(a), p(b)) ≤ ε
+
+Jain & Wallace 2019, "Attention is not Explanation", sections 4.2.1 and 4.2.2. As there, the second is climbed from
+several starts with Adam on `JS − λ max(0, TV − ε)`; weights are `b ∝ a exp(z)`, so that heads, rows or features of a
+group move together and z = 0 is where the model looked. Here the best on the way, what was reached at the end, single
+tokens, and `a` with one token's weight given to another are then drawn back on the straight line towards `a` until the
+answer agrees. So what is found always keeps to ε, and is at least this far: a larger JS may exist. JS is of the mean
+over a group.
+
+Every case has random numbers of its own, so that it matters not which others stand beside it.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import permutations
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from regard.tasks._asked import Asked, variation
+
+__all__ = ["adversarial", "divergence", "shuffled"]
+
+ROOM = 2**23  # numbers in one call of an answer
+STARTS, STEPS, RATE, LAMBDA = 6, 200, 0.3, 10.0
+HALVINGS = 12
+LEAST = 1e-9  # what a weight of 0 counts as, so that it can grow
+PAIRED = 5  # tokens among which one gives its weight to another
+ALONE = 32  # most single tokens that are tried: those looked at least
+
+
+def divergence(a: Float[Tensor, "*#lead key"], b: Float[Tensor, "*#lead key"]) -> Float[Tensor, "..."]:
+    """Jensen–Shannon in nats, with finite gradients where a weight is 0."""
+    m = 0.5 * (a + b)
+
+    def kl(x: Tensor) -> Tensor:
+        return (x * (x.clamp(min=LEAST * LEAST) / m.clamp(min=LEAST * LEAST)).log()).sum(-1)
+
+    return 0.5 * (kl(a) + kl(b))
+
+
+@torch.no_grad()
+def shuffled(asked: Asked, shuffles: int, seeds: Sequence[Sequence[int]]) -> Float[Tensor, "case shuffle"]:
+    """How far each answer moves under random orders of its weights."""
+    cases, _, keys = asked.weights.shape
+    orders = np.tile(np.arange(keys), (cases, shuffles, 1))
+    for case, seed in enumerate(seeds):
+        length = int(asked.mask[case].sum())
+        orders[case, :, :length] = np.random.default_rng(seed).random((shuffles, length)).argsort(-1)
+    index = torch.from_numpy(orders).to(asked.weights.device)
+    return _moved(asked, lambda some: _reordered(asked.weights, index[:, some]), shuffles)
+
+
+def _reordered(
+    weights: Float[Tensor, "case group key"], order: Int[Tensor, "case many key"]
+) -> Float[Tensor, "case many group key"]:
+    shape = (*order.shape[:2], *weights.shape[1:])
+    return weights.unsqueeze(1).expand(shape).gather(-1, order.unsqueeze(2).expand(shape))
+
+
+def _moved(asked: Asked, made: Callable[[slice], Tensor], many: int) -> Float[Tensor, "case many"]:
+    """TV of the answers under many weights, which are made some at a time."""
+    cases, group, keys = asked.weights.shape
+    step = max(1, ROOM // (cases * max(group * keys, asked.p.shape[-1])))
+    parts = [
+        variation(asked.answer(made(slice(first, first + step))), asked.p.unsqueeze(1))
+        for first in range(0, many, step)
+    ]
+    return torch.cat(parts, 1)
+
+
+def adversarial(
+    asked: Asked, epsilon: float, seeds: Sequence[Sequence[int]], starts: int = STARTS, steps: int = STEPS
+) -> tuple[Float[Tensor, " case"], Float[Tensor, " case"]]:
+    """Of each case the largest divergence found, and how far its answer moved."""
+    reached = _climbed(asked, epsilon, seeds, starts, steps)
+    with torch.no_grad():
+        far = torch.cat([reached, _alone(asked.weights, asked.mask), _moves(asked.weights, asked.mask)], 1)
+        return _drawn_back(asked, far, epsilon)
+
+
+def _alone(
+    weights: Float[Tensor, "case group key"], mask: Bool[Tensor, "case key"]
+) -> Float[Tensor, "case some group key"]:
+    """All weight on one token, for those that have least; where there are fewer tokens some come twice."""
+    a = weights.mean(1)
+    order = a.masked_fill(~mask, math.inf).argsort(stable=True, dim=-1)[:, : min(ALONE, a.shape[-1])]
+    there = mask.gather(1, order)
+    order = torch.where(there, order, order[:, :1])
+    found = one_hot(order, a.shape[-1]).to(a.dtype)
+    return found.unsqueeze(2).expand(-1, -1, weights.shape[1], -1)
+
+
+def _moves(
+    weights: Float[Tensor, "case group key"], mask: Bool[Tensor, "case key"]
+) -> Float[Tensor, "case some group key"]:
+    """The model's own weights, but that one token gives all of its own to another; among those that have most."""
+    most = weights.mean(1).topk(min(PAIRED, weights.shape[-1]), -1).indices
+    pairs = list(permutations(range(most.shape[-1]), 2))
+    giver, taker = (most[:, [pair[side] for pair in pairs]] for side in (0, 1))
+    taker = torch.where(mask.gather(1, taker), taker, giver)  # nothing is given to padding
+    keys = weights.shape[-1]
+    given = weights.gather(-1, giver.unsqueeze(1).expand(-1, weights.shape[1], -1)).transpose(1, 2).unsqueeze(-1)
+    change = (one_hot(taker, keys) - one_hot(giver, keys)).to(weights.dtype).unsqueeze(2)
+    return (weights.unsqueeze(1) + given * change).clamp(min=0.0)
+
+
+def _climbed(
+    asked: Asked, epsilon: float, seeds: Sequence[Sequence[int]], starts: int, steps: int
+) -> Float[Tensor, "case start group key"]:
+    """Weights that gradient ascent reached; half of the starts are near the model's own, half anywhere."""
+    weights, mask = asked.weights, asked.mask
+    cases, _, keys = weights.shape
+    logs = weights.clamp(min=LEAST).log().unsqueeze(1)
+    a = weights.mean(1).unsqueeze(1)
+    noise = np.zeros((cases, starts, keys), dtype=np.float32)
+    for case, seed in enumerate(seeds):
+        length = int(mask[case].sum())
+        noise[case, :, :length] = np.random.default_rng([*seed, 1]).standard_normal((starts, length))
+    z = torch.from_numpy(noise).to(weights.device)
+    anywhere = torch.arange(starts, device=z.device)[:, None] % 2 == 1
+    z = torch.where(anywhere, 2 * z - a.clamp(min=LEAST).log(), 0.1 * z).requires_grad_()
+    hidden = ~mask[:, None, None]
+
+    def weighed(z: Tensor) -> Tensor:
+        energies = (logs + z.unsqueeze(2)).masked_fill(hidden, torch.finfo(z.dtype).min)
+        return torch.softmax(energies, -1).masked_fill(hidden, 0.0)
+
+    climb = torch.optim.Adam([z], lr=RATE, betas=(0.9, 0.95), maximize=True)
+    best, kept = torch.full(z.shape[:2], -1.0, device=z.device), torch.zeros_like(z)  # z = 0: as the model looked
+    for step in range(steps):
+        climb.param_groups[0]["lr"] = RATE * (1 - step / steps)  # smaller and smaller: the best lie at the edge of ε
+        b = weighed(z)
+        tv = variation(asked.answer(b), asked.p.unsqueeze(1))
+        js = divergence(a, b.mean(2))
+        better = (tv <= epsilon) & (js > best)
+        best, kept = torch.where(better, js, best).detach(), torch.where(better.unsqueeze(-1), z.detach(), kept)
+        gain = js - LAMBDA * (tv - epsilon).clamp(min=0.0)
+        [z.grad] = torch.autograd.grad(gain.sum(), z)
+        climb.step()
+    return torch.cat([weighed(z.detach()), weighed(kept)], 1)
+
+
+def _drawn_back(
+    asked: Asked, far: Float[Tensor, "case many group key"], epsilon: float
+) -> tuple[Float[Tensor, " case"], Float[Tensor, " case"]]:
+    """The farthest point of each line from the model's own weights where the answer agrees, and the best of these."""
+    own = asked.weights.unsqueeze(1)
+    low, high = torch.zeros(far.shape[:2], device=far.device), torch.ones(far.shape[:2], device=far.device)
+    kept, t = torch.zeros_like(low), high
+    for _ in range(HALVINGS + 1):
+
+        def at(some: slice, t: Tensor = t) -> Tensor:
+            return torch.lerp(own, far[:, some], t[:, some, None, None])
+
+        tv = _moved(asked, at, far.shape[1])
+        fits = tv <= epsilon
+        low, high, kept = torch.where(fits, t, low), torch.where(fits, high, t), torch.where(fits, tv, kept)
+        t = torch.where(low == 1, low, 0.5 * (low + high))
+    b = torch.lerp(own, far, low[..., None, None]).mean(2)
+    js = divergence(own.mean(2), b).clamp(0.0, math.log(2))
+    best = js.argmax(1, keepdim=True)
+    return js.gather(1, best).squeeze(1), kept.gather(1, best).squeeze(1)

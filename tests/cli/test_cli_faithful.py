@@ -1,0 +1,47 @@
+"""`regard faithful`: a table and three files; one line for what is wrong."""
+
+import json
+from pathlib import Path
+
+from command_line import Regard, contents
+
+
+def test_it_writes_a_table_and_three_files(regard: Regard, run: Path, pairs: Path, tmp_path: Path) -> None:
+    before = contents(run)
+    words = ("--data", pairs, "--limit", 2, "--shuffles", 5, "--words", 1, "--seed", 1, "--device", "cpu")
+    said = regard("faithful", run, *words, "--out", tmp_path / "a" / "b")
+    assert said.code == 0, said
+    assert contents(run) == before
+    assert "Kendall τ with gradients" in said.out
+    assert "JS of adversarial weights, ε = 0.05" in said.out
+    folder = tmp_path / "a" / "b"
+    assert sorted(contents(folder)) == ["faithful.json", "faithful.md", "faithful.png"]
+    report = json.loads((folder / "faithful.json").read_text())
+    summary = report["summary"]
+    assert (report["version"], report["task"], report["seed"], summary["examples"]) == (1, "translate", 1, 2)
+    assert {"tau_gradient", "tau_leave_one_out", "shuffled", "adversarial", "verdict", "level"} <= set(summary)
+    assert {"mean", "std", "share_significant"} <= set(summary["tau_gradient"])
+    assert {"median_tv"} <= set(summary["shuffled"])
+    assert {"median_js", "max_js"} <= set(summary["adversarial"])
+    assert summary["level"] in ("weak", "mixed", "strong")
+    assert said.out.rstrip().endswith(f"{summary['level']}: {summary['verdict']}")
+    assert len(report["rows"]) == summary["cases"] == 2
+    assert report["command"][:2] == ["regard", "faithful"]
+    assert "commit" in report
+    assert len(report["model"]) == 32
+    assert summary["verdict"] in (folder / "faithful.md").read_text()
+    assert (folder / "faithful.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_wrong_numbers_and_places_are_one_line(regard: Regard, run: Path, pairs: Path, tmp_path: Path) -> None:
+    for flag, number, least in (("--limit", 0, 1), ("--shuffles", 0, 1), ("--words", -1, 0), ("--seed", -1, 0)):
+        line = regard("faithful", run, flag, number).line()
+        assert line.startswith(f"{flag} {number}")
+        assert f"{least} or more" in line
+    assert "is a file" in regard("faithful", run, "--out", pairs).line()
+    assert "is not there" in regard("faithful", tmp_path / "nothing").line()
+    assert "missing.tsv" in regard("faithful", run, "--data", tmp_path / "missing.tsv").line()
+    blocked = regard(
+        "faithful", run, "--data", pairs, "--limit", 1, "--words", 1, "--shuffles", 1, "--out", pairs / "x"
+    )
+    assert "cannot write to" in blocked.line()

@@ -1,0 +1,160 @@
+"""A scene says what a model looked at in plain JSON: every token as shown, and exactly where that differs."""
+
+import json
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from test_gaze import gaze_of, hostile
+
+from regard.look.gaze import Gaze, visible
+from regard.look.scene import describe_run, item, of_gazes, scene, table
+from regard.types import Prediction, Step, Token
+
+
+def plain(text: str, **more: object) -> dict[str, Any]:
+    known = {"letter": True, "space": False, "out": False, "special": False, "start": -1, "end": -1}
+    return {"text": text, **known, **more}
+
+
+def test_the_table_of_a_gaze_by_hand() -> None:
+    weights = np.array([[[0.25, 0.75]], [[0.75, 0.25]]])
+    columns = (Token("a", 0, 1), Token(" ", 1, 2))
+    assert table(Gaze(weights, (Token("5"),), columns, "date", links=((0, 1),))) == {
+        "title": "date",
+        "rows": [plain("5")],
+        "columns": [plain("a", start=0, end=1), plain("␣", space=True, start=1, end=2, raw=" ")],
+        "directions": {"rows": "ltr", "columns": "ltr"},
+        "names": ["mean", "head 1", "head 2"],
+        "heads": [[0.5, 0.5], [0.25, 0.75], [0.75, 0.25]],
+        "top": 0.75,
+        "links": [[0, 1]],
+        "breaks": [],
+        "kind": "heads",
+        "features": False,
+    }
+
+
+def test_choices_names_and_breaks_by_hand() -> None:
+    gaze = gaze_of(("5",), ("a", " "), 2, panels=("forward", "\x1b<b>"), column_chosen=(True, False), breaks=(1,))
+    data = table(gaze)
+    assert data["names"] == ["mean", "forward", "␛<b>"]
+    assert data["breaks"] == [1]
+    assert data["columns"][1] == plain("(␣)", letter=False, space=True, out=True, raw=" ")
+
+
+def test_tokens_are_shown_visibly_and_in_bounds_and_kept_exactly() -> None:
+    rows = table(gaze_of(hostile, ("a",)))["rows"]
+    assert [row["text"] for row in rows] == ["x" * 199 + "…" if t == "x" * 10_000 else visible(t) for t in hostile]
+    assert [row.get("raw", row["text"]) for row in rows] == list(hostile)
+    assert "raw" not in rows[0]
+
+
+@pytest.mark.parametrize(
+    ("token", "special"),
+    [
+        (Token("</s>", 5, 5), True),
+        (Token("", 5, 5), False),  # a piece that is only the mark before a word: a place of the input
+        (Token("</s>", 0, 4), False),  # somebody wrote it
+        (Token("</s>"), True),
+        (Token("[CLS]"), True),
+        (Token("<|end|>"), True),
+        (Token("<b>x"), False),
+        (Token("a"), False),
+    ],
+)
+def test_special_tokens_are_known(token: Token, special: bool) -> None:
+    assert table(Gaze(np.ones((1, 1)), (token,), (token,)))["rows"][0]["special"] is special
+
+
+@pytest.mark.parametrize(
+    ("rows", "panels", "kind"),
+    [
+        (("yes 1", "yes 2", "yes 3"), (), "rows"),
+        (("yes 1", "yes 3"), (), "heads"),
+        (("yes 1", "no 2"), (), "heads"),
+        (("yes",), (), "heads"),
+        (("1", "2"), (), "heads"),
+        (("a", "b"), ("layer 1", "layer 2"), "layers"),
+        (("a", "b"), ("feature 3", "feature 9"), "features"),
+        (("a", "b"), ("forward", "backward"), "heads"),
+    ],
+)
+def test_what_the_panels_are(rows: tuple[str, ...], panels: tuple[str, ...], kind: str) -> None:
+    data = table(gaze_of(rows, ("a", "b"), len(panels), panels=panels))
+    assert (data["kind"], data["features"]) == (kind, kind == "features")
+
+
+def test_lines_begin_where_their_script_begins() -> None:
+    assert table(gaze_of(("1", "كتاب"), ("-", "book")))["directions"] == {"rows": "rtl", "columns": "ltr"}
+
+
+def test_small_weights_keep_their_digits() -> None:
+    gaze = Gaze(np.array([[1.2344e-7, 5e-8]]), (Token("a"),), (Token("b"), Token("c")))
+    assert table(gaze)["heads"] == [[1.234e-07, 5e-08]]
+    for top in (5e-324, 1e300, 0.0):
+        json.dumps(table(Gaze(np.array([[top]]), (Token("a"),), (Token("b"),))), allow_nan=False)
+
+
+def test_an_item_by_hand() -> None:
+    first, second = gaze_of(("x",), ("y",)), gaze_of(("z",), ("y",))
+    other = Prediction("no", -math.inf)
+    found = item(1, ("in",), Prediction("yes", -0.5, first, "in", (other,), (second,)))
+    assert found == {
+        "run": 1,
+        "inputs": ["in"],
+        "answer": "yes",
+        "score": -0.5,
+        "others": [{"text": "no", "score": None}],
+        "without": [[]],
+        "steps": None,
+        "gazes": [table(first), table(second)],
+    }
+    assert item(0, ("a", "b"), Prediction("yes", 0.0), [(), (2, 5)])["without"] == [[], [2, 5]]
+    assert item(0, ("a",), Prediction("yes", 0.0))["gazes"] == []
+
+
+def test_steps_of_a_search_stand_in_their_item() -> None:
+    step = Step(tokens=("a", "\x1b"), score=-math.inf, parent=-1, ended=False)
+    steps = item(0, ("in",), Prediction("a", -1.0, steps=((step,), (step, step))))["steps"]
+    assert [len(one) for one in steps] == [1, 2]
+    assert steps[0][0] == {"tokens": ["a", "␛"], "score": None, "parent": -1, "ended": False}
+
+
+def test_a_scene_by_hand() -> None:
+    assert scene([], [{"name": "r"}], "t\n", "api") == {
+        "version": 1,
+        "title": "t↵",
+        "live": {"base": "api"},
+        "runs": [{"name": "r"}],
+        "items": [],
+    }
+    alone = of_gazes([gaze_of(("x",), ("y",))] * 2, "two")
+    assert (len(alone["items"]), alone["runs"], alone["live"]) == (2, [], None)
+    assert alone["items"][0]["run"] == -1
+
+
+def model(folder: Path, roles: tuple[str, ...] = (), inputs: int = 1) -> Any:
+    task = SimpleNamespace(**({"roles": roles} if roles else {}))
+    run = SimpleNamespace(folder=folder)
+    return SimpleNamespace(task=task, inputs=inputs, searches=True, config={"task": "translate"}, run=run)
+
+
+def test_a_run_is_described_with_its_badge_where_it_has_one(tmp_path: Path) -> None:
+    described = {"name": "mine", "task": "translate", "roles": ["text"], "searches": True, "badge": None}
+    assert describe_run(model(tmp_path), "mine") == described
+    assert describe_run(model(tmp_path, ("premise", "hypothesis"), 2), "mine")["roles"] == ["premise", "hypothesis"]
+    summary = {"verdict": "weights explain little", "level": "weak", "examples": 20}
+    (tmp_path / "faithful.json").write_text(json.dumps({"version": 1, "summary": summary}))
+    assert describe_run(model(tmp_path), "mine")["badge"] == summary
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "3", '{"summary": 3}', '{"summary": {}}', '{"summary": {"verdict": 1}}']
+)
+def test_a_badge_that_cannot_be_read_is_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "faithful.json").write_text(text)
+    assert describe_run(model(tmp_path), "mine")["badge"] is None

@@ -1,0 +1,93 @@
+"""One run: what may be asked of it, what the model is given, what comes out; a real one answers as it does alone."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_services import Echo, small_run
+
+from regard.api import Model, load
+from regard.errors import RegardError
+from regard.serve.hosted import Hosted, Row, Way, names
+from regard.serve.limits import Limits
+from regard.serve.metrics import Metrics
+from regard.serve.schema import Ask
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
+    return load(small_run(tmp_path_factory), "cpu")
+
+
+def hosted(model: Model, **limits: Any) -> Hosted:
+    return Hosted(3, "name", model, Limits(**limits), Metrics())
+
+
+def test_what_is_asked_for_as_rows() -> None:
+    rows, way = hosted(Echo(2)).rows(Ask(inputs=[["a", "b"], ["c", "d"]], without=[[[2, 0, 2], []], [[], []]], beam=4))
+    assert rows == [Row(("a", "b"), ((0, 2), ()), "text 1"), Row(("c", "d"), ((), ()), "text 2")]
+    assert way == Way(look=True, trace=False, beam=4, without=True)
+    rows, way = hosted(Echo()).rows(Ask(inputs=[["a"]], without=[[[]]], look=False))
+    assert (rows, way) == ([Row(("a",), ((),), "text 1")], Way(False, False, None, False))
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"inputs": []}, "inputs: 0; expected 1 to 2"),
+        ({"inputs": [["a"]] * 3}, "inputs: 3; expected 1 to 2; ask in several requests"),
+        ({"inputs": [["a"], []]}, "text 2: 0 texts for a task of 1 input"),
+        ({"inputs": [["a", "b"]]}, "text 1: 2 texts for a task of 1 input"),
+        ({"inputs": [["a"], [" \n"]]}, "text 2: an empty text"),
+        ({"inputs": [["a" * 21]]}, "text 1: 21 characters; expected at most 20"),
+        ({"inputs": [["a"]], "beam": 33}, "beam: 33; expected at most 32"),
+        ({"inputs": [["a"]], "without": []}, "without: 0; expected 1, one for each of inputs"),
+        ({"inputs": [["a"]], "without": [[]]}, "text 1: without has 0 lists; expected 1"),
+        ({"inputs": [["a"]], "without": [[list(range(21))]]}, "text 1: without names more tokens"),
+    ],
+)
+def test_what_cannot_be_asked(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(RegardError, match=f"^{said}"):
+        hosted(Echo(), texts=2, characters=20).rows(Ask(**asked))
+
+
+def test_a_run_without_a_search_is_asked_for_none() -> None:
+    for asked in ({"beam": 2}, {"trace": True}):
+        with pytest.raises(RegardError, match="echo has no search; leave out beam and trace"):
+            hosted(Echo(searches=False)).rows(Ask(inputs=[["a"]], **asked))
+
+
+def test_only_what_was_asked_for_is_passed_on() -> None:
+    echo = Echo()
+    run = hosted(echo)
+    run.answers([Row(("a",), ((),), "text 1")], Way(False, False, None, False))
+    run.answers([Row(("a",), ((1,),), "text 1"), Row(("b",), ((),), "text 1")], Way(True, True, 3, True))
+    beam = {"name": "beam", "width": 3, "nbest": 3}
+    assert echo.asked == [
+        (1, {"look": False}),
+        (2, {"look": True, "trace": True, "without": [((1,),), ((),)], **beam}),
+    ]
+
+
+def test_a_real_model_answers_as_it_does_alone(model: Model) -> None:
+    run, texts = hosted(model), ["abc", "hgfedc", "b"]
+    rows = [Row((text,), ((),), "text 1") for text in texts]
+    found = [json.loads(answer) for answer in run.answers(rows, Way(True, False, 2, False))]
+    for text, item in zip(texts, found, strict=True):
+        alone = model.predict([text], width=2, nbest=2)[0]
+        assert (item["run"], item["inputs"], item["answer"]) == (3, [text], alone.text)
+        assert item["score"] == pytest.approx(alone.score, abs=1e-5)
+        assert [one["text"] for one in item["others"]] == [one.text for one in alone.others]
+        assert [token["text"] for token in item["gazes"][0]["columns"]] == [t.text for t in alone.look.columns]
+    assert run.about["task"] == "translate"
+    with pytest.raises(RegardError, match=r"^text 7: 71 tokens; expected at most 64"):
+        run.answers([Row(("a" * 70,), ((),), "text 7")], Way(True, False, None, False))
+
+
+def test_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert names(["a/run", "b/run", "c/run/", "run-2"]) == ["run", "run-2", "run-3", "run-2-2"]
+    assert names(["."]) == [tmp_path.name]
+    with pytest.raises(RegardError, match=r"a/\.\./b is named twice"):
+        names(["b", "a/../b"])

@@ -1,0 +1,40 @@
+"""What a body may say; what is wrong with it is told in one line."""
+
+import pytest
+
+from regard.serve.limits import RefusedError
+from regard.serve.schema import Ask, read_ask
+
+
+def test_what_is_left_out_has_its_usual_value() -> None:
+    assert read_ask(b'{"inputs": [["a", "b"]]}') == Ask(inputs=[["a", "b"]], look=True, trace=False, beam=None)
+    whole = read_ask(b'{"inputs":[["a"]],"look":false,"trace":true,"beam":3,"without":[[[0,2]]]}')
+    assert (whole.look, whole.trace, whole.beam, whole.without) == (False, True, 3, [[[0, 2]]])
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"", "body: Invalid JSON"),
+        (b"[1", "body: Invalid JSON"),
+        (b"[" * 100_000, "body: Invalid JSON"),
+        (b"\xff", "body: Invalid JSON"),
+        (b"[]", "body: Input should be an object"),
+        (b"{}", "inputs: Field required"),
+        (b'{"inputs": "a"}', "inputs: Input should be a valid array"),
+        (b'{"inputs": [["a", 1]]}', "inputs.0.1: Input should be a valid string"),
+        (b'{"inputs": [["\\ud800"]]}', "body: Invalid JSON"),
+        (b'{"inputs": [], "look": 1}', "look: Input should be a valid boolean"),
+        (b'{"inputs": [], "beam": 0}', "beam: Input should be greater"),
+        (b'{"inputs": [], "beam": 1e3}', "beam: Input should be a valid integer"),
+        (b'{"inputs": [], "without": [[[-1]]]}', "without.0.0.0: Input should be greater"),
+        (b'{"inputs": [], "Beam": 2}', "Beam: Extra inputs are not permitted"),
+        (b'{"inputs": [], "%s": 2}' % (b"x" * 5000), "x{100}: Extra"),
+    ],
+)
+def test_what_cannot_be_read(body: bytes, said: str) -> None:
+    with pytest.raises(RefusedError, match=said) as refused:
+        read_ask(body)
+    assert refused.value.status == 422
+    assert len(refused.value.detail) < 300
+    assert "\n" not in refused.value.detail

@@ -1,0 +1,109 @@
+"""Leaving tokens out: the answer is that of the text without them, and so is the gaze."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sentence_tasks import both
+
+from regard.api import Model
+from regard.errors import RegardError
+from regard.tasks._without import left
+from regard.tasks.describe import Describe
+from regard.tasks.language import Language
+from regard.tasks.translate import Translate
+from regard.train.run import Run
+from regard.types import Example
+
+
+def test_by_hand() -> None:
+    assert left([[7, 8, 9], [5]], [((1,),), ((),)], 0) == [[7, 9], [5]]
+    assert left([[7, 8, 9]], [((0,), (2, 0, 2))], 1) == [[8]]
+    assert left([(7, 8)], (), 0) == [[7, 8]]
+    assert left([[]], [((),)], 0) == [[]]
+
+
+@pytest.mark.parametrize("place", [-1, 3])
+def test_what_is_not_there_cannot_be_left_out(place: int) -> None:
+    with pytest.raises(RegardError, match=f"input 2: no token {place} .* premise.*0 to 2"):
+        left([[1], [1, 2, 3]], [((),), ((place,),)], 0, "premise")
+
+
+def test_something_must_be_left() -> None:
+    with pytest.raises(RegardError, match="nothing is left of the text"):
+        left([[1, 2]], [((0, 1),)], 0, "text")
+
+
+def model_of(task: Any, network: Any, name: str) -> Model:
+    config = {"task": name, "train": {"precision": "fp32"}}
+    return Model(Run(Path("run"), config, {}), task, network)
+
+
+@pytest.mark.parametrize("name", ["classify", "tag"])
+def test_a_sentence_answers_as_the_shorter_one(name: str) -> None:
+    task, network = both(name, **({} if name == "tag" else {"pool": "attention"}))
+    model = model_of(task, network, name)
+    whole = ["a cat sleeps on the mat", "the old man sleeps", "cats run"]
+    short = ["a sleeps on mat", "the old man sleeps", "run"]
+    found, expected = model.predict(whole, without=[((1, 4),), ((),), ((0,),)]), model.predict(short)
+    for one, other in zip(found, expected, strict=True):
+        assert one.text == other.text
+        assert one.score == pytest.approx(other.score, abs=1e-6)
+        if one.look is not None:
+            np.testing.assert_allclose(one.look.weights, other.look.weights, atol=1e-6)
+            assert [token.text for token in one.look.columns] == [token.text for token in other.look.columns]
+    assert found[0].source == whole[0]
+    if name == "classify":
+        assert [(token.start, token.end) for token in found[0].look.columns][1] == (6, 12)  # where it stood
+
+
+def test_each_input_of_a_pair_has_its_own() -> None:
+    task, network = both("entail", encoder={"name": "disan", "hidden": 4})
+    model = model_of(task, network, "entail")
+    [found] = model.predict([("a cat sleeps", "a dog runs")], without=[((1,), (0, 2))])
+    [expected] = model.predict([("a sleeps", "dog")])
+    assert found.score == pytest.approx(expected.score, abs=1e-6)
+    assert [len(gaze.columns) for gaze in found.looks] == [len(gaze.columns) for gaze in expected.looks]
+    assert found.look.breaks == (2,)
+
+
+pairs = [Example(("ein Mann schläft",), "a man sleeps"), Example(("ein Hund",), "a dog")]
+
+
+def test_a_translation_is_of_what_is_left() -> None:
+    task = Translate(source="word", target="word", embed=8, encoder={"name": "recurrent", "hidden": 8},
+                     decoder={"name": "recurrent", "embed": 8, "hidden": 8})  # fmt: skip
+    task.learn(pairs)
+    model = model_of(task, task.model().eval(), "translate")
+    found = model.predict(["ein Mann schläft", "ein Hund"], without=[((1,),), ((),)])
+    expected = model.predict(["ein schläft", "ein Hund"])
+    for one, other in zip(found, expected, strict=True):
+        assert one.text == other.text
+        np.testing.assert_allclose(one.look.weights, other.look.weights, atol=1e-6)
+    assert [token.text for token in found[0].look.columns][:2] == ["ein", "schläft"]
+    [ended] = model.predict(["ein Hund"], without=[((2,),)])  # the end, too, is a token that is read
+    assert [token.text for token in ended.look.columns] == ["ein", "Hund"]
+
+
+def test_a_record_loses_a_token() -> None:
+    task = Describe(source="word", target="word", embed=8, encoder={"name": "recurrent", "hidden": 8},
+                    decoder={"name": "recurrent", "embed": 8, "hidden": 8})  # fmt: skip
+    task.learn([Example(("name[Blue Spice], area[riverside]",), "Blue Spice is riverside")])
+    model = model_of(task, task.model().eval(), "describe")
+    [whole] = model.predict(["name[Blue Spice], area[riverside]"])
+    [found] = model.predict(["name[Blue Spice], area[riverside]"], without=[((0,),)])
+    assert found.look.columns == whole.look.columns[1:]
+
+
+def test_wrong_entries_are_told_in_one_line() -> None:
+    task, network = both("entail", pool="attention")
+    model = model_of(task, network, "entail")
+    with pytest.raises(RegardError, match=r"without has 2 entries.*1, one a text"):
+        model.predict([("a", "dog")], without=[((), ()), ((), ())])
+    with pytest.raises(RegardError, match=r"without names tokens of 1 inputs.*2"):
+        model.predict([("a", "dog")], without=[((),)])
+    torch.manual_seed(0)
+    with pytest.raises(RegardError, match="language leaves no tokens out"):
+        model_of(Language(), network, "language").predict(["a"], without=[((0,),)])
