@@ -120,7 +120,8 @@ def contest(
             mine = [scores[f"{name} seed {seed}"] for seed in range(1, seeds + 1)]
             rows.append(
                 Row(name, mine[0]["best"], **cost,
-                    **{part: [one[part] for one in mine] for part in ("train", "valid", "test")},
+                    train=[one["train"] for one in mine], valid=[one["valid"] for one in mine],
+                    test=[one["test"] for one in mine],
                     chosen=[one["chosen"] for one in mine if one["chosen"] is not None],
                     measures=[one["measures"] for one in mine])
             )  # fmt: skip
