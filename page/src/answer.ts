@@ -2,7 +2,7 @@
 
 import { make } from "./dom";
 import type { Item, Run } from "./types";
-import { percent, visible } from "./visible";
+import { percent, quote, signed, visible } from "./visible";
 
 export const asked = (item: Item): string => item.inputs.map((one) => visible(one, 120)).join("  |  ");
 
@@ -23,12 +23,15 @@ export function answer(parent: Element, item: Item, run: Run | undefined): void 
     if (role && item.inputs.length > 1) make("span", line, { class: "role", text: role });
     line.append(visible(text, 400));
   });
+  const gone = item.without.reduce((sum, places) => sum + places.length, 0);
+  const left = item.left?.length ? item.left.map(quote).join(", ") : gone === 1 ? "one token" : `${gone} tokens`;
+  if (gone) make("div", question, { class: "gone", text: `without ${left}` });
   const line = make("div", box, { class: "said-answer" });
   make("span", line, { class: "arrow", text: "→", "aria-label": "answer" });
   make("strong", line, { text: visible(item.answer, 400) || "∅", dir: "auto" });
   const labels = run && !run.searches && item.others.length > 0;
   if (item.score !== null && labels) make("span", line, { class: "note", text: percent(Math.exp(item.score)) });
-  if (item.score !== null && run?.searches) make("span", line, { class: "note", text: `log-probability ${item.score.toFixed(2)}` });
+  if (item.score !== null && run?.searches) make("span", line, { class: "note", text: `log-probability ${signed(item.score)}` });
   if (!item.others.length) return;
   const more = make("details", box, { class: "others" });
   make("summary", more, { text: labels ? `${item.others.length + 1} labels` : `${item.others.length} other answers` });
@@ -37,6 +40,6 @@ export function answer(parent: Element, item: Item, run: Run | undefined): void 
     const row = make("li", list);
     if (labels && other.score !== null) row.style.setProperty("--p", Math.exp(other.score).toFixed(3));
     make("span", row, { text: visible(other.text, 200) || "∅", dir: "auto" });
-    make("span", row, { class: "figure", text: other.score === null ? "" : labels ? percent(Math.exp(other.score)) : other.score.toFixed(2) });
+    make("span", row, { class: "figure", text: other.score === null ? "" : labels ? percent(Math.exp(other.score)) : signed(other.score) });
   }
 }

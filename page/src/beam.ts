@@ -2,6 +2,7 @@
 
 import { make } from "./dom";
 import type { Hypothesis } from "./types";
+import { signed } from "./visible";
 
 // For each step the place of the hypothesis that the answer came from; −1 where it had ended before.
 export function path(steps: Hypothesis[][], answer: string[]): number[] {
@@ -38,7 +39,7 @@ export function beam(parent: Element, steps: Hypothesis[][], step: number, on: n
     make("b", words, { text: one.tokens.at(-1) ?? "" });
     const from = step > 0 && one.parent >= 0 ? `from ${one.parent + 1}` : "";
     make("span", row, { class: "note", text: [from, one.ended ? "ended" : ""].filter(Boolean).join(", ") });
-    make("span", row, { class: "figure", text: one.score === null ? "" : one.score.toFixed(2) });
+    make("span", row, { class: "figure", text: one.score === null ? "" : signed(one.score) });
   });
   make("p", parent, { class: "note", text: "log-probability; the marked one became the answer" });
 }

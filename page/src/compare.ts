@@ -6,7 +6,7 @@ import { matrix } from "./matrix";
 import { stage } from "./stage";
 import type { Options } from "./shown";
 import type { Gaze, Item } from "./types";
-import { percent, quote, visible } from "./visible";
+import { percent, quote, signed, visible } from "./visible";
 
 export function compare(parent: Element, a: Item, b: Item, gazes: [Gaze, Gaze], panel: number, options: Options, room: number): void {
   const box = make("section", parent, { class: "changes", "aria-label": "what changed" });
@@ -29,7 +29,8 @@ export function compare(parent: Element, a: Item, b: Item, gazes: [Gaze, Gaze], 
   }
   const list = make("ul", box);
   for (const one of found.largest) {
-    make("li", list, { dir: "auto", text: `${quote(one.row)} → ${quote(one.column)}: ${percent(one.before)} became ${percent(one.after)}` });
+    const what = gazes[0].rows.length === 1 ? quote(one.column) : `${quote(one.row)} → ${quote(one.column)}`;
+    make("li", list, { dir: "auto", text: `${what}: ${percent(one.before)} became ${percent(one.after)}` });
   }
   const picture = matrix(found.shown, room);
   const nothing = { point: (): void => undefined, pin: (): void => undefined };
@@ -43,5 +44,5 @@ export function compare(parent: Element, a: Item, b: Item, gazes: [Gaze, Gaze], 
 
 function sure(a: Item, b: Item): string {
   if (a.score === null || b.score === null) return ".";
-  return ` (log-probability ${a.score.toFixed(2)} and ${b.score.toFixed(2)}).`;
+  return ` (log-probability ${signed(a.score)} and ${signed(b.score)}).`;
 }

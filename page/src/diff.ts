@@ -61,7 +61,9 @@ export function difference(a: Gaze, b: Gaze, panel: number, options: Options): D
   const shown = show(gaze, 0, { ...options, top: 0, scale: "all" });
   const top = gaze.top;
   shown.weights.forEach((weight, k) => (shown.shares[k] = weight / top));
-  const order = [...moved.keys()].sort((x, y) => Math.abs(moved[y]) - Math.abs(moved[x])).slice(0, 5);
+  const seen = (k: number): boolean =>
+    !options.hide || !(gaze.rows[Math.floor(k / columns.length)].special || gaze.columns[k % columns.length].special);
+  const order = [...moved.keys()].filter(seen).sort((x, y) => Math.abs(moved[y]) - Math.abs(moved[x])).slice(0, 5);
   const largest = order.map((k) => {
     const [[i, r], [j, s]] = [rows[Math.floor(k / columns.length)], columns[k % columns.length]];
     return {

@@ -5,7 +5,7 @@ import type { Gaze, Item } from "./types";
 import { quote } from "./visible";
 
 export interface Editing {
-  again(inputs: string[], without: number[][]): void;
+  again(inputs: string[], without: number[][], left: string[]): void;
 }
 
 // Which token of which input a column is; null where the columns are not the inputs.
@@ -30,7 +30,7 @@ export function edit(parent: Element, item: Item, gaze: Gaze, column: number | n
   const gone = item.without.reduce((sum, places) => sum + places.length, 0);
   if (gone) {
     make("span", parent, { class: "note", text: gone === 1 ? "One token is left out." : `${gone} tokens are left out.` });
-    button(parent, "Put all back", () => editing.again(item.inputs, item.inputs.map(() => [])));
+    button(parent, "Put all back", () => editing.again(item.inputs, item.inputs.map(() => []), []));
   }
   const at = column === null ? null : target(item, gaze, column);
   if (column === null || !at) {
@@ -40,7 +40,7 @@ export function edit(parent: Element, item: Item, gaze: Gaze, column: number | n
   const word = gaze.columns[column];
   button(parent, `Leave out ${quote(word.text)}`, () => {
     const without = item.inputs.map((_, i) => [...(item.without[i] ?? []), ...(i === at.input ? [at.place] : [])]);
-    editing.again(item.inputs, without);
+    editing.again(item.inputs, without, [...(item.left ?? []), word.text]);
   }, { "data-key": "leave-out" });
   if (word.start < 0 || gone) return;
   const form = make("form", parent, { class: "replace" });
@@ -50,6 +50,6 @@ export function edit(parent: Element, item: Item, gaze: Gaze, column: number | n
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const inputs = item.inputs.map((text, i) => (i === at.input ? replaced(text, word.start, word.end, field.value) : text));
-    editing.again(inputs, item.inputs.map(() => []));
+    editing.again(inputs, item.inputs.map(() => []), []);
   });
 }

@@ -10,21 +10,30 @@ export interface Live {
   beam(): number | null;
 }
 
+// A field for the token that a service wants; it is kept until the tab is closed.
+export function wanted(parent: Element, act: () => void): HTMLElement {
+  const box = make("div", parent, { class: "secret" });
+  const label = make("label", box, { text: "Token " });
+  const key = make("input", label, { type: "password", autocomplete: "off" });
+  button(box, "Use", () => {
+    keepToken(key.value);
+    key.value = "";
+    act();
+  });
+  return box;
+}
+
 export function live(parent: Element, scene: Scene, base: string, answered: (item: Item, question: Question) => void): Live {
   const form = make("form", parent, { class: "ask", "aria-label": "ask a model" });
   const head = make("div", form, { class: "ask-head" });
   const fields = make("div", form, { class: "fields" });
   const foot = make("div", form, { class: "ask-foot" });
   const trouble = make("p", form, { class: "trouble", role: "alert" });
-  const secret = make("label", form, { class: "secret", text: "Token " });
-  const key = make("input", secret, { type: "password", autocomplete: "off" });
-  secret.hidden = true;
-  button(secret, "Use", () => {
-    keepToken(key.value);
-    key.value = "";
+  const secret = wanted(form, () => {
     secret.hidden = true;
     form.requestSubmit();
   });
+  secret.hidden = true;
 
   let run = 0;
   let texts: HTMLTextAreaElement[] = [];
@@ -53,7 +62,7 @@ export function live(parent: Element, scene: Scene, base: string, answered: (ite
     });
   }
 
-  const wanted = (): number | null => (scene.runs[run]?.searches && Number(beam.value) >= 1 ? Math.floor(Number(beam.value)) : null);
+  const asWide = (): number | null => (scene.runs[run]?.searches && Number(beam.value) >= 1 ? Math.floor(Number(beam.value)) : null);
 
   async function ask(number: number, question: Question): Promise<Item | null> {
     trouble.textContent = "";
@@ -82,14 +91,14 @@ export function live(parent: Element, scene: Scene, base: string, answered: (ite
       trouble.textContent = "Write something first.";
       return;
     }
-    const question: Question = { inputs, beam: wanted(), without: [], trace: scene.runs[run].searches };
+    const question: Question = { inputs, beam: asWide(), without: [], trace: scene.runs[run].searches };
     void ask(run, question).then((item) => item && answered(item, question));
   });
   setRun(0);
 
   return {
     ask,
-    beam: wanted,
+    beam: asWide,
     fill(number, item) {
       setRun(number);
       texts.forEach((text, i) => (text.value = item.inputs[i] ?? ""));

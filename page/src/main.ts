@@ -8,7 +8,7 @@ import { edit } from "./edit";
 import { asCsv, asJson, asPng, asSvg, download } from "./export";
 import { figure, offers, type Doing, type Figure } from "./figure";
 import { help, keys } from "./keys";
-import { live, type Live } from "./live";
+import { live, wanted, type Live } from "./live";
 import { read, write, type State } from "./state";
 import { theme } from "./theme";
 import { same, type Item, type Place, type Scene } from "./types";
@@ -112,9 +112,9 @@ function tidy(): void {
   if (!editor || !now || !figures[0]) return;
   const column = state.pin?.side === "columns" ? state.pin.index : null;
   edit(editor, now, figures[0].gaze, column, {
-    again(inputs, without) {
+    again(inputs, without, left) {
       const question = { inputs, without, beam: beams.get(now) ?? null, trace: scene.runs[now.run]?.searches ?? false };
-      void box?.ask(now.run, question).then((found) => found && add(found, question, scene.items.indexOf(now)));
+      void box?.ask(now.run, question).then((found) => found && add({ ...found, left }, question, scene.items.indexOf(now)));
     },
   });
 }
@@ -151,19 +151,27 @@ async function start(base: string): Promise<void> {
     try {
       scene.runs = await service.runs(base);
     } catch (error) {
-      make("p", asking, { class: "trouble", text: error instanceof service.Trouble ? error.message : "The runs could not be read." });
+      const known = error instanceof service.Trouble;
+      make("p", asking, { class: "trouble", role: "alert", text: known ? error.message : "The runs could not be read." });
+      if (known && error.wantsToken) {
+        wanted(asking, () => {
+          asking.replaceChildren();
+          void start(base);
+        });
+      }
     }
   }
   if (!scene.runs.length) return;
   box = live(asking, scene, base, (found, question) => add(found, question, null));
   const run = scene.runs.findIndex((one) => one.name === state.run);
   if (run < 0 || state.ask.length !== scene.runs[run].roles.length) return;
-  const wanted = state;
+  const shared = state;
   const question = { inputs: state.ask, beam: state.beam, without: state.without, trace: scene.runs[run].searches };
   const found = await box.ask(run, question);
   if (!found) return;
   add(found, question, null);
-  doing.change({ view: wanted.view, gaze: wanted.gaze, panel: wanted.panel, pin: wanted.pin, step: wanted.step });
+  const { view, gaze, panel, pin, step } = shared;
+  doing.change({ view, gaze, panel, pin, step });
 }
 
 if (!framed) link();

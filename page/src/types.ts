@@ -49,6 +49,7 @@ export interface Item {
   without: number[][];
   steps: Hypothesis[][] | null;
   gazes: Gaze[];
+  left?: string[]; // live: the tokens that were left out, as they are shown
 }
 
 export interface Badge {

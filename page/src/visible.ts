@@ -34,6 +34,9 @@ export const direction = (text: string): Direction => {
 // Text of any direction, isolated (U+2068 … U+2069) from the sentence around it.
 export const quote = (text: string): string => `\u2068“${text}”\u2069`;
 
+// Two places behind the point, with a true minus.
+export const signed = (number: number): string => number.toFixed(2).replace("-", "−");
+
 export const percent = (weight: number): string => {
   const share = Math.abs(weight) * 100;
   return (weight < 0 ? "−" : "") + (share >= 9.95 ? Math.round(share) : +share.toFixed(1)) + "%";

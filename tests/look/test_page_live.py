@@ -140,6 +140,10 @@ def test_a_word_is_left_out_and_put_back(service: Service) -> None:
         tab.locator(".changes").wait_for()
     assert [asked["without"] for asked in service.asked] == [None, [[[1]]], [[[1, 2]]]]
     tab.locator(".said-answer", has_text="THE SAT").wait_for()
+    assert tab.locator(".gone").all_text_contents() == [
+        "without \u2068“old”\u2069",
+        "without \u2068“old”\u2069, \u2068“cat”\u2069",
+    ]
     assert tab.locator("figure").count() == 2
     tab.get_by_role("button", name="Put all back").click()
     tab.locator(".changes", has_text="THE OLD CAT SAT").wait_for()
@@ -218,3 +222,19 @@ def test_a_token_is_asked_for_and_kept_for_the_session(service: Service) -> None
     tab.locator("strong", has_text="AGAIN").wait_for()
     assert service.headers[-1]["authorization"] == "Bearer s3cret"
     service.trouble = (401, {}, {})  # so that what the browser noted of the first answer is let pass
+
+
+def test_a_service_may_keep_its_runs_to_those_who_have_the_token(browser: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = list(runs)
+    service = Service(browser)
+    monkeypatch.setattr("test_page_live.runs", [])
+    service.trouble = (401, {}, {})
+    tab = service.open()
+    tab.locator(".trouble", has_text="This service wants a token.").wait_for()
+    assert tab.locator("textarea").count() == 0
+    tab.get_by_label("Token").fill("s3cret")
+    service.trouble = (200, {}, {"runs": known})
+    tab.get_by_role("button", name="Use", exact=True).click()
+    tab.locator("textarea").wait_for()
+    assert service.headers[-1]["authorization"] == "Bearer s3cret"
+    service.close()

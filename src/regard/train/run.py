@@ -19,7 +19,10 @@ from regard.files import new_folder, sweep, write_whole
 
 __all__ = ["Run", "plain"]
 
-FILES = ("config.toml", "tokenizer.json", "model.safetensors", "log.jsonl", "curve.png", "card.md")
+FILES = (
+    *("config.toml", "tokenizer.json", "model.safetensors", "log.jsonl", "curve.png", "card.md"),
+    *("faithful.json", "faithful.md", "faithful.png"),
+)
 
 
 def plain(config: Any) -> Any:
