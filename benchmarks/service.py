@@ -12,6 +12,7 @@ the slower end; it runs in this process, the service in its own, both on the cor
 
 import argparse
 import asyncio
+import gc
 import json
 import os
 import subprocess
@@ -188,6 +189,7 @@ def main() -> int:
     from regard.api import load
 
     texts = [example.source for example in load(given.run, "cpu").data().test][:500]
+    gc.freeze()  # a client that stops to look for garbage would be measured in place of the service
     figures: dict[str, Any] = {"clients": given.clients, "batch": given.batch, "queue": given.queue}
     for batch in (given.batch, 1):
         with service(given.run, batch, max(given.queue, 2 * given.clients)) as port:

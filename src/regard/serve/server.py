@@ -7,6 +7,7 @@ process ends as one that did its work (exit code 0). A second Ctrl-C ends it at 
     serve(["runs/translate"], port=8000)
 """
 
+import gc
 import ipaddress
 import os
 import signal
@@ -60,6 +61,7 @@ def serve(
         torch.set_num_threads(max(1, min(torch.get_num_threads(), _cores() - 1)))
         sys.setswitchinterval(0.0005)  # nor may it wait 5 ms for its turn each time a model thinks in Python
         service = Service(models, limits)
+        gc.freeze()  # what was loaded stays; looking through all of it for garbage stops every thread for 0.1 s
         shown, number = f"[{host}]" if ":" in host else host, listener.getsockname()[1]
         hosts = ("localhost", "127.0.0.1", "[::1]", shown.lower()) if local else None
         app = Guard(service_app(service), service.room, service.metrics, token, hosts)
