@@ -282,3 +282,20 @@ def test_a_pooling_that_samples_is_taught_by_reinforcement() -> None:
     assert "chosen" not in loss.notes
     _, soft = both("classify", pool={"name": "attention", "hidden": 4})
     assert soft.reinforce is None
+
+
+def test_a_model_that_chooses_settles_when_it_learns_with_its_choices() -> None:
+    from regard.tasks.classify import Classify
+    from regard.types import Example
+
+    task = Classify(encoder={"name": "resan", "hidden": 8, "soft": 0.5, "policy": 0.2}, embed={"width": 6})
+    task.learn([Example(("a b",), "x"), Example(("c d",), "y")])
+    model = task.model()
+    found = []
+    for progress in (0.0, 0.4, 0.5, 0.6, 0.7, 0.9):
+        task.advance(model, progress)
+        found.append(task.settled(model))
+    assert found == [False, False, False, False, True, True]
+    plain = Classify(embed={"width": 6})
+    plain.learn([Example(("a b",), "x"), Example(("c d",), "y")])
+    assert plain.settled(plain.model())

@@ -334,6 +334,37 @@ def test_the_best_weights_are_kept(tmp_path: Path) -> None:
     assert not any(torch.equal(last[name], seen[-1][name]) for name in last)
 
 
+def unsettled(validations: int) -> Change:
+    """A task whose model is not what it will be at so many validations."""
+
+    def change(task: Translate) -> None:
+        asked = iter(range(10**6))
+        task.settled = lambda model: next(asked) >= validations  # type: ignore[method-assign]
+
+    return change
+
+
+def test_what_was_best_before_the_model_settled_does_not_count(tmp_path: Path) -> None:
+    """1.0 and 0.5 are of another model; from the third validation on 3.0 is the best, and patience begins there."""
+    folder, seen = tmp_path / "run", []
+    values = [1.0, 0.5, 4.0, 3.0, 3.5, 3.6, 9.0]
+    outcome = fit_in(folder, both(unsettled(2), scripted(values, seen)), steps=100, every=2, patience=2)
+    assert (outcome.step, outcome.best) == (12, 3.0)
+    kept = load_file(folder / "model.safetensors")
+    assert [all(torch.equal(kept[name], one[name]) for name in kept) for one in seen] == [i == 3 for i in range(6)]
+
+
+def test_patience_does_not_run_out_before_the_model_settled(tmp_path: Path) -> None:
+    values = [1.0, 2.0, 2.0, 2.0, 5.0, 6.0, 7.0]
+    outcome = fit_in(tmp_path / "run", both(unsettled(4), scripted(values)), steps=100, every=2, patience=2)
+    assert (outcome.step, outcome.best) == (14, 5.0)
+
+
+def test_a_model_that_never_settles_is_kept_as_it_ends(tmp_path: Path) -> None:
+    outcome = fit_in(tmp_path / "run", both(unsettled(99), scripted([1.0, 2.0, 3.0])), steps=6, every=2)
+    assert outcome.best == 3.0
+
+
 def test_of_equals_the_later_is_kept(tmp_path: Path) -> None:
     """It has learned for longer; but patience goes on running out."""
     folder, seen = tmp_path / "run", []

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from torch import nn
+
 from regard.errors import RegardError
 from regard.find import Spec, build, find, nearest
 from regard.measure import Results
@@ -26,6 +28,9 @@ class Measured:
         for one in self.measures:
             figures |= one(results)
         return figures
+
+    def settled(self, model: nn.Module) -> bool:
+        return True
 
     def better(self, new: float, old: float) -> bool:
         lower = find("measure", self.best).better == "lower"

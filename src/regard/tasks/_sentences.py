@@ -176,6 +176,11 @@ class Sentences(Measured):
         assert isinstance(model, Reader)
         model.encoder.advance(progress)
 
+    def settled(self, model: nn.Module) -> bool:
+        """One that chooses tokens is not, while all are taken or only the policies learn."""
+        assert isinstance(model, Reader)
+        return not model.encoder.chooses or model.encoder.phase == "both"
+
     def count(self, batch: Batch) -> int:
         return len(batch.source.lengths)
 

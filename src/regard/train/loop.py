@@ -162,6 +162,8 @@ def fit(
                         raise RegardError(f"best={task.best!r} was not measured", do=nearest(task.best, figures))
                     place.since += 1
                     new = float(figures[task.best])
+                    if not place.settled and (task.settled(model) or place.step >= place.steps):
+                        place.settled, place.best = True, math.nan
                     if math.isnan(place.best) or task.better(new, place.best):
                         place.since = 0
                     if place.since == 0 or new == place.best:  # of equals the later: it has learned for longer
@@ -183,7 +185,7 @@ def fit(
                 show.say(f"step {place.step}: loss {value:.4f}, " + ", ".join(shown))
                 loss_sum.zero_()
                 place.loss_count = 0
-                place.finished = place.step >= place.steps or place.since >= patience
+                place.finished = place.step >= place.steps or (place.settled and place.since >= patience)
             if validate or place.finished or clock.monotonic() - saved > save_every:
                 save()
                 saved = clock.monotonic()
@@ -217,7 +219,7 @@ def _resume(fresh: Place, run: Run, saved: dict[str, Any] | None, patience: int)
     if place.finished:
         if fresh.wanted > place.wanted or fresh.limit > place.limit:
             place.steps = affordable(fresh.wanted, place.step, place.spent, fresh.limit)
-        place.finished = place.step >= place.steps or place.since >= patience
+        place.finished = place.step >= place.steps or (place.settled and place.since >= patience)
     if not place.finished:
         place.wanted, place.limit = fresh.wanted, fresh.limit
     return place

@@ -23,6 +23,7 @@ class Place:
     batch: int = 0  # the next batch of this epoch
     best: float = math.nan
     since: int = 0  # validations since the best one
+    settled: bool = False  # whether the best is one of the model as it will be used
     spent: float = 0.0  # seconds of training, all sittings together
     tokens: int = 0  # target tokens, all together
     loss_sum: float = 0.0  # since the last validation, for the log

@@ -68,6 +68,10 @@ class Task(Protocol):
     def advance(self, model: nn.Module, progress: float) -> None:
         """Told before each step how much of the training is done (0 to 1)."""
 
+    def settled(self, model: nn.Module) -> bool:
+        """Whether the model is already trained as what it will be used as; what was best before that does not count."""
+        ...
+
     def results(
         self, model: nn.Module, examples: Sequence[Example], quick: bool = False, search: Any = None
     ) -> Results:
