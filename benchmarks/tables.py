@@ -23,6 +23,7 @@ from typing import Any
 sys.path.append(str(Path(__file__).parent))  # also where this file is loaded from elsewhere, as its tests do
 
 from attention_tables import attention
+from sentence_tables import sentences
 
 from regard.files import write_whole
 
@@ -100,7 +101,7 @@ def measured(results: Results) -> str:
     return "\n".join(lines)
 
 
-tables: dict[str, Callable[[Results], str]] = {"measured": measured, **attention}
+tables: dict[str, Callable[[Results], str]] = {"measured": measured, **attention, **sentences}
 
 
 def _at(tree: Any, path: str) -> Any:

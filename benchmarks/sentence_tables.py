@@ -1,0 +1,80 @@
+"""The tables of docs/sentences.md, made from what `sentences.py` kept."""
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+Results = Mapping[str, Mapping[str, Any]]
+Row = Mapping[str, Any]
+
+
+def _rows(results: Results, kind: str) -> list[Row]:
+    return list(results.get(f"sentences_{kind}", {}).get("figures", {}).get("rows", ()))
+
+
+def _spread(values: Sequence[float], times: float = 100.0, digits: int = 1) -> str:
+    """Mean ± standard deviation."""
+    mean = f"{times * statistics.mean(values):.{digits}f}"
+    return mean if len(values) < 2 else f"{mean} ± {times * statistics.stdev(values):.{digits}f}"
+
+
+def _lines(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *body])
+
+
+def _millions(count: float | None) -> str:
+    return "" if count is None else f"{count / 1e6:.1f}m"
+
+
+def snli(results: Results) -> str:
+    """Scores and costs beside the published ones."""
+    head = ["encoder", "parameters", "published", "s/epoch", "× multi-head", "test s", "peak MiB", "train", "test",
+            "published"]  # fmt: skip
+    body = [
+        [row["name"], _millions(row["parameters"]), _millions(row["published_parameters"]) or "–",
+         f"{row['epoch_seconds']:.1f}", f"{row['epoch_ratio']:.2f}", f"{row['test_seconds']:.2f}",
+         f"{row['memory_mib']:,.0f}", _spread(row["train"]), f"**{_spread(row['test'])}**",
+         "–" if row["published"] is None else f"{100 * row['published']:.1f}"]
+        for row in _rows(results, "snli")
+    ]  # fmt: skip
+    return _lines(head, body)
+
+
+def sick(results: Results) -> str:
+    """Pearson, Spearman and mean squared error."""
+    body = []
+    for row in _rows(results, "sick"):
+        figures = [_spread([float(one[key]) for one in row["measures"]], 1.0, 4) for key in MEASURES]
+        body.append([row["name"], *figures, row["recipe"], PUBLISHED_SICK.get(row["name"], "–")])
+    return _lines(["encoder", "r", "ρ", "MSE", "recipe (chosen on the trial set)", "published r / ρ / MSE"], body)
+
+
+MEASURES = ("pearson", "spearman", "mse")
+# Shen et al., IJCAI 2018, table 2.
+PUBLISHED_SICK = {
+    "bigru": ".8572 / .8026 / .3079", "multi_window": ".8374 / .7793 / .3395", "hierarchical": ".8436 / .7874 / .3162",
+    "disan": ".8695 / .8139 / .2879", "resan": ".8720 / .8163 / .2623",
+}  # fmt: skip
+
+
+def accuracy(results: Results, kind: str) -> str:
+    body = [[row["name"], _millions(row["parameters"]), f"**{_spread(row['test'])}**", row["recipe"]]
+            for row in _rows(results, kind)]  # fmt: skip
+    return _lines(["encoder", "parameters", "test", "recipe (chosen on the validation set)"], body)
+
+
+def price(results: Results) -> str:
+    rows = sorted(_rows(results, "price"), key=lambda row: float(row["name"].split()[-1]))
+    body = [[row["name"].split()[-1], f"{100 * statistics.mean(row['chosen']):.1f} %", _spread(row["test"])]
+            for row in rows]  # fmt: skip
+    return _lines(["price λ", "tokens chosen", "test"], body)
+
+
+sentences: dict[str, Callable[[Results], str]] = {
+    "snli": snli,
+    "sick": sick,
+    "sst": partial(accuracy, kind="sst"),
+    "trec": partial(accuracy, kind="trec"),
+    "price": price,
+}
