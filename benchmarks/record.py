@@ -64,13 +64,13 @@ def _git(*arguments: str) -> str | None:
 def _commit() -> dict[str, Any]:
     """The commit, and whether code differed from it (results and pages do not change what is measured).
 
-    A copy of the tree without its history has no commit to ask for: REGARD_COMMIT may then name it.
+    A copy of the tree may have no history, or an older one: REGARD_COMMIT then names the commit it was made of.
     """
+    if named := os.environ.get("REGARD_COMMIT"):
+        return {"commit": named, "dirty": None}
     commit = _git("rev-parse", "HEAD")
     changed = _git("status", "--porcelain", "--", ".", ":(exclude)benchmarks/results", ":(exclude)*.md")
-    if commit is None:
-        return {"commit": os.environ.get("REGARD_COMMIT"), "dirty": None}
-    return {"commit": commit, "dirty": bool(changed)}
+    return {"commit": commit, "dirty": None if commit is None else bool(changed)}
 
 
 def hardware() -> dict[str, Any]:

@@ -22,6 +22,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parent))  # also where this file is loaded from elsewhere, as its tests do
 
+import faithful_tables
 from attention_tables import attention
 from sentence_tables import sentences
 
@@ -101,7 +102,7 @@ def measured(results: Results) -> str:
     return "\n".join(lines)
 
 
-tables: dict[str, Callable[[Results], str]] = {"measured": measured, **attention, **sentences}
+tables: dict[str, Callable[[Results], str]] = {"measured": measured, **attention, **sentences, **faithful_tables.tables}
 
 
 def _at(tree: Any, path: str) -> Any:

@@ -3,8 +3,8 @@
 
 import os
 
-# Set before torch is imported: the suite is meant for two cores and must give the same numbers twice.
-os.environ.setdefault("OMP_NUM_THREADS", "2")
+# Set before torch is imported: the suite is meant for two cores, alone or beside others (pytest -n).
+os.environ.setdefault("OMP_NUM_THREADS", "1" if "PYTEST_XDIST_WORKER" in os.environ else "2")
 
 from jaxtyping import install_import_hook
 
