@@ -24,6 +24,7 @@ sys.path.append(str(Path(__file__).parent))  # also where this file is loaded fr
 
 import faithful_tables
 from attention_tables import attention
+from generation_tables import generation
 from sentence_tables import sentences
 
 from regard.files import write_whole
@@ -102,7 +103,13 @@ def measured(results: Results) -> str:
     return "\n".join(lines)
 
 
-tables: dict[str, Callable[[Results], str]] = {"measured": measured, **attention, **sentences, **faithful_tables.tables}
+tables: dict[str, Callable[[Results], str]] = {
+    "measured": measured,
+    **attention,
+    **sentences,
+    **generation,
+    **faithful_tables.tables,
+}
 
 
 def _at(tree: Any, path: str) -> Any:

@@ -15,11 +15,17 @@ export function wanted(parent: Element, act: () => void): HTMLElement {
   const box = make("div", parent, { class: "secret" });
   const label = make("label", box, { text: "Token " });
   const key = make("input", label, { type: "password", autocomplete: "off" });
-  button(box, "Use", () => {
+  const use = (): void => {
     keepToken(key.value);
     key.value = "";
     act();
+  };
+  key.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault(); // a form around it would be sent without the token
+    use();
   });
+  button(box, "Use", use);
   return box;
 }
 

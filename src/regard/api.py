@@ -16,6 +16,8 @@ from regard.data.load import load as load_data
 from regard.data.splits import Splits
 from regard.errors import RegardError
 from regard.find import build, call, find, full, nearest, settable
+from regard.tasks._features import Features
+from regard.tasks._features import checked as in_features
 from regard.tasks._without import Without, checked
 from regard.train.card import card
 from regard.train.device import device_of, precise
@@ -55,19 +57,22 @@ class Model:
         places: Sequence[Example] = (),
         trace: bool = False,
         without: Without = (),
+        features: Features = (),
         **search: Any,
     ) -> list[Prediction]:
         """Answers in order; `places` says where each text was read, for messages; `trace` keeps the search's steps.
 
         `without` leaves tokens out before anything is read: an entry a text, in it their places in each input.
+        `features` shows so many single features of a feature-wise attention, or those of these numbers.
         """
         if trace and not self.searches:
             raise RegardError(f"{self.config['task']} has no search", do="leave out trace")
         rows, chosen = [self._row(text) for text in texts], self._search(search)
-        with torch.inference_mode(), self._precise():
+        with torch.inference_mode(), self.precision():
             more: dict[str, Any] = {"trace": True} if trace else {}
             if without:
                 more["without"] = checked(self.task, without, len(rows), self.inputs)
+            more |= {"features": in_features(self.task, features)} if features else {}
             return self.task.predict(self.network, rows, look, chosen, places, **more)  # type: ignore[no-any-return]
 
     @property
@@ -95,10 +100,10 @@ class Model:
     def evaluate(self, examples: Sequence[Any], **search: Any) -> dict[str, float | str]:
         """Every measure of the task on examples, with real decoding."""
         chosen = self._search(search)
-        with torch.inference_mode(), self._precise():
+        with torch.inference_mode(), self.precision():
             return self.task.measure(self.task.results(self.network, examples, search=chosen))  # type: ignore[no-any-return]
 
-    def _precise(self) -> torch.autocast:
+    def precision(self) -> torch.autocast:
         """The precision it was trained in."""
         device = next(self.network.parameters()).device
         return precise(device, self.config["train"]["precision"], self.network)

@@ -236,6 +236,17 @@ def test_the_average_is_saved_with_the_weights() -> None:
     assert_close(other.eval()(torch.ones(1), torch.tensor([2.0])), torch.tensor([-0.5]))
 
 
+def test_an_average_that_was_known_may_be_put_back() -> None:
+    """That there is one is asked only once, but weights that are read may say that there is none."""
+    reinforce, fresh = Reinforce(size=None), Reinforce(size=None)
+    for _ in range(2):
+        reinforce(torch.zeros(2), torch.tensor([1.0, 2.0]))
+    assert reinforce.sure
+    reinforce.load_state_dict(fresh.state_dict())
+    reinforce(torch.zeros(2), torch.tensor([5.0, 7.0]))
+    assert reinforce.average.item() == 6.0
+
+
 def test_a_learned_baseline_learns_and_leaves_the_summary_alone() -> None:
     """The reward is 3·s: the head finds it from the loss, and no gradient reaches the summary or the reward."""
     reinforce = Reinforce(size=1, baseline="learned")

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.attend.selector import Selector, share, weigh_up
+from regard.attend.selector import Selector, choices_of, share, weigh_up
 
 f64 = torch.float64
 
@@ -99,6 +99,27 @@ def test_the_most_likely_choice() -> None:
     again = selector(x, mask, sample=False)
     assert torch.equal(again.chosen, choice.chosen)
     assert_close(again.log_prob, choice.log_prob)
+
+
+def test_policies_side_by_side_choose_as_each_alone() -> None:
+    """Draws one after the other, log-probabilities, entropies and gradients are those of each by itself."""
+    pair, (x, mask) = (made(), made(start=-0.5)), batch()
+    for sample in (True, False):
+        generator = torch.Generator().manual_seed(5)
+        alone = [one.choose(x, mask, name, sample, generator) for one, name in zip(pair, "ab", strict=True)]
+        together = choices_of(pair, x, mask, "ab", sample, torch.Generator().manual_seed(5))
+        for one, other, selector in zip(alone, together, pair, strict=True):
+            assert one.name == other.name
+            assert torch.equal(one.chosen, other.chosen)
+            assert_close(one.log_prob, other.log_prob)
+            assert_close(one.entropy, other.entropy)
+            slopes = [
+                torch.autograd.grad(
+                    (choice.log_prob + 2 * choice.entropy).sum(), selector.parameters(), retain_graph=True
+                )
+                for choice in (one, other)
+            ]
+            assert_close(slopes[0], slopes[1])
 
 
 def test_the_same_generator_draws_the_same() -> None:

@@ -1,9 +1,13 @@
 """`regard faithful`: a table and three files; one line for what is wrong."""
 
 import json
+import shutil
 from pathlib import Path
 
 from command_line import Regard, contents
+
+from regard.api import load
+from regard.look.scene import describe_run
 
 
 def test_it_writes_a_table_and_three_files(regard: Regard, run: Path, pairs: Path, tmp_path: Path) -> None:
@@ -31,6 +35,14 @@ def test_it_writes_a_table_and_three_files(regard: Regard, run: Path, pairs: Pat
     assert len(report["model"]) == 32
     assert summary["verdict"] in (folder / "faithful.md").read_text()
     assert (folder / "faithful.png").read_bytes().startswith(b"\x89PNG")
+    own = tmp_path / "own"
+    shutil.copytree(run, own)
+    shutil.copy(folder / "faithful.json", own)
+    model = load(own)
+    assert describe_run(model, "own")["badge"] == summary
+    next(model.network.parameters()).data.mul_(2)
+    model.run.save_weights(model.network)
+    assert describe_run(model, "own")["badge"] is None
 
 
 def test_wrong_numbers_and_places_are_one_line(regard: Regard, run: Path, pairs: Path, tmp_path: Path) -> None:

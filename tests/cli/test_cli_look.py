@@ -1,6 +1,7 @@
 """`regard look`: in the terminal, or as a file by its ending."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,18 @@ def test_text_is_never_obeyed(regard: Regard, run: Path) -> None:
     assert said.code == 0
     assert "[red]a\\x1b[1m → " in said.out
     assert "\x1b" not in said.out
+
+
+def test_two_runs_beside_each_other(regard: Regard, run: Path, tmp_path: Path) -> None:
+    other, path = tmp_path / "copy", tmp_path / "look.html"
+    shutil.copytree(run, other)
+    said = regard("look", run, "abc", "fed", "--beside", other, "-o", path)
+    assert (said.code, said.err) == (0, "")
+    assert said.out.count("abc → ") == 2
+    text = path.read_text()
+    data = json.loads(text.partition('id="data">')[2].partition("</script>")[0])
+    assert [one["name"] for one in data["runs"]] == [run.resolve().name, "copy"]
+    assert [(one["run"], one["inputs"]) for one in data["items"]] == [
+        (0, ["abc"]), (1, ["abc"]), (0, ["fed"]), (1, ["fed"])
+    ]  # fmt: skip
+    assert regard("look", run, "abc", "--beside", other).code == 2

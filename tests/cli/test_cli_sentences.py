@@ -255,7 +255,7 @@ def test_a_page_holds_every_look_under_its_heading(regard: Regard, resan: Path, 
     said = regard("look", resan, *pair, *pair[::-1], "-o", path)
     assert said.out.endswith(f"written to {path}\n")
     [data] = re.findall(r'id="data">(.*?)</script>', path.read_text())
-    titles = [gaze["title"] for gaze in json.loads(data)["gazes"]]
+    titles = [gaze["title"] for item in json.loads(data)["items"] for gaze in item["gazes"]]
     one, other = ([" | ".join(texts), *(f"self-attention: {text}" for text in texts)] for texts in (pair, pair[::-1]))
     assert titles == [*one, *other]
     assert [file.name for file in tmp_path.iterdir()] == ["look.html"]
@@ -313,3 +313,34 @@ def test_single_texts_are_strings(runs: Runs) -> None:
     assert isinstance(one.look, Gaze)
     assert [token.text for token in one.look.columns] == ["the", "old", "dog", "runs"]
     assert one.look.rows == (Token(one.text),)
+
+
+def test_features_are_shown_one_by_one(regard: Regard, resan: Path, runs: Runs, run: Path, tmp_path: Path) -> None:
+    plain = regard("look", resan, *pair).out
+    assert "feature" not in plain
+    said = regard("look", resan, *pair, "--features", "2")
+    assert (said.code, said.err) == (0, "")
+    assert said.out.count("\nfeature ") == 2 * 5  # of the pooling, and of both directions of both texts
+    assert said.out.count("\nmean\n") == 5
+    assert [
+        line for line in regard("look", resan, *pair, "--features", "3,1").out.split("\n") if "feature" in line
+    ] == [
+        "feature 3",
+        "feature 1",
+    ] * 5
+    assert regard("look", resan, *pair, "--features", "4,").out.count("feature 4\n") == 5
+    path = tmp_path / "look.html"
+    assert regard("look", resan, *pair, "--features", "3, 1", "-o", path).code == 0
+    page = path.read_text().replace(" ", "")
+    assert page.count('"names":["mean","feature3","feature1"]') == page.count('"kind":"features"') == 5
+    assert regard("look", resan, *pair, "--features", "2", "-o", tmp_path / "look.json").code == 0
+    first = Gaze.from_json((tmp_path / "look.json").read_text())
+    [expected] = load(resan).predict([pair])
+    assert first.panels[0] == "mean"
+    assert abs(first.mean().weights - expected.look.weights).max() < 1e-6
+    for wrong in ("0", "x", "1,,2", "-3", "3,0", ",", "٣"):
+        line = regard("look", resan, *pair, "--features", wrong).line()
+        assert line == f"--features {wrong}; expected how many, as 5, or which ones, as 3,17,40"
+    assert regard("look", resan, *pair, "--features", "999,").line() == "feature 999; expected 1 to 16"
+    assert "without feature-wise attention" in regard("look", runs("entail"), *pair, "--features", "2").line()
+    assert "translate shows no single features" in regard("look", run, "abc", "--features", "2").line()

@@ -6,7 +6,7 @@ import pytest
 import torch
 from disan_cases import by_hand, lengths, sequences
 
-from regard.encode.disan import Disan, places
+from regard.encode.disan import Disan, Two, places
 from regard.errors import RegardError
 from regard.kernels import choose
 from regard.types import Sequences
@@ -125,6 +125,49 @@ def test_dropout_is_for_training_only() -> None:
     assert not torch.equal(part(given).keys, part(given).keys)
     part.eval()
     assert torch.equal(part(given).keys, part(given).keys)
+
+
+@pytest.mark.parametrize("drop", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("widths", [(4,), (3, 2)])
+def test_a_layer_of_both_directions(drop: float, widths: tuple[int, ...]) -> None:
+    """What is dropped of parts side by side is drawn once, kept for the way back, and scaled up."""
+    layer = Two(sum(widths), 3).double()
+    torch.nn.init.normal_(layer.bias)
+    parts = [torch.randn(2, 2, 3, width).double().requires_grad_() for width in widths]
+
+    def run(*given: torch.Tensor) -> torch.Tensor:
+        torch.manual_seed(1)
+        return layer(*given, drop=drop)
+
+    assert torch.autograd.gradcheck(run, parts)
+    found = torch.autograd.grad(run(*parts).square().sum(), [*parts, *layer.parameters()])
+    torch.manual_seed(1)
+    x = torch.native_dropout(torch.cat(parts, -1).flatten(1, 2), drop, True)[0] if drop else torch.cat(parts, -1)
+    plain = x.view(2, 6, -1) @ layer.weight + layer.bias
+    torch.testing.assert_close(run(*parts), plain.view(2, 2, 3, 3))
+    for one, other in zip(found, torch.autograd.grad(plain.square().sum(), [*parts, *layer.parameters()]), strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_of_what_is_kept_for_the_way_back_no_copy_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In units of [2, batch, time, hidden] bfloat16: x ½, h, q, k, the answer and its sums in float32 (2 each), s, F,
+    and which of 3 numbers fell (½ each) with those of x (¼)."""
+    monkeypatch.setitem(choose.SMALL["cpu"], "feature", 0)
+    kept = dict[int, int]()
+    part, given = Disan(64, hidden=64, dropout=0.5), sequences(torch.randn(8, 40, 64), [40] * 8)
+    own = {p.untyped_storage().data_ptr() for p in part.parameters()}
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in own and tensor.numel() >= 8 * 40 * 64:
+            kept[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor), torch.autocast("cpu", torch.bfloat16):
+        memory = part(given)
+    assert memory.values.dtype == torch.bfloat16
+    unit = 2 * 8 * 40 * 64 * 2
+    assert sum(kept.values()) / unit <= 0.5 + 1 + 2 + 4 + 2 + 3 * 0.5 + 0.25
 
 
 def test_it_has_a_layer_of_each_kind_for_each_direction() -> None:

@@ -1,14 +1,17 @@
 """ReSAN: DiSAN where all is chosen, the published equations where some is; its phases, and who learns from what."""
 
+from collections.abc import Sequence
+
 import pytest
 import torch
 from disan_cases import by_hand, elu, lengths, linear, sequences
 from torch import Tensor
 
-from regard.attend.selector import Selector
+from regard.encode import resan
 from regard.encode.disan import Disan
-from regard.encode.resan import Resan, others
+from regard.encode.resan import Resan, at_once, others, weights_of_others
 from regard.errors import RegardError
+from regard.kernels import choose
 from regard.types import Choice, Memory, Sequences
 
 
@@ -23,11 +26,11 @@ def made(**options: object) -> Resan:
 def choosing(part: Resan, monkeypatch: pytest.MonkeyPatch, **chosen: Tensor) -> None:
     """Let the policies choose what is given, by name."""
 
-    def choose(self: Selector, x: Tensor, mask: Tensor, name: str, sample: bool) -> Choice:
+    def choices(_: object, x: Tensor, mask: Tensor, names: Sequence[str], sample: bool) -> tuple[Choice, ...]:
         nothing = torch.zeros(len(x)).double()
-        return Choice(name, chosen[name] & mask, nothing, nothing)
+        return tuple(Choice(name, chosen[name] & mask, nothing, nothing) for name in names)
 
-    monkeypatch.setattr(Selector, "choose", choose)
+    monkeypatch.setattr(resan, "choices_of", choices)
 
 
 def by_masks(part: Resan, words: Tensor, heads: list[bool], dependents: list[bool]) -> Tensor:
@@ -80,11 +83,13 @@ def test_with_everything_chosen_it_is_disan() -> None:
         torch.testing.assert_close(a, b)
 
 
+@pytest.mark.parametrize("hidden", [True, False])
 @pytest.mark.parametrize("unchosen", ["mean", "none"])
 @pytest.mark.parametrize("chance", [0.0, 0.3, 0.6, 1.0])
 def test_with_some_chosen_it_is_the_published_equations(
-    monkeypatch: pytest.MonkeyPatch, chance: float, unchosen: str
+    monkeypatch: pytest.MonkeyPatch, chance: float, unchosen: str, hidden: bool
 ) -> None:
+    monkeypatch.setattr(resan, "at_once", lambda *_: hidden)
     part, chosen = made(unchosen=unchosen).eval(), drawn(chance)
     choosing(part, monkeypatch, **chosen)
     values = torch.randn(3, 7, 5).double().requires_grad_()
@@ -106,6 +111,33 @@ def test_with_some_chosen_it_is_the_published_equations(
     for a, b in zip(found, torch.autograd.grad(total, wanted, allow_unused=True), strict=True):
         zero = torch.zeros(())
         torch.testing.assert_close(zero if a is None or not a.any() else a, zero if b is None or not b.any() else b)
+
+
+@pytest.mark.parametrize("unchosen", ["mean", "none"])
+def test_hiding_and_gathering_give_the_same(monkeypatch: pytest.MonkeyPatch, unchosen: str) -> None:
+    """Fused, and in float32, where the kernel is the one of real sizes; gradients too."""
+    monkeypatch.setitem(choose.SMALL["cpu"], "feature", 0)
+    part = made(unchosen=unchosen).float().eval()
+    choosing(part, monkeypatch, **drawn(0.6))
+    given, pull, found = sequences(torch.randn(3, 7, 5), lengths), torch.randn(3, 7, 6), []
+    for hidden in (True, False):
+        monkeypatch.setattr(resan, "at_once", lambda *_, hidden=hidden: hidden)
+        values = given.values.clone().requires_grad_()
+        memory = part(Sequences(values, given.mask, given.lengths))
+        pulled = (memory.keys * pull * given.mask.unsqueeze(-1)).sum()
+        wanted = [values, *(p for name, p in part.named_parameters() if name.startswith("W"))]
+        found.append((memory.keys[given.mask], memory.summary, *torch.autograd.grad(pulled, wanted)))
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_a_cpu_gathers_where_something_is_left_out() -> None:
+    mask = sequences(torch.zeros(3, 7, 1), lengths).mask
+    fewer = mask.clone()
+    fewer[0, 2] = False
+    assert at_once((mask, mask), mask)
+    assert not at_once((mask, fewer), mask)
+    assert not at_once((fewer, mask), mask)
 
 
 def test_the_naive_forms_agree() -> None:
@@ -148,6 +180,16 @@ def test_the_mean_of_the_others() -> None:
     half = others(torch.ones(2, 1, 3000, 1, dtype=torch.bfloat16), torch.ones(1, 3000, dtype=torch.bool))
     assert half[0, 0, 1:].eq(1).all()
     assert half[1, 0, :-1].eq(1).all()
+
+
+def test_their_weights_give_the_same_mean() -> None:
+    mask = sequences(torch.zeros(3, 7, 1), lengths).mask
+    h = torch.randn(2, 3, 7, 4).double().masked_fill(~mask[..., None], 0.0)
+    earlier = torch.ones(7, 7).tril(-1).bool()
+    chosen = (torch.rand(3, 7) < 0.5) & mask
+    A = weights_of_others(torch.stack([earlier, earlier.T])[:, None] & mask[:, None, :], chosen, h.dtype)
+    expected = others(h, mask).masked_fill(chosen[..., None], 0.0)
+    torch.testing.assert_close((A @ h)[:, mask], expected[:, mask])
 
 
 def test_phases() -> None:
@@ -215,7 +257,8 @@ def test_the_policies_and_the_rest_learn_apart() -> None:
     taught = {name for name, slope in zip(["x", *names], states, strict=True) if slope is not None and slope.any()}
     assert taught == {"x", *(name for name in names if name.startswith("W"))}
     for choice in memory.choices:
-        policy = torch.autograd.grad(choice.log_prob.sum() + choice.entropy.sum(), everything, allow_unused=True)
+        earned = choice.log_prob.sum() + choice.entropy.sum()
+        policy = torch.autograd.grad(earned, everything, retain_graph=True, allow_unused=True)
         taught = {name for name, slope in zip(["x", *names], policy, strict=True) if slope is not None and slope.any()}
         assert taught == {name for name in names if name.startswith(choice.name)}
 

@@ -80,6 +80,8 @@ def test_special_tokens_are_known(token: Token, special: bool) -> None:
         (("1", "2"), (), "heads"),
         (("a", "b"), ("layer 1", "layer 2"), "layers"),
         (("a", "b"), ("feature 3", "feature 9"), "features"),
+        (("a", "b"), ("mean", "feature 3"), "features"),
+        (("a", "b"), ("mean",), "heads"),
         (("a", "b"), ("forward", "backward"), "heads"),
     ],
 )
@@ -150,6 +152,19 @@ def test_a_run_is_described_with_its_badge_where_it_has_one(tmp_path: Path) -> N
     summary = {"verdict": "weights explain little", "level": "weak", "examples": 20}
     (tmp_path / "faithful.json").write_text(json.dumps({"version": 1, "summary": summary}))
     assert describe_run(model(tmp_path), "mine")["badge"] == summary
+
+
+def test_a_badge_is_of_these_very_weights(tmp_path: Path) -> None:
+    summary = {"verdict": "weights explain little", "level": "weak"}
+    (tmp_path / "model.safetensors").write_bytes(b"abc")
+    # blake2b of "abc", of 16 bytes
+    found = {"version": 1, "model": "cf4ab791c62b8d2b2109c90275287816", "summary": summary}
+    (tmp_path / "faithful.json").write_text(json.dumps(found))
+    assert describe_run(model(tmp_path), "mine")["badge"] == summary
+    (tmp_path / "model.safetensors").write_bytes(b"abd")  # as long as before
+    assert describe_run(model(tmp_path), "mine")["badge"] is None
+    (tmp_path / "model.safetensors").unlink()
+    assert describe_run(model(tmp_path), "mine")["badge"] is None
 
 
 @pytest.mark.parametrize(

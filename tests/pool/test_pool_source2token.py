@@ -38,6 +38,21 @@ def test_it_is_the_published_equation() -> None:
     torch.testing.assert_close(part(Memory(values, values)).vector[0], vector)
 
 
+def test_gradients_against_finite_differences() -> None:
+    """Of a sentence with padding, and of one that is all padding: zeros, and finite gradients."""
+    part, values = Source2token(inputs=3).double(), torch.randn(2, 4, 3).double().requires_grad_()
+    mask = torch.tensor([[True, True, True, False], [False] * 4])
+    parameters = list(part.parameters())
+    assert torch.autograd.gradcheck(lambda one, *_: part(Memory(one, one, mask)).vector, (values, *parameters))
+    pooled = part(Memory(values, values, mask))
+    assert not pooled.vector[1].any()
+    assert pooled.look is not None
+    assert not pooled.look.weights[1].any()
+    (slope,) = torch.autograd.grad(pooled.vector.sum(), values)
+    assert not slope[~mask].any()
+    assert slope[0, :3].any()
+
+
 def test_dropout_is_for_training_only() -> None:
     """With everything dropped the energies are all b, and what is left is the mean of the states, themselves whole."""
     part, values = Source2token(inputs=3, dropout=1.0), torch.randn(2, 4, 3)

@@ -57,14 +57,35 @@ def basic(user: bytes) -> str:
 def test_a_token(given: str, status: int) -> None:
     web = client(started(), token="pass:word")
     headers = {"Authorization": given.encode("latin-1")} if given else {}
-    for path in ("/", "/api/runs", "/metrics", "/docs", "/openapi.json"):
+    for path in ("/api/runs", "/metrics", "/docs", "/openapi.json"):
         found = web.get(path, headers=headers)
         assert found.status_code == status, path
     assert web.post(**ask([["a"]]), headers=headers).status_code == status
-    assert [web.get(path).status_code for path in ("/health", "/ready")] == [200, 200]
+    assert [web.get(path).status_code for path in ("/health", "/ready", "/favicon.ico")] == [200, 200, 204]
     if status == 401:
         assert found.json() == {"detail": "no token, or a wrong one; send Authorization: Bearer TOKEN"}
         assert "Bearer" in found.headers["www-authenticate"]
+
+
+@pytest.mark.parametrize(("given", "named"), [("", False), ("Bearer wrong", False), ("Bearer s", True)])
+def test_the_page_is_opened_without_a_token_and_then_says_nothing_of_the_runs(given: str, named: bool) -> None:
+    web = client(started(salary=Echo()), token="s")
+    found = web.get("/", headers={"Authorization": given} if given else {})
+    assert found.status_code == 200
+    assert ("salary" in found.text, "echo" in found.text) == (named, named)
+    assert ('"runs":[]' in found.text.replace(" ", "")) is not named
+    assert "connect-src 'self'" in found.headers["content-security-policy"]
+    assert "salary" in client(started(salary=Echo())).get("/").text
+
+
+@pytest.mark.parametrize(
+    ("accept", "prompts"), [("application/json", False), ("text/html,*/*;q=0.8", True), ("*/*", True)]
+)
+def test_the_browser_is_not_told_to_ask_where_the_page_does(accept: str, prompts: bool) -> None:
+    found = client(started(), token="s").get("/api/runs", headers={"Accept": accept})
+    assert found.status_code == 401
+    assert ("Basic" in found.headers["www-authenticate"]) is prompts
+    assert "Bearer" in found.headers["www-authenticate"]
 
 
 def test_every_answer_carries_its_headers() -> None:

@@ -18,7 +18,6 @@ import pytest
 from small_services import small_run
 
 from regard.errors import RegardError
-from regard.serve import server
 from regard.serve.limits import Limits
 from regard.serve.server import is_loopback, serve
 
@@ -47,13 +46,6 @@ def test_what_cannot_be_served() -> None:
         port = other.getsockname()[1]
         with pytest.raises(RegardError, match=f"port {port} is in use; choose another --port"):
             serve(["x"], port=port)
-
-
-def test_answers_are_not_held_back() -> None:
-    """asyncio switches off the waiting for more (Nagle) only where the socket says it is TCP."""
-    with server._listen("127.0.0.1", 0) as listener:
-        assert listener.proto == socket.IPPROTO_TCP
-        assert listener.getsockname()[0] == "127.0.0.1"
 
 
 slow_server = """

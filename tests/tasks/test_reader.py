@@ -1,6 +1,5 @@
 """The network of sentence tasks: words → encode → pool → match → predict, one sentence or two at a time."""
 
-import numpy as np
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
@@ -10,7 +9,7 @@ from regard.find import build
 from regard.predict.classify import Classify
 from regard.predict.match.difference import Difference
 from regard.predict.tag import Tag
-from regard.tasks._reader import Read, Reader, Seen, stacked
+from regard.tasks._reader import Reader, stacked
 from regard.types import Sequences
 
 first, second = [[5, 6, 7], [4], [8, 5]], [[6], [7, 8, 4, 5, 5], [4, 4]]
@@ -87,31 +86,3 @@ def test_gradients_reach_everything() -> None:
     # A bias that all energies of a softmax share changes no weight.
     unmoved = {name for name, p in part.named_parameters() if p.grad is None or not (p.grad.abs() > 1e-9).any()}
     assert unmoved <= {"pool.W.bias"}
-
-
-def read_by(encoder: str, pool: str | None = "attention") -> Read:
-    read = reader(encoder, pool)([Sequences.pad(first), Sequences.pad(second)])
-    assert isinstance(read, Read)
-    return read
-
-
-@pytest.mark.parametrize(("encoder", "squares"), [("bigru", None), ("lstmn", ()), ("disan", (2,)), ("resan", (2,))])
-def test_what_was_seen(encoder: str, squares: tuple[int, ...] | None) -> None:
-    read = read_by(encoder)
-    seen = Seen.of(read, ("forward", "backward"))
-    assert seen.pooling is not None
-    assert read.pooled is not None
-    assert read.pooled.look is not None
-    assert seen.pooling.shape == (6, 1, 5)
-    assert np.array_equal(seen.pooling, read.pooled.look.weights.detach().numpy())
-    assert [array.shape for _, array in seen.encoder] == ([] if squares is None else [(6, *squares, 5, 5)])
-    assert set(seen.chosen) == ({"heads", "dependents"} if encoder == "resan" else set())
-    if encoder == "disan":
-        assert np.allclose(seen.encoder[0][1], read.memory.looks[0][1].weights.detach().numpy().mean(-1))
-
-
-def test_nothing_was_seen() -> None:
-    for pool in ("max", None):
-        part = reader("bigru", pool, pair=False)
-        seen = Seen.of(part([Sequences.pad(first)]), ())
-        assert (seen.pooling, seen.encoder, seen.chosen) == (None, (), {})

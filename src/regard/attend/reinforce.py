@@ -20,10 +20,10 @@ The value of the loss says nothing about progress, only its gradient is meant; w
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from regard.errors import RegardError
@@ -58,12 +58,12 @@ def surrogate(
     log-probability and entropy 0, and so no part in it.
     """
     log_p, R, b = _wide(log_prob), _wide(reward.detach()), _wide(torch.as_tensor(baseline).detach())
-    advantage = _beside(R, log_p) - _beside(b.to(R.device), log_p)
-    loss = -scale * advantage * log_p
+    short = _beside(b.to(R.device), log_p) - _beside(R, log_p)
+    loss = (short if scale == 1 else scale * short) * log_p
     if bonus:
         if entropy is None:
             raise RegardError(f"a bonus of {bonus} for entropy, and no entropy", do="give entropy, or bonus=0")
-        loss = loss - bonus * _wide(entropy)
+        loss = torch.sub(loss, _wide(entropy), alpha=bonus)
     return loss.flatten(1).sum(1) if loss.dim() > 1 else loss
 
 
@@ -71,7 +71,7 @@ def reward(
     log_likelihood: Float[Tensor, " batch"], share: Float[Tensor, " batch"], price: float
 ) -> Float[Tensor, " batch"]:
     """`R = log p(y|x) − λ Σ z_i / len(x)`: right, and with few tokens chosen (Shen et al. 2018, ReSAN)."""
-    return _wide(log_likelihood.detach()) - price * share
+    return torch.sub(_wide(log_likelihood.detach()), share, alpha=price)
 
 
 def mix(
@@ -122,6 +122,7 @@ class Reinforce(nn.Module):
         self.register_buffer("average", torch.tensor(0.0))  # of the reward
         self.register_buffer("variance", torch.tensor(1.0))  # of the reward around the baseline
         self.register_buffer("started", torch.tensor(False))
+        self.sure = False  # that there is an average: asked of the device once, for it is never lost again
 
     def mix(
         self,
@@ -155,23 +156,30 @@ class Reinforce(nn.Module):
             raise RegardError("reinforce: no choices", expected="a network that chooses, and what it chose")
         R = _wide(reward.detach())
         # One reward that is not a number must not stay in the averages for good; the loss still shows it.
-        counts = R.isfinite() if kept is None else R.isfinite() & kept
+        counts = R - R == 0
         if kept is not None:
-            log_p = torch.where(_beside(kept, log_p), log_p, 0.0)
+            counts, log_p = counts & kept, torch.where(_beside(kept, log_p), log_p, 0.0)
         known = torch.where(counts, R, 0.0)
-        b = self._expect(known, counts, summary)
-        sigma = self.variance.sqrt().clamp(min=NOISE).to(R.dtype) if self.normalise else torch.ones_like(self.variance)
-        loss = surrogate(log_p, R / sigma, b / sigma, entropy, self.scale, self.bonus)
+        n, total = counts.sum(), known.sum()
+        self.sure = self.sure or bool(self.started)
+        b = self._expect(known, n, total, summary)
+        sigma = self.variance.sqrt().clamp(min=NOISE).to(R.dtype) if self.normalise else None
+        of = (R, b) if sigma is None else (R / sigma, b / sigma)
+        loss = surrogate(log_p, *of, entropy, self.scale, self.bonus)
         if self.training:  # after use: b may not know what was drawn
-            self._follow(known, counts, b)
+            self._follow(known, counts, n, total, b)
         if self.value is not None:
             loss = loss + torch.where(counts, known - b, 0.0) ** 2
         return loss
 
     def _expect(
-        self, R: Float[Tensor, " batch"], counts: Bool[Tensor, " batch"], summary: Float[Tensor, "batch size"] | None
+        self,
+        R: Float[Tensor, " batch"],
+        n: Int[Tensor, ""],
+        total: Float[Tensor, ""],
+        summary: Float[Tensor, "batch size"] | None,
     ) -> Float[Tensor, " batch"]:
-        """b, what is expected of each example before its choice is known."""
+        """b, what is expected of each example before its choice is known; n rewards count, and make this total."""
         if self.value is not None:
             if summary is None:
                 raise RegardError("reinforce: no summary", expected="the vectors a learned baseline reads")
@@ -180,15 +188,28 @@ class Reinforce(nn.Module):
         if self.baseline == "none":
             return torch.zeros_like(R)
         # Before there is an average, the others of the batch stand in for it: they know nothing of this choice either.
-        others = (R.sum() - R) / (counts.sum() - 1).clamp(min=1)
-        return torch.where(self.started, self.average.to(R.dtype), others)
+        return self.average.to(R.dtype).expand_as(R) if self.sure else (total - R) / (n - 1).clamp(min=1)
 
     @torch.no_grad()
-    def _follow(self, R: Float[Tensor, " batch"], counts: Bool[Tensor, " batch"], b: Float[Tensor, " batch"]) -> None:
+    def _follow(
+        self,
+        R: Float[Tensor, " batch"],
+        counts: Bool[Tensor, " batch"],
+        n: Int[Tensor, ""],
+        total: Float[Tensor, ""],
+        b: Float[Tensor, " batch"],
+    ) -> None:
         """Move the averages; the first rewards are the average, so that it is never drawn to 0."""
-        n = counts.sum()
-        for average, values in ((self.average, R), (self.variance, (R - b) ** 2)):
-            mean = torch.where(counts, values, 0.0).sum() / n.clamp(min=1)
-            moved = torch.where(self.started, self.decay * average + (1 - self.decay) * mean, mean)
-            average.copy_(torch.where(n > 0, moved, average))
-        self.started.logical_or_(n > 0)
+        some = n > 0
+        rate = some.to(self.average.dtype) * ((1 - self.decay) if self.sure else 1.0)
+        sums = [(self.average, total)]
+        if self.normalise:  # else nobody asks for it
+            sums.append((self.variance, torch.where(counts, (R - b) ** 2, 0.0).sum()))
+        for average, values in sums:
+            average.lerp_((values / n.clamp(min=1)).to(average.dtype), rate)
+        if not self.sure:
+            self.started.logical_or_(some)
+
+    def _load_from_state_dict(self, *given: Any) -> None:
+        super()._load_from_state_dict(*given)
+        self.sure = False

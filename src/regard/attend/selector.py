@@ -10,30 +10,68 @@ read detached, so the log-probability sends no gradient into it.
 
     selector = Selector(inputs=300)
     choice = selector.choose(x, mask, "heads", sample=True);  choice.chosen, choice.log_prob, choice.entropy
+    choices_of((selector, another), x, mask, ("heads", "dependents"), sample=True)       # several, side by side
+
+A step of training is short, so what counts on a GPU is how many operations there are, not how large they are.
 """
+
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
-from torch.nn.functional import elu, linear, logsigmoid
+from torch.autograd.function import once_differentiable
+from torch.nn.functional import elu_, logsigmoid
 
 from regard.types import Choice
 
-__all__ = ["Selector", "share", "weigh_up"]
+__all__ = ["Selector", "choices_of", "logits_of", "share", "weigh_up"]
+
+NEVER = -1e4  # a logit whose p, log(1 − p) and entropy are exactly 0
+
+
+class _Weigh(torch.autograd.Function):
+    """What is chosen, `Σ log p(z)` and `ΣH`: `∂ log p(z)/∂l = z − p` and `∂H/∂l = −l p (1 − p)` for every token.
+
+    `given` is the choice, or the numbers from 0 to 1 it is drawn with.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, given: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        l = logits.masked_fill(~mask, NEVER)  # noqa: E741
+        # σ(−l) and not 1 − σ(l): where l is large the product then goes to 0 with full precision.
+        both = torch.stack([l, -l])
+        log_p, p = logsigmoid(both), torch.sigmoid(both)
+        chosen = given.view_as(given) if given.dtype == torch.bool else given < p[0]
+        ctx.save_for_backward(l, p, chosen)
+        ctx.mark_non_differentiable(chosen)
+        ctx.set_materialize_grads(False)  # the entropy is often asked for by nobody
+        return chosen, torch.where(chosen, log_p[0], log_p[1]).sum(-1), -(p * log_p).sum((0, -1))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, _: None, of_log_p: Tensor | None, of_H: Tensor | None) -> tuple[Tensor | None, None, None]:
+        l, (yes, no), chosen = ctx.saved_tensors  # noqa: E741
+        slope = None if of_log_p is None else of_log_p.unsqueeze(-1) * torch.where(chosen, no, -yes)
+        if of_H is not None:
+            opening = of_H.unsqueeze(-1) * (-l * yes * no)
+            slope = opening if slope is None else slope + opening
+        return slope, None, None
 
 
 def weigh_up(
-    logits: Float[Tensor, "batch time"], chosen: Bool[Tensor, "batch time"], mask: Bool[Tensor, "batch time"]
-) -> tuple[Float[Tensor, " batch"], Float[Tensor, " batch"]]:
-    """How likely this choice is, `Σ_i log p(z_i)`, and how open it was, `Σ_i H[z_i]`, over the tokens there are."""
-    yes, no = logsigmoid(logits), logsigmoid(-logits)
-    log_p = torch.where(chosen, yes, no).masked_fill(~mask, 0.0).sum(-1)
-    # σ(−l) and not 1 − σ(l): where l is large the product then goes to 0 with full precision.
-    H = -(torch.sigmoid(logits) * yes + torch.sigmoid(-logits) * no)
-    return log_p, H.masked_fill(~mask, 0.0).sum(-1)
+    logits: Float[Tensor, "*some batch time"],
+    chosen: Bool[Tensor, "*some batch time"],
+    mask: Bool[Tensor, "batch time"],
+) -> tuple[Float[Tensor, "*some batch"], Float[Tensor, "*some batch"]]:
+    """How likely this choice is, `Σ_i log p(z_i)`, and how open it was, `Σ_i H[z_i]`, over the tokens there are.
+    Nothing is chosen where there is no token."""
+    _, log_p, H = _Weigh.apply(logits, chosen, mask)  # type: ignore[no-untyped-call]
+    return log_p, H
 
 
-def share(chosen: Bool[Tensor, "batch time"], mask: Bool[Tensor, "batch time"]) -> Float[Tensor, " batch"]:
+def share(chosen: Bool[Tensor, "*some batch time"], mask: Bool[Tensor, "batch time"]) -> Float[Tensor, "*some batch"]:
     """`Σ z_i / len(x)`, what a choice is priced by; 0 where there is no token."""
     return (chosen & mask).sum(-1) / mask.sum(-1).clamp(min=1)
 
@@ -58,14 +96,7 @@ class Selector(nn.Module):
         self, x: Float[Tensor, "batch time inputs"], mask: Bool[Tensor, "batch time"]
     ) -> Float[Tensor, "batch time"]:
         """`log p/(1 − p)` of each token, in float32 also under autocast; what padding holds does not matter."""
-        with torch.autocast(x.device.type, enabled=False):
-            x = x.detach().to(self.W.weight.dtype).masked_fill(~mask.unsqueeze(-1), 0.0)
-            pool = x.sum(1, keepdim=True) / mask.sum(-1).clamp(min=1)[:, None, None]
-            # W f_i in three parts: that of pool(x) is the same for all tokens of a sentence, so it is worked out once.
-            W_x, W_pool, W_both = self.W.weight.chunk(3, dim=1)
-            h = elu(linear(x, W_x, self.W.bias) + linear(pool, W_pool) + linear(x * pool, W_both))
-            logits: Tensor = self.w(h).squeeze(-1)
-        return logits.to(torch.promote_types(logits.dtype, torch.float32))
+        return logits_of((self,), x, mask)[0]
 
     def probabilities(
         self, x: Float[Tensor, "batch time inputs"], mask: Bool[Tensor, "batch time"]
@@ -82,12 +113,7 @@ class Selector(nn.Module):
         generator: torch.Generator | None = None,
     ) -> Choice:
         """Tokens drawn at random or, without `sample`, the most likely choice (p ≥ ½); padding is never chosen."""
-        logits = self.logits(x, mask)
-        p = torch.sigmoid(logits.detach())
-        drawn = torch.rand(p.shape, dtype=p.dtype, device=p.device, generator=generator) < p if sample else p >= 0.5
-        chosen = drawn & mask
-        log_prob, entropy = weigh_up(logits, chosen, mask)
-        return Choice(name, chosen, log_prob, entropy)
+        return choices_of((self,), x, mask, (name,), sample, generator)[0]
 
     def forward(
         self,
@@ -98,3 +124,35 @@ class Selector(nn.Module):
         generator: torch.Generator | None = None,
     ) -> Choice:
         return self.choose(x, mask, name, sample, generator)
+
+
+def logits_of(
+    selectors: Sequence[Selector], x: Float[Tensor, "batch time inputs"], mask: Bool[Tensor, "batch time"]
+) -> Float[Tensor, "selector batch time"]:
+    """`log p/(1 − p)` of each token under several policies of one size that read the same."""
+    layers = [(one.W.weight, one.W.bias, one.w.weight, one.w.bias) for one in selectors]
+    with torch.autocast(x.device.type, enabled=False):
+        x = x.detach().to(layers[0][0].dtype).masked_fill(~mask.unsqueeze(-1), 0.0)
+        pool = x.sum(1, keepdim=True) / mask.sum(-1).clamp(min=1)[:, None, None]
+        f = torch.cat([x, pool.expand_as(x), x * pool], -1).flatten(0, 1).expand(len(layers), -1, -1)
+        W, b, w, start = (torch.stack(part) for part in zip(*layers, strict=True))
+        h = elu_(torch.baddbmm(b.unsqueeze(1), f, W.mT))  # in place: what comes out is kept for the way back anyway
+        logits = torch.baddbmm(start.unsqueeze(1), h, w.mT).view(len(layers), *mask.shape)
+    return logits.to(torch.promote_types(logits.dtype, torch.float32))
+
+
+def choices_of(
+    selectors: Sequence[Selector],
+    x: Float[Tensor, "batch time inputs"],
+    mask: Bool[Tensor, "batch time"],
+    names: Sequence[str],
+    sample: bool,
+    generator: torch.Generator | None = None,
+) -> tuple[Choice, ...]:
+    """What several policies choose, each by itself, worked out side by side."""
+    logits = logits_of(selectors, x, mask)
+    if sample:
+        given = torch.rand(logits.shape, dtype=logits.dtype, device=logits.device, generator=generator)
+    else:
+        given = (logits >= 0) & mask
+    return tuple(map(Choice, names, *_Weigh.apply(logits, given, mask)))  # type: ignore[no-untyped-call]

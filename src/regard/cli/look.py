@@ -1,11 +1,11 @@
 """`regard look RUN TEXT`: the answer, and where the model looked while giving it.
 
 A task of two inputs takes its texts two by two. What the answer was drawn from is shown first, then where the encoder
-itself looked, where it does. A page holds all of it, and how the answer was searched for; of other files each holds one
-picture: look.png, look-2.png, …
+itself looked, where it does. Of an attention with weights of its own for each feature the mean is shown, and with
+`--features` some of them one by one. A page holds all of it, and how the answer was searched for, also of several runs
+(`--beside`); of other files each holds one picture: look.png, look-2.png, …
 """
 
-import inspect
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,8 +17,11 @@ from regard.cli.show import answered, looked, plain
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
+    from regard.api import Model
     from regard.look.gaze import Gaze
     from regard.types import Prediction
+
+    Looked = tuple[Model, list[tuple[str, ...]], list[Prediction]]
 
 __all__ = ["run"]
 
@@ -33,6 +36,17 @@ def run(
         str, typer.Option("--out", "-o", metavar="FILE", help=f"Where to write it: {', '.join(kinds)}.")
     ] = "",
     beam: Annotated[int | None, typer.Option("--beam", metavar="N", help="Search with a beam of this width.")] = None,
+    beside: Annotated[
+        list[str], typer.Option("--beside", metavar="RUN2", help="Another run, to be compared with in the page.")
+    ] = [],  # noqa: B006
+    features: Annotated[
+        str,
+        typer.Option(
+            "--features",
+            metavar="N|I,J,…",
+            help="Of a feature-wise attention also single features: the N that vary most, or these (17, is one).",
+        ),
+    ] = "",
     device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
     trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the run names.")] = False,
 ) -> None:
@@ -43,6 +57,29 @@ def run(
     if not all(text.strip() for text in texts):
         raise RegardError("an empty text", expected="something to look at")
     wanted = search(beam)
+    if features:
+        wanted["features"] = _features(features)
+    if beside and suffix != ".html":
+        raise RegardError("--beside without a page", do="write one: -o look.html")
+    looks = [_look(one, texts, wanted, suffix, device, trust) for one in (folder, *beside)]
+    for model, rows, predictions in looks:
+        if beside:
+            print(f"{plain(str(model.run.folder))}:")
+        for row, prediction in zip(rows, predictions, strict=True):
+            if out:
+                print(answered(prediction, row, model.searches))
+                continue
+            from regard.look.terminal import show
+
+            print("\n\n".join([looked(prediction, row, model.searches), *map(show, prediction.looks)]) + "\n")
+    if out:
+        gazes = [gaze for prediction in looks[0][2] for gaze in (prediction.look, *prediction.looks)]
+        written = [_page(looks, Path(out))] if suffix == ".html" else _save(gazes, Path(out))
+        print(f"written to {', '.join(plain(str(path)) for path in written)}")
+
+
+def _look(folder: str, texts: list[str], wanted: dict[str, Any], suffix: str, device: str, trust: bool) -> "Looked":
+    """What one run says to the texts, and where it looked."""
     from regard.api import load
 
     model = load(folder, device, trust)
@@ -50,39 +87,43 @@ def run(
     if len(texts) % size:
         raise model.wrong_count(len(texts))
     rows = [tuple(texts[i : i + size]) for i in range(0, len(texts), size)]
-    if out and suffix != ".html" and len(rows) > 1:
+    if suffix not in ("", ".html") and len(rows) > 1:
         one = "text" if size == 1 else "pair"
         raise RegardError(f"{len(rows)} {one}s for one {suffix}", do=f"give one {one}, or write a page: -o look.html")
-    if suffix == ".html" and model.searches and "trace" in inspect.signature(model.predict).parameters:
-        wanted["trace"] = True  # the page plays the search step by step
+    if suffix == ".html" and model.searches:
+        wanted = {**wanted, "trace": True}  # the page plays the search step by step
     predictions = model.predict(rows, **wanted)
     if any(prediction.look is None for prediction in predictions):
         raise RegardError(f"{folder} does not look at its input", expected="a run whose model attends")
-    for row, prediction in zip(rows, predictions, strict=True):
-        if out:
-            print(answered(prediction, row, model.searches))
-            continue
-        from regard.look.terminal import show
-
-        print("\n\n".join([looked(prediction, row, model.searches), *map(show, prediction.looks)]) + "\n")
-    if out:
-        gazes = [gaze for prediction in predictions for gaze in (prediction.look, *prediction.looks)]
-        page = suffix == ".html"
-        written = [_page(model, folder, rows, predictions, Path(out))] if page else _save(gazes, Path(out))
-        print(f"written to {', '.join(plain(str(path)) for path in written)}")
+    return model, rows, predictions
 
 
-def _page(
-    model: Any, folder: str, rows: Sequence[tuple[str, ...]], predictions: "Sequence[Prediction]", path: Path
-) -> Path:
-    """All of it in one page."""
+def _features(text: str) -> int | list[int]:
+    """How many, or which: 5 is a number of features, "3,17" and "17," name them."""
+    several = [one.strip() for one in text.removesuffix(",").split(",")]
+    if not all(one.isascii() and one.isdecimal() and int(one) for one in several):
+        raise RegardError(f"--features {text}", expected="how many, as 5, or which ones, as 3,17,40")
+    return [int(one) for one in several] if "," in text else int(text)
+
+
+def _page(looks: "Sequence[Looked]", path: Path) -> Path:
+    """All of it in one page; the runs answer each text one after the other."""
     from regard.look.gaze import write
     from regard.look.page import page
     from regard.look.scene import describe_run, item, scene
 
-    items = [item(0, row, prediction) for row, prediction in zip(rows, predictions, strict=True)]
-    run = describe_run(model, Path(folder).name or folder)
-    return write(path, page(scene(items, [run], run["name"])).encode())
+    # A folder's own name, unless another has the same.
+    folders = [model.run.folder for model, _, _ in looks]
+    names = [folder.resolve().name for folder in folders]
+    names = [str(folder) if names.count(name) > 1 else name for folder, name in zip(folders, names, strict=True)]
+    runs = [describe_run(model, name) for (model, _, _), name in zip(looks, names, strict=True)]
+    items = [
+        item(number, rows[place], predictions[place])
+        for place in range(max(len(rows) for _, rows, _ in looks))
+        for number, (_, rows, predictions) in enumerate(looks)
+        if place < len(rows)
+    ]
+    return write(path, page(scene(items, runs, " and ".join(run["name"] for run in runs))).encode())
 
 
 def _save(gazes: "list[Gaze]", path: Path) -> list[Path]:

@@ -4,6 +4,9 @@ Input is read as UTF-8; only a line feed ends a line (a carriage return before i
 arrived is answered at once, up to 512 lines together: a pipe that drips is answered line by line, a file in
 large batches. An empty line is answered with an empty line. For a task of two inputs a line holds both, with a TAB
 between.
+
+With `--stream` a one-way tagger answers each line before the next is there: a line holds a token or several, its
+labels are written at once, and the model reads on from where it was; an empty line ends the sentence.
 """
 
 import sys
@@ -63,12 +66,17 @@ def run(
     allowed: Annotated[
         str, typer.Option("--allowed", metavar="FILE", help="Only the answers in this file, one a line, come out.")
     ] = "",
+    tagging: Annotated[
+        bool, typer.Option("--stream", help="Tag tokens as they come, a line each; an empty line ends the sentence.")
+    ] = False,
     device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
     trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the run names.")] = False,
 ) -> None:
     """Answer line after line. One line comes out for one line in, in order, as soon as it is there."""
     if nbest != 1 and not as_json:
         raise RegardError(f"--nbest {nbest} without --json", do="add --json: a line holds one answer")
+    if tagging and as_json:
+        raise RegardError("--stream and --json", expected="one of them")
     sampling = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
     wanted = search(beam, nbest, sample, sampling) | _grouped(groups, diversity, sample, nbest)
     from contextlib import ExitStack
@@ -86,14 +94,39 @@ def run(
         wanted |= _limits(model, least, no_repeat, prefix, allowed)
         if wanted:
             model.predict([], **wanted)  # options that make no search are told before a line is waited for
+        answer = _tagger(model, folder) if tagging else None
         # read1 waits for some bytes, where read would wait for all it was asked for.
         for number, lines in chunks(
             getattr(stream, "read1", stream.read), "standard input" if file == "-" else file, eager=seed is None
         ):
+            if answer is not None:
+                for text, _ in lines:
+                    sys.stdout.buffer.write(f"{answer(text)}\n".encode())
+                    sys.stdout.buffer.flush()
+                continue
             if seed is not None:
                 wanted["seed"] = seed + number  # else every chunk would draw alike
             sys.stdout.buffer.write("".join(f"{line}\n" for line in _answers(model, lines, as_json, wanted)).encode())
             sys.stdout.buffer.flush()
+
+
+def _tagger(model: "Model", folder: str) -> Callable[[str], str]:
+    """Labels of the tokens of a line, which go on from the line before; a line without any begins anew."""
+    if not hasattr(model.task, "stream"):
+        raise RegardError(f"--stream: {folder} is a run of {model.config['task']}", expected="one of tag")
+    try:
+        stream = model.task.stream(model.network)
+    except RegardError as error:
+        raise RegardError(f"--stream: {folder} has {error}") from None
+
+    def answer(text: str) -> str:
+        with model.precision():
+            labels = stream.labels(text)
+        if not labels:
+            stream.end()
+        return " ".join(labels)
+
+    return answer
 
 
 def _grouped(groups: int | None, diversity: float | None, sample: bool, nbest: int) -> dict[str, Any]:

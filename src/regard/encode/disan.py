@@ -10,13 +10,13 @@ Both directions are computed side by side, as one attention: the one backwards c
     Disan(inputs=300)(sequences).values                  # [batch, time, 600]
 """
 
-from collections.abc import Callable
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from torch.nn.functional import dropout, elu
+from torch.nn.functional import dropout, elu_
 
 from regard.encode import Encoder
 from regard.errors import RegardError
@@ -29,8 +29,41 @@ from regard.types import Look, Memory, Sequences
 __all__ = ["Disan", "Two", "places"]
 
 
+def _beside(parts: Sequence[Tensor]) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(tuple(parts), -1)
+
+
+class _Dropped(torch.autograd.Function):
+    """`b + x W`, x being what dropout leaves of some parts side by side. Others keep the parts for the way back too, so
+    of x only which numbers fell is kept, and x is put together again: a third of DiSAN's memory for three operations.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, drop: float, W: Tensor, b: Tensor, *parts: Tensor) -> Tensor:
+        x, kept = _beside(parts), None
+        if drop > 0:
+            x, kept = torch.native_dropout(x, drop, True)
+        ctx.save_for_backward(W, kept, *parts)
+        ctx.scale = 0.0 if drop == 1 else 1 / (1 - drop)
+        return torch.baddbmm(b, x, W)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        W, kept, *parts = ctx.saved_tensors
+
+        def dropped(x: Tensor) -> Tensor:
+            return x if kept is None else torch.ops.aten.native_dropout_backward(x, kept, ctx.scale)
+
+        of_W = torch.bmm(dropped(_beside(parts)).mT, grad)
+        of_parts = torch.split(dropped(torch.bmm(grad, W.mT)), [part.shape[-1] for part in parts], -1)
+        return None, of_W, grad.sum(1, keepdim=True), *of_parts
+
+
 class Two(nn.Module):
-    """A linear layer for each direction: `[direction, batch, time, inputs] → […, outputs]`, one product for both."""
+    """A linear layer for each direction: `[direction, batch, time, inputs] → […, outputs]`, one product for both.
+
+    It may read several parts side by side, drop some of their numbers first, and bend what comes out (`act`).
+    """
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -38,16 +71,28 @@ class Two(nn.Module):
         self.weight = nn.Parameter(torch.empty(2, inputs, outputs).uniform_(-bound, bound))
         self.bias = nn.Parameter(torch.zeros(2, 1, outputs))
 
-    def forward(self, x: Float[Tensor, "some batch time inputs"]) -> Float[Tensor, "2 batch time outputs"]:
-        rows = x.flatten(1, 2).expand(2, -1, -1)
-        out = torch.baddbmm(self.bias.to(rows.dtype), rows, self.weight.to(rows.dtype))
-        return out.view(2, *x.shape[1:3], out.shape[-1])
+    def forward(
+        self,
+        *parts: Float[Tensor, "some batch time _"],
+        drop: float = 0.0,
+        act: Callable[[Tensor], Tensor] | None = None,
+    ) -> Float[Tensor, "2 batch time outputs"]:
+        kind, device = parts[0].dtype, parts[0].device.type
+        if torch.is_autocast_enabled(device) and kind != torch.float64:
+            kind = torch.get_autocast_dtype(device)
+        # Made narrow before there are two of it.
+        rows = [part.flatten(1, 2).to(kind).expand(2, -1, -1) for part in parts]
+        W, b = self.weight.to(kind), self.bias.to(kind)
+        plain = len(rows) == 1 and drop == 0
+        out: Tensor = torch.baddbmm(b, rows[0], W) if plain else _Dropped.apply(drop, W, b, *rows)  # type: ignore[no-untyped-call]
+        out = out if act is None else act(out)
+        return out.view(2, *parts[0].shape[1:3], out.shape[-1])
 
 
 def places(mask: Bool[Tensor, "batch time"]) -> Int[Tensor, "2 batch time"]:
     """Where tokens stand, counted forwards and backwards: `earlier` in the second means later."""
     time = torch.arange(mask.shape[1], device=mask.device, dtype=torch.int32)
-    return torch.stack([time, -time])[:, None].expand(2, *mask.shape)
+    return torch.stack([time, -time])[:, None].repeat(1, mask.shape[0], 1)
 
 
 class Disan(Encoder):
@@ -73,12 +118,8 @@ class Disan(Encoder):
     def forward(self, inputs: Sequences) -> Memory:
         h = self.tokens(inputs)
         q, k = self.asked(h)
-        where, lengths = places(inputs.mask), inputs.mask.sum(-1).expand(2, -1)
-        route = choose("feature", "softmax", q, k)
-        s = feature_attention(
-            q, k, h, scale=self.c, lengths=lengths, pattern="forward", positions=where,
-            backend="reference" if route.path == "readable" else "auto",
-        )  # fmt: skip
+        where, lengths = places(inputs.mask), inputs.mask.sum(-1).repeat(2, 1)
+        s = self.seen(q, k, h, lengths=lengths, pattern="forward", positions=where)
 
         def weights() -> Tensor:
             found = feature_weights(q, k, scale=self.c, lengths=lengths, pattern="forward", positions=where)
@@ -86,20 +127,30 @@ class Disan(Encoder):
 
         return self.memory(self.fused(h, s), inputs.mask, weights)
 
+    @property
+    def _drop(self) -> float:
+        return self.dropout if self.training else 0.0
+
     def tokens(self, inputs: Sequences) -> Float[Tensor, "2 batch time hidden"]:
         """`h`; what padding holds must not come through a weight of 0, so it is set to 0."""
         x = inputs.values.masked_fill(~inputs.mask.unsqueeze(-1), 0.0)
-        return elu(self.W(dropout(x, self.dropout, self.training).unsqueeze(0)))
+        # In place: then what comes out is kept for the way back, and it is needed there anyway.
+        return self.W(dropout(x, self.dropout, self.training).unsqueeze(0), act=elu_)  # type: ignore[no-any-return]
 
     def asked(self, h: Tensor) -> tuple[Tensor, Tensor]:
         """Queries and keys, of both directions."""
-        q, k = self.W_attend(dropout(h, self.dropout, self.training)).chunk(2, -1)
-        return q, k
+        q, k = self.W_attend(h, drop=self._drop).chunk(2, -1)
+        return q.contiguous(), k.contiguous()  # here and not in the kernel, which would do it in both its passes
+
+    def seen(self, q: Tensor, k: Tensor, h: Tensor, mask: Tensor | None = None, **sight: Any) -> Tensor:
+        """`s`, what every token sees of the tokens it may look at."""
+        little = choose("feature", "softmax", q, k).path == "readable"
+        return feature_attention(q, k, h, mask, scale=self.c, backend="reference" if little else "auto", **sight)
 
     def fused(self, h: Tensor, s: Tensor) -> Float[Tensor, "batch time both"]:
         """`[u_fw; u_bw]`"""
         s = s.to(h.dtype)
-        F = torch.sigmoid(self.W_gate(dropout(torch.cat([s, h], -1), self.dropout, self.training)))
+        F = torch.sigmoid(self.W_gate(s, h, drop=self._drop))
         return torch.cat(torch.unbind(torch.lerp(s, h, F.to(h.dtype))), -1)
 
     def memory(self, u: Tensor, mask: Tensor, weights: Callable[[], Tensor]) -> Memory:

@@ -3,8 +3,8 @@
 Two selectors (attend/selector.py) choose tokens before anything is attended to; a chosen head looks at the chosen
 dependents before (after) it, and an unchosen one takes the plain mean of the tokens there; both pass DiSAN's gate.
 With `unchosen="none"` an unchosen head is no state at all: what follows sees the chosen ones alone.
-The work falls with what was chosen: the rest is never compared. Shen et al. 2018, "Reinforced Self-Attention Network:
-a Hybrid of Hard and Soft Attention for Sequence Modeling" (IJCAI), section 3.
+The work falls with what was chosen: the rest is never compared (but see `at_once`). Shen et al. 2018, "Reinforced
+Self-Attention Network: a Hybrid of Hard and Soft Attention for Sequence Modeling" (IJCAI), section 3.
 
 A training has three phases, by the share of it that is done: first every token is chosen and the network learns as
 DiSAN does, for `soft`; then the policies alone, for `policy`; then both. Outside training the most likely tokens are
@@ -13,6 +13,7 @@ chosen, or with `sample` drawn ones.
     Resan(inputs=300)(sequences).choices                 # heads and dependents: chosen, log_prob, entropy
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -20,14 +21,30 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from regard.attend.selector import Selector
+from regard.attend.selector import Selector, choices_of
 from regard.encode.disan import Disan, places
 from regard.errors import RegardError
 from regard.kernels.feature import feature_weights
 from regard.kernels.selected import selected_attention
 from regard.types import Memory, Sequences
 
-__all__ = ["Resan", "others"]
+__all__ = ["Resan", "at_once", "others", "weights_of_others"]
+
+SHORT = 128  # tokens up to which a GPU is done with a whole sentence before it has been told which of it to leave out
+
+
+def at_once(chosen: Sequence[Bool[Tensor, "batch time"]], mask: Bool[Tensor, "batch time"]) -> bool:
+    """Whether to compare all tokens and hide what was not chosen, rather than gather what was: on a CPU where nothing
+    is left out, on a GPU where sentences are short. Nobody waits for a GPU to find out."""
+    return mask.shape[1] <= SHORT if mask.is_cuda else all(torch.equal(one, mask) for one in chosen)
+
+
+def weights_of_others(
+    pairs: Bool[Tensor, "2 batch head dependent"], chosen: Bool[Tensor, "batch head"], dtype: torch.dtype
+) -> Float[Tensor, "2 batch head dependent"]:
+    """`A`, so that `A h` is the mean of the tokens in a head's direction, for those that were not chosen."""
+    count = pairs.sum(-1, keepdim=True).clamp(min=1)
+    return pairs * (~chosen.unsqueeze(-1) / count).to(dtype)
 
 
 def others(
@@ -79,23 +96,46 @@ class Resan(Disan):
             return super().forward(inputs)
         mask = inputs.mask
         sample = self.training or self.sample
-        heads = self.heads.choose(inputs.values, mask, "heads", sample)
-        dependents = self.dependents.choose(inputs.values, mask, "dependents", sample)
-        h = self.tokens(inputs).masked_fill(~mask.unsqueeze(-1), 0.0)
+        policies = self.heads, self.dependents
+        heads, dependents = choices_of(policies, inputs.values, mask, ("heads", "dependents"), sample)
+        h = self.tokens(inputs)
         q, k = self.asked(h)
-        where = places(mask)
-        asks, answers = (choice.chosen.expand(2, *mask.shape) for choice in (heads, dependents))
-        s = selected_attention(
-            "feature", *(t.flatten(0, 1) for t in (q, k, h, asks, answers)), scale=self.c, pattern="forward",
-            positions=where.flatten(0, 1),
-        ).view(h.shape)  # fmt: skip
-        if self.unchosen == "mean":
-            s = torch.where(asks.unsqueeze(-1), s.to(h.dtype), others(h, mask))
+        asks, answers = heads.chosen, dependents.chosen
+        s = (self._hidden if at_once((asks, answers), mask) else self._gathered)(q, k, h, mask, asks, answers)
 
         def weights() -> Tensor:
-            seen = asks[..., :, None] & answers[..., None, :]
-            found = feature_weights(q, k, seen, scale=self.c, pattern="forward", positions=where)
+            chosen = asks[:, :, None] & answers[:, None, :]
+            found = feature_weights(
+                q, k, chosen.expand(2, *chosen.shape), scale=self.c, pattern="forward", positions=places(mask)
+            )
             return found.transpose(0, 1)
 
-        kept = mask if self.unchosen == "mean" else heads.chosen
+        kept = mask if self.unchosen == "mean" else asks
         return replace(self.memory(self.fused(h, s), kept, weights), choices=(heads, dependents))
+
+    def _hidden(
+        self, q: Tensor, k: Tensor, h: Tensor, mask: Tensor, asks: Tensor, answers: Tensor
+    ) -> Float[Tensor, "2 batch time hidden"]:
+        """`s` by masks over all pairs: few operations, and nothing that depends on how many were chosen."""
+        time = torch.arange(mask.shape[1], device=mask.device)
+        earlier = time < time[:, None]
+        pairs = torch.stack([earlier, earlier.T])[:, None] & mask[:, None, :]
+        s = self.seen(q, k, h, pairs & asks[:, :, None] & answers[:, None, :]).to(h.dtype)
+        if self.unchosen == "none":
+            return s
+        A = weights_of_others(pairs, asks, h.dtype)
+        return torch.baddbmm(*(t.flatten(0, 1) for t in (s, A, h))).view(h.shape)
+
+    def _gathered(
+        self, q: Tensor, k: Tensor, h: Tensor, mask: Tensor, asks: Tensor, answers: Tensor
+    ) -> Float[Tensor, "2 batch time hidden"]:
+        """`s` among the chosen alone: the work falls with them."""
+        asks, answers = (chosen.expand(2, *mask.shape) for chosen in (asks, answers))
+        s = selected_attention(
+            "feature", *(t.flatten(0, 1) for t in (q, k, h, asks, answers)), scale=self.c, pattern="forward",
+            positions=places(mask).flatten(0, 1),
+        ).view(h.shape)  # fmt: skip
+        if self.unchosen == "none":
+            return s.to(h.dtype)
+        there = h.masked_fill(~mask.unsqueeze(-1), 0.0)
+        return torch.where(asks.unsqueeze(-1), s.to(h.dtype), others(there, mask))

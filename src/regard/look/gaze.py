@@ -112,8 +112,11 @@ class Gaze:
         return float(self.weights.max(initial=0.0)) or 1.0
 
     def mean(self) -> "Gaze":
-        """Heads averaged."""
-        return self if self.weights.ndim == 2 else replace(self, weights=self.weights.mean(0), panels=())
+        """Heads averaged; where the first panel is a mean, that one: it may be of more than the others."""
+        if self.weights.ndim == 2:
+            return self
+        whole = self.weights[0] if self.panels[:1] == ("mean",) else self.weights.mean(0)
+        return replace(self, weights=whole, panels=())
 
     def _rest(self) -> tuple[Any, ...]:
         """All but the weights."""

@@ -14,6 +14,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b, file_digest
 from pathlib import Path
 from typing import Any
 
@@ -50,16 +51,26 @@ def describe_run(model: Any, name: str) -> dict[str, Any]:
         "task": str(model.config["task"]),
         "roles": roles if len(roles) == model.inputs else ["text"] * model.inputs,
         "searches": bool(model.searches),
-        "badge": _badge(Path(model.run.folder) / "faithful.json"),
+        "badge": _badge(Path(model.run.folder)),
     }
 
 
-def _badge(path: Path) -> dict[str, Any] | None:
+def _badge(folder: Path) -> dict[str, Any] | None:
+    """What `regard faithful` found of these very weights; nothing where they were trained on since."""
     try:
-        summary = json.loads(path.read_text(encoding="utf-8"))["summary"]
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        found = json.loads((folder / "faithful.json").read_text(encoding="utf-8"))
+        summary, measured = found["summary"], found.get("model")
+        if measured is not None and measured != _digest(folder / "model.safetensors"):
+            return None
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None  # not measured, or not by us: the page can do without
     return summary if isinstance(summary, dict) and isinstance(summary.get("verdict"), str) else None
+
+
+def _digest(weights: Path) -> str:
+    """As faithful.json holds it. The file was read whole to load the model, so to read it once more costs little."""
+    with weights.open("rb") as stream:
+        return file_digest(stream, lambda: blake2b(digest_size=16)).hexdigest()
 
 
 def item(
@@ -98,7 +109,7 @@ def of_gazes(gazes: Sequence[Gaze], title: str = "") -> dict[str, Any]:
 def table(gaze: Gaze) -> dict[str, Any]:
     """What the page needs of a gaze: heads as flat lists, their mean first where there are several."""
     heads = [(short(visible(name)), head) for name, head in zip(gaze.names, gaze.heads, strict=True)]
-    if len(heads) > 1:
+    if len(heads) > 1 and heads[0][0] != "mean":
         heads.insert(0, ("mean", gaze.mean().weights))
     rows_out, columns_out = gaze.left_out
     places = min(digits - 1 - math.floor(math.log10(gaze.top)), 300)
@@ -120,8 +131,9 @@ def table(gaze: Gaze) -> dict[str, Any]:
 
 def _kind(gaze: Gaze) -> str:
     """What the panels are. Rows that only count ("label 1", "label 2", …) are asked by learned queries."""
+    names = gaze.panels[1:] if gaze.panels[:1] == ("mean",) else gaze.panels
     for kind in ("features", "layers"):
-        if gaze.panels and all(name.lower().startswith(kind[:-1]) for name in gaze.panels):
+        if names and all(name.lower().startswith(kind[:-1]) for name in names):
             return kind
     label = gaze.rows[0].text.rpartition(" ")[0] if len(gaze.rows) > 1 else ""
     counted = label and all(token.text == f"{label} {number}" for number, token in enumerate(gaze.rows, 1))

@@ -7,10 +7,12 @@ multi-dimensional attention without a query. Every feature chooses its own words
     Source2token(inputs=600)(memory).vector              # [batch, 600]
 """
 
+from typing import Any
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
-from torch.nn.functional import dropout, elu
+from torch.nn.functional import dropout, elu_
 
 from regard.pool import Pool, Pooled, there
 from regard.types import Look, Memory
@@ -21,12 +23,28 @@ __all__ = ["Source2token", "weights_of"]
 def weights_of(
     energies: Float[Tensor, "batch time dim"], mask: Bool[Tensor, "batch time"] | None
 ) -> Float[Tensor, "batch time dim"]:
-    """The softmax over time of each feature; zeros, with zero gradients, where there is nothing."""
-    if mask is None:
-        return torch.softmax(energies, 1)
-    hidden = ~mask.unsqueeze(-1)
-    energies = energies.masked_fill(hidden, torch.finfo(energies.dtype).min)
-    return torch.softmax(energies, 1).masked_fill(hidden, 0.0)
+    """The softmax over time of each feature, the energies of what is hidden being the least there are; zeros, with zero
+    gradients, where there is nothing."""
+    weights = torch.softmax(energies, 1)
+    return weights if mask is None else weights.masked_fill(~mask.unsqueeze(-1), 0.0)
+
+
+class _Weighed(torch.autograd.Function):
+    """`v = Σ_i softmax_i(e_i) ⊙ h_i`; `∂v/∂e_i = a_i ⊙ (h_i − v)`. The weights, wider than the energies under autocast,
+    are not kept but worked out again."""
+
+    @staticmethod
+    def forward(ctx: Any, energies: Tensor, h: Tensor) -> Tensor:
+        wide = torch.promote_types(energies.dtype, torch.float32)
+        v = (torch.softmax(energies, 1, dtype=wide) * h).sum(1)
+        ctx.save_for_backward(energies, h, v)
+        return v
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
+        energies, h, v = ctx.saved_tensors
+        a = torch.softmax(energies, 1, dtype=v.dtype) * grad.unsqueeze(1)
+        return (a * (h - v.unsqueeze(1))).to(energies.dtype), a.to(h.dtype)
 
 
 class Source2token(Pool):
@@ -40,8 +58,12 @@ class Source2token(Pool):
 
     def forward(self, memory: Memory) -> Pooled:
         h, mask = there(memory)
-        inner = elu(self.W_1(dropout(h, self.dropout, self.training)))
-        weights = weights_of(self.W(dropout(inner, self.dropout, self.training)), mask)
-        vector = (weights * h).sum(1)
-        look = Look(vector.unsqueeze(1), lambda: weights.unsqueeze(1), features=True)
+        # In place (and so on rows, which are no view of another tensor): what comes out is kept anyway.
+        inner = elu_(self.W_1(dropout(h.flatten(0, 1), self.dropout, self.training)))
+        energies = self.W(dropout(inner, self.dropout, self.training)).view(h.shape)
+        if mask is not None:
+            energies = energies.masked_fill(~mask.unsqueeze(-1), torch.finfo(energies.dtype).min)
+        # h is 0 where nothing is there, so that a sentence of nothing comes out as 0 too.
+        vector = _Weighed.apply(energies, h)  # type: ignore[no-untyped-call]
+        look = Look(vector.unsqueeze(1), lambda: weights_of(energies, mask).unsqueeze(1), features=True)
         return Pooled(vector, look)

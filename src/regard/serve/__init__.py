@@ -1,1 +1,1 @@
-"""What regard serves to a browser on this machine: the page on which people judge outputs, and what it came to."""
+"""What regard serves: runs that answer over HTTP, with their page; and the page on which people judge outputs."""

@@ -2,8 +2,10 @@
 
 Stands outside FastAPI, so that a refusal costs no parsing and no routing: under four times the bearable load most of
 what the service says is 429. On a loopback address only requests made to this machine by name are answered, so that a
-page of another site cannot come in by a name that it lets point here. With a token, all but /health and /ready want
-it, as `Authorization: Bearer TOKEN`, or as the password a browser asks for (Basic, any user).
+page of another site cannot come in by a name that it lets point here. With a token, all but /health, /ready and the
+page itself (in which there is then nothing of the runs) want it, as `Authorization: Bearer TOKEN`, or as the password a
+browser asks for (Basic, any user). The page asks for the token itself, so what it fetches is not told of Basic, or the
+browser would ask too.
 
     Guard(app, service.room, service.metrics, token="secret", hosts=("localhost", "127.0.0.1"))
 """
@@ -19,7 +21,7 @@ from regard.serve.limits import RefusedError
 from regard.serve.metrics import Metrics
 from regard.serve.to_json import to_json
 
-__all__ = ["Guard", "predict_route"]
+__all__ = ["Guard", "knows", "predict_route"]
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -27,8 +29,9 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 predict_route = "/api/runs/{name}/predict"
+knows = "regard.knows"  # in the scope: whether who asks has shown the token, or none is wanted
 before, after = predict_route.split("{name}")
-open_paths = ("/health", "/ready")
+open_paths = ("/health", "/ready", "/", "/favicon.ico")
 headers = {
     b"content-security-policy": b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     b"x-content-type-options": b"nosniff",
@@ -76,7 +79,7 @@ class Guard:
                 route = self._admit(scope)
             except RefusedError as refused:
                 route = predict_route if refused.status in (429, 503) else "refused"
-                await respond(answer, refused)
+                await respond(answer, refused, dict(scope["headers"]).get(b"accept") != b"application/json")
                 return
             await self.app(scope, receive, answer)
         except Exception:
@@ -92,7 +95,8 @@ class Guard:
         path: str = scope["path"]
         if self.hosts is not None and _name(given.get(b"host", b"")) not in self.hosts:
             raise RefusedError(403, "this service answers only requests made to this machine by its own name")
-        if self.token is not None and path not in open_paths and not self._knows(given.get(b"authorization", b"")):
+        scope[knows] = self.token is None or self._knows(given.get(b"authorization", b""))
+        if not scope[knows] and path not in open_paths:
             raise RefusedError(401, "no token, or a wrong one; send Authorization: Bearer TOKEN")
         if scope["method"] == "POST" and path.startswith(before) and path.endswith(after):
             self.room(path[len(before) : -len(after)])
@@ -120,13 +124,14 @@ def _name(host: bytes) -> bytes:
     return host.rpartition(b":")[0].lower() if b":" in host else host.lower()
 
 
-async def respond(send: Send, refused: RefusedError) -> None:
-    """A refusal as a response."""
+async def respond(send: Send, refused: RefusedError, prompt: bool = True) -> None:
+    """A refusal as a response; with `prompt` a browser may ask a person for the token."""
     body = to_json({"detail": refused.detail})
     own = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if refused.retry is not None:
         own.append((b"retry-after", str(refused.retry).encode()))
     if refused.status == 401:
-        own += [(b"www-authenticate", b"Bearer"), (b"www-authenticate", b'Basic realm="regard", charset="UTF-8"')]
+        own.append((b"www-authenticate", b"Bearer"))
+        own += [(b"www-authenticate", b'Basic realm="regard", charset="UTF-8"')] if prompt else []
     await send({"type": "http.response.start", "status": refused.status, "headers": own})
     await send({"type": "http.response.body", "body": body})

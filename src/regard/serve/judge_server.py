@@ -12,17 +12,16 @@ import sys
 import webbrowser
 from collections.abc import Callable
 from contextlib import closing
-from errno import EADDRINUSE
 from pathlib import Path
 from threading import Thread
 from types import FrameType
 
 import uvicorn
 
-from regard.errors import RegardError
 from regard.serve.judge import Session, Stand, judge_app
 from regard.serve.judge_sheet import Sheet
 from regard.serve.judge_store import begin
+from regard.serve.listen import listen
 
 __all__ = ["serve"]
 
@@ -41,7 +40,8 @@ def serve(
     say: Callable[[str, Stand], None] = lambda address, stand: None,
 ) -> Stand:
     """Returns when asked to stop (Ctrl-C, SIGTERM); `say` is told the address and how far the judge has come."""
-    with closing(_listen(port)) as listener, begin(out, sheet, seed, count) as store:
+    taken = "is another page for judges open?"
+    with closing(listen(here, port, taken)) as listener, begin(out, sheet, seed, count) as store:
         session = Session(sheet, store, judge)
         address = f"http://{here}:{listener.getsockname()[1]}/"
         say(address, session.stand())
@@ -50,22 +50,6 @@ def serve(
             Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         _run(session, listener)
         return session.stand()
-
-
-def _listen(port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        if os.name == "posix":  # elsewhere it would share the port with whoever has it
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((here, port))
-        listener.listen()
-    except (OSError, OverflowError) as error:
-        listener.close()
-        if isinstance(error, OSError) and error.errno == EADDRINUSE:
-            do = "is another page for judges open? choose another --port, or 0 for any that is free"
-            raise RegardError(f"port {port} is in use", do=do) from None
-        raise RegardError(f"port {port}: {getattr(error, 'strerror', None) or error}", do="try --port 0") from None
-    return listener
 
 
 def _run(session: Session, listener: socket.socket) -> None:

@@ -15,7 +15,6 @@ import socket
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
-from errno import EADDRINUSE
 from types import FrameType
 from typing import Any
 
@@ -27,11 +26,10 @@ from regard.errors import RegardError
 from regard.serve.guard import Guard
 from regard.serve.hosted import names
 from regard.serve.limits import Limits
+from regard.serve.listen import backlog, listen
 from regard.serve.service import Service, service_app
 
 __all__ = ["is_loopback", "serve"]
-
-backlog = 2_048  # connections that wait to be taken in; a flood must not be told by a reset
 
 
 def serve(
@@ -55,7 +53,7 @@ def serve(
     if token is not None and not (token.isascii() and token.isprintable() and token.strip() == token and token):
         raise RegardError("a token that no header can carry", expected="printable ASCII without spaces at its ends")
     called = names(folders)
-    with closing(_listen(host, port)) as listener:
+    with closing(listen(host, port)) as listener:
         models = {name: load(folder, device, trust) for name, folder in zip(called, folders, strict=True)}
         # One core is for whoever listens: threads that fight for it make both slow.
         torch.set_num_threads(max(1, min(torch.get_num_threads(), _cores() - 1)))
@@ -84,31 +82,6 @@ def is_loopback(host: str) -> bool:
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    listener = None
-    try:
-        # Only of a socket that says it is TCP does asyncio set TCP_NODELAY; without it, answers wait 40 ms for an ACK.
-        found = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP, flags=socket.AI_PASSIVE
-        )
-        family, kind, protocol, _, address = found[0]
-        listener = socket.socket(family, kind, protocol)
-        if os.name == "posix":  # elsewhere it would share the port with whoever has it
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(backlog)
-    except (OSError, OverflowError, UnicodeError) as error:
-        if listener is not None:
-            listener.close()
-        if isinstance(error, socket.gaierror | UnicodeError):
-            raise RegardError(f"--host {host}: no such address", do="127.0.0.1 is this machine alone") from None
-        if isinstance(error, OSError) and error.errno == EADDRINUSE:
-            raise RegardError(f"port {port} is in use", do="choose another --port, or 0 for any that is free") from None
-        reason = getattr(error, "strerror", None) or error
-        raise RegardError(f"{host} port {port}: {str(reason).lower()}", do="choose another --host or --port") from None
-    return listener
 
 
 class Server(uvicorn.Server):

@@ -28,7 +28,7 @@ from regard.errors import RegardError
 from regard.look.page import page
 from regard.look.scene import scene
 from regard.serve.batcher import FullError, StoppedError
-from regard.serve.guard import predict_route
+from regard.serve.guard import knows, predict_route
 from regard.serve.hosted import Hosted
 from regard.serve.limits import Limits, RefusedError, read_body
 from regard.serve.metrics import Metrics
@@ -177,9 +177,11 @@ def service_app(service: Service) -> FastAPI:
         """Counts in the text form of Prometheus."""
         return Response(service.metrics.text(), headers={"Content-Type": service.metrics.kind})
 
-    shown = page(scene([], [run.about for run in service.runs.values()], title="regard", live="api"))
-    for path, text in (("/", shown), ("/docs", reference(app.openapi()))):
-        _static(app, path, text)
+    about = [run.about for run in service.runs.values()]
+    # Who comes without the token may open the page, which then asks for it; of the runs it says nothing.
+    whole, bare = (page(scene([], runs, title="regard", live="api")) for runs in (about, []))
+    _static(app, "/", whole, bare)
+    _static(app, "/docs", reference(app.openapi()))
     app.add_api_route("/favicon.ico", lambda: Response(status_code=204), include_in_schema=False)
     return app
 
@@ -188,13 +190,20 @@ def _takes(model: type[Ask]) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": model.model_json_schema()}}}}
 
 
-def _static(app: FastAPI, path: str, text: str) -> None:
-    """A page that is always the same; what its own policy allows is said in the header too."""
-    body = text.encode()
-    found = re.search(r'http-equiv="Content-Security-Policy"\s+content="([^"]*)"', text)
-    policy = f"{unescape(found[1])}; frame-ancestors 'none'" if found else "default-src 'none'; frame-ancestors 'none'"
+def _static(app: FastAPI, path: str, text: str, unknown: str | None = None) -> None:
+    """A page that is always the same, or another one for those whom `Guard` does not know; what its own policy allows
+    is said in the header too."""
+    known, others = _answer(text), _answer(text if unknown is None else unknown)
 
-    async def shown() -> Response:
+    async def shown(request: Request) -> Response:
+        body, policy = known if request.scope.get(knows, True) else others
         return Response(body, media_type="text/html", headers={"Content-Security-Policy": policy})
 
     app.add_api_route(path, shown, include_in_schema=False)
+
+
+def _answer(text: str) -> tuple[bytes, str]:
+    """The bytes of a page and its policy."""
+    found = re.search(r'http-equiv="Content-Security-Policy"\s+content="([^"]*)"', text)
+    policy = f"{unescape(found[1])}; frame-ancestors 'none'" if found else "default-src 'none'; frame-ancestors 'none'"
+    return text.encode(), policy

@@ -297,10 +297,10 @@ class Generation(Measured):
         return Prediction(first.text, first.score, first.look, source, tuple(others))
 
     def _prediction(self, source: str, found: Hypothesis, columns: tuple[Token, ...]) -> Prediction:
-        text = self.texts["target"].decode(found.tokens)
+        text, rows = self.texts["target"]._write(found.tokens)  # its text and its pieces in one go
         gaze = None
         if found.weights is not None and found.weights.shape[-1]:  # without attention there are no keys
-            weights = found.weights[..., : len(columns)].float().numpy()
-            gaze = Gaze(weights, self.texts["target"].pieces(found.tokens), columns, title=source)
+            weights = found.weights.float().numpy()[..., : len(columns)]
+            gaze = Gaze(weights, tuple(rows), columns, title=source)
         score = found.score if math.isfinite(found.score) else -math.inf
         return Prediction(text, score, gaze, source)

@@ -5,11 +5,9 @@ Reader(words, encoder, pool, match, head, None, drop=0.3)([premises, hypotheses]
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from jaxtyping import Float
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
@@ -18,11 +16,9 @@ from regard.encode import Encoder
 from regard.encode._words import Words
 from regard.pool import Pool, Pooled
 from regard.predict.match import Match
-from regard.types import Choice, Look, Memory, Sequences
+from regard.types import Choice, Memory, Sequences
 
-__all__ = ["Read", "Reader", "Seen", "stacked"]
-
-Array = NDArray[Any]
+__all__ = ["Read", "Reader", "stacked"]
 
 
 @dataclass(frozen=True)
@@ -80,26 +76,3 @@ def stacked(inputs: Sequence[Sequences]) -> Sequences:
         torch.cat([pad(one.mask, (0, time - one.mask.shape[1])) for one in inputs]),
         torch.cat([one.lengths for one in inputs]),
     )
-
-
-@dataclass(frozen=True)
-class Seen:
-    """Where a network looked in a batch, as arrays; worked out once for all its rows."""
-
-    pooling: Array | None  # [row, query, key]
-    encoder: tuple[tuple[str, Array], ...]  # [row, …, query, key]
-    chosen: dict[str, Array]
-    panels: tuple[str, ...]  # what several squares of one look are called
-
-    @staticmethod
-    def of(read: Read, panels: tuple[str, ...]) -> "Seen":
-        def array(look: Look) -> Array:
-            return look.by_key.detach().float().cpu().numpy()
-
-        look = None if read.pooled is None else read.pooled.look
-        return Seen(
-            None if look is None else array(look),
-            tuple((name, array(one)) for name, one in read.memory.looks),
-            {choice.name: choice.chosen.cpu().numpy() for choice in read.choices},
-            panels,
-        )

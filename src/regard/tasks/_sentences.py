@@ -6,10 +6,8 @@ A task of this kind is a small file that says what its targets are; see `classif
 import os
 from collections import Counter
 from collections.abc import Sequence
-from itertools import accumulate
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -24,8 +22,10 @@ from regard.find import Spec, build, call, table
 from regard.look.gaze import Gaze
 from regard.measure import Results
 from regard.pool import Pool
+from regard.tasks._features import Features
 from regard.tasks._measured import Measured
-from regard.tasks._reader import Read, Reader, Seen
+from regard.tasks._reader import Read, Reader
+from regard.tasks._seen import Seen
 from regard.tasks._without import Without, left
 from regard.text import Text
 from regard.text._vectors import Vectors, read_vectors, side_by_side
@@ -252,8 +252,10 @@ class Sentences(Measured):
         places: Sequence[Example] = (),
         tokens: int = 8_192,
         without: Without = (),
+        features: Features = (),
     ) -> list[Prediction]:
-        """Answers in the order of the texts; `look` adds where the model looked; `without` leaves tokens out."""
+        """Answers in the order of the texts; `look` adds where the model looked, of a feature-wise attention also in
+        single `features`; `without` leaves tokens out."""
         assert isinstance(model, Reader)
         tokens = max(1, tokens // 8) if look else tokens  # weights are large: one for each pair of tokens and feature
         sides = [self.rows([text[side] for text in texts], places, side) for side in range(self.columns - 1)]
@@ -263,51 +265,17 @@ class Sentences(Measured):
             inputs = [Sequences.pad([side[row] for row in rows]).to(device) for side in sides]
             read = model(inputs)
             answers = self.answers(read, len(rows))
-            seen = Seen.of(read, getattr(model.encoder, "panels", ())) if look else None
+            seen = Seen.of(read, getattr(model.encoder, "panels", ()), features) if look else None
             for place, row in enumerate(rows):
-                out = without[row] if without else ()
-                looks = () if seen is None else self.looks(seen, place, len(rows), texts[row], answers[place].text, out)
-                one = answers[place]
+                one, looks = answers[place], tuple[Gaze, ...]()
+                if seen is not None:
+                    columns = self._tokens(texts[row], without[row : row + 1])
+                    looks = seen.gazes(range(place, len(columns) * len(rows), len(rows)), columns, texts[row], one.text)
                 found[row] = Prediction(
                     one.text, one.score, looks[0] if looks else None, "\t".join(texts[row]), one.others, looks[1:]
                 )
         return [one for one in found if one is not None]
 
-    # --- looks -------------------------------------------------------------------------------------------
-
-    def looks(
-        self,
-        seen: Seen,
-        place: int,
-        batch: int,
-        texts: tuple[str, ...],
-        answer: str,
-        without: Sequence[Sequence[int]] = (),
-    ) -> tuple[Gaze, ...]:
-        """Where the pooling looked (all inputs side by side), then where the encoder did, input by input."""
-        whole, out = [self.text.tokens(text)[:-1] for text in texts], [without] if without else ()
-        columns = [tuple(left([tokens], out, side)[0]) for side, tokens in enumerate(whole)]
-        rows = [side * batch + place for side in range(len(texts))]
-        found = []
-        if seen.pooling is not None:
-            parts = [seen.pooling[row][..., : len(tokens)] for row, tokens in zip(rows, columns, strict=True)]
-            weights = np.concatenate(parts, -1)
-            several = len(weights) > 1
-            asking = tuple(Token(f"{answer} {i + 1}" if several else answer) for i in range(len(weights)))
-            breaks = tuple(accumulate(map(len, columns)))[:-1]
-            every = tuple(token for tokens in columns for token in tokens)
-            found.append(Gaze(weights, asking, every, " | ".join(texts), breaks=breaks))
-        for row, tokens, text in zip(rows, columns, texts, strict=True):
-            length = len(tokens)
-            heads, dependents = (
-                tuple(seen.chosen[name][row, :length].tolist()) if name in seen.chosen else ()
-                for name in ("heads", "dependents")
-            )
-            for name, squares in seen.encoder:
-                weights = squares[row][..., :length, :length]
-                panels = seen.panels if weights.ndim == 3 else ()
-                found.append(
-                    Gaze(weights, tokens, tokens, f"{name}: {text}", panels=panels, row_chosen=heads,
-                         column_chosen=dependents)
-                )  # fmt: skip
-        return tuple(found)
+    def _tokens(self, texts: tuple[str, ...], without: Without) -> list[list[Token]]:
+        """The tokens of each input, but for those that were left out."""
+        return [left([self.text.tokens(text)[:-1]], without, side)[0] for side, text in enumerate(texts)]

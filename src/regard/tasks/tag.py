@@ -115,16 +115,23 @@ class Stream:
     def __init__(self, task: Tag, model: Reader, encoder: Recurrent) -> None:
         self.task, self.model, self.encoder, self.state = task, model, encoder, None
 
-    @torch.no_grad()
     def __call__(self, token: str) -> str:
         """The label of the next token; one that is split into several is labelled by its last part."""
-        numbers = self.task.text.encode(token)[:-1]
-        if not numbers:
+        labels = self.labels(token)
+        if not labels:
             raise RegardError("an empty token", expected="at least one character")
+        return labels[-1]
+
+    @torch.no_grad()
+    def labels(self, text: str) -> list[str]:
+        """The labels of all tokens of the text that comes next, as the model's own splitting tells them apart."""
+        numbers = self.task.text.encode(text)[:-1]
+        if not numbers:
+            return []
         device = next(self.model.parameters()).device
         words = self.model.words(torch.tensor([numbers], device=device))
         states, self.state = self.encoder.follow(words, self.state)
-        return self.task.labels[int(self.model.head(states[:, -1:]).argmax())]
+        return [self.task.labels[number] for number in self.model.head(states)[0].argmax(-1).tolist()]
 
     def end(self) -> None:
         self.state = None

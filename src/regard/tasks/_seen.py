@@ -1,0 +1,94 @@
+"""Where a network looked while it read a batch, and the gazes of each of its examples.
+
+seen = Seen.of(read, ("forward", "backward"), features=5)
+seen.gazes([0, 3], [premise_tokens, hypothesis_tokens], texts, "yes")     # of the first of three pairs
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from regard.look.gaze import Gaze
+from regard.tasks._features import Features, fitting, spread
+from regard.tasks._reader import Read
+from regard.types import Token
+
+__all__ = ["Seen"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Where a network looked in a batch, as arrays; worked out once for all its rows."""
+
+    pooling: Array | None  # [row, query, key]
+    encoder: tuple[tuple[str, Array], ...]  # [row, …, query, key]
+    chosen: dict[str, Array]
+    panels: tuple[str, ...]  # what several squares of one look are called
+    features: Features  # those to be shown one by one
+    single: dict[str, Array]  # by the look's name, "" for the pooling's: [row, …, query, key, feature], if asked for
+
+    @staticmethod
+    def of(read: Read, panels: tuple[str, ...], features: Features = ()) -> "Seen":
+        def array(weights: Tensor) -> Array:
+            return weights.detach().float().cpu().numpy()
+
+        look = None if read.pooled is None else read.pooled.look
+        single = {}
+        if features:
+            looks = [*([] if look is None else [("", look)]), *read.memory.looks]
+            single = {name: array(one.weights) for name, one in looks if one.features}
+            fitting(features, [weights.shape[-1] for weights in single.values()])
+        return Seen(
+            None if look is None else array(look.by_key),
+            tuple((name, array(one.by_key)) for name, one in read.memory.looks),
+            {choice.name: choice.chosen.cpu().numpy() for choice in read.choices},
+            panels,
+            features,
+            single,
+        )
+
+    def gazes(
+        self, rows: Sequence[int], columns: Sequence[Sequence[Token]], texts: Sequence[str], answer: str
+    ) -> tuple[Gaze, ...]:
+        """Where the pooling looked (all inputs side by side), then where the encoder did, input by input.
+
+        `rows` are where the example's inputs stand in the batch, `columns` their tokens.
+        """
+        pooling = () if self.pooling is None else self._pooling(self.pooling, rows, columns, " | ".join(texts), answer)
+        read = zip(rows, columns, texts, strict=True)
+        return (*pooling, *(gaze for row, tokens, text in read for gaze in self._encoder(row, tokens, text)))
+
+    def _pooling(
+        self, pooling: Array, rows: Sequence[int], columns: Sequence[Sequence[Token]], title: str, answer: str
+    ) -> tuple[Gaze, ...]:
+        lengths = [len(tokens) for tokens in columns]
+        ends = list(zip(rows, lengths, strict=True))
+        weights = np.concatenate([pooling[row][..., :end] for row, end in ends], -1)
+        single = self.single.get("")
+        if single is not None:
+            single = np.concatenate([single[row][..., :end, :] for row, end in ends], -2)
+        several = len(weights) > 1
+        asking = tuple(Token(f"{answer} {i + 1}" if several else answer) for i in range(len(weights)))
+        every = tuple(token for tokens in columns for token in tokens)
+        breaks = tuple(accumulate(lengths))[:-1]
+        return spread(Gaze(weights, asking, every, title, breaks=breaks), single, self.features)
+
+    def _encoder(self, row: int, columns: Sequence[Token], text: str) -> Iterator[Gaze]:
+        tokens, end = tuple(columns), len(columns)
+        heads, dependents = (
+            tuple(self.chosen[name][row, :end].tolist()) if name in self.chosen else ()
+            for name in ("heads", "dependents")
+        )
+        for name, squares in self.encoder:
+            weights = squares[row][..., :end, :end]
+            panels = self.panels if weights.ndim == 3 else ()
+            gaze = Gaze(weights, tokens, tokens, f"{name}: {text}", (), panels, heads, dependents)
+            single = self.single[name][row][..., :end, :end, :] if name in self.single else None
+            yield from spread(gaze, single, self.features)

@@ -1,0 +1,112 @@
+"""Single features of a feature-wise attention: the right ones, beside the mean of all."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from sentence_tasks import both
+
+from regard.errors import RegardError
+from regard.look.gaze import Gaze
+from regard.look.scene import table
+from regard.tasks._features import Features, checked, fitting, spread
+from regard.types import Token
+
+a, b = Token("a"), Token("b")
+# Feature 1 is even, 2 looks at b alone, 3 leans to a: variances 0, 1/4, 1/16.
+weights = np.array([[[0.5, 0.0, 0.75], [0.5, 1.0, 0.25]]])
+mean = Gaze(weights.mean(-1), (Token("yes"),), (a, b), "a b")
+
+
+@pytest.mark.parametrize(
+    ("features", "names"),
+    [
+        (1, ["feature 2"]),
+        (2, ["feature 2", "feature 3"]),
+        (9, ["feature 2", "feature 3", "feature 1"]),
+        ([3, 1], ["feature 3", "feature 1"]),
+        ((3, 8), ["feature 3"]),
+    ],
+)
+def test_those_asked_for_by_hand(features: Features, names: list[str]) -> None:
+    (gaze,) = spread(mean, weights, features)
+    assert gaze.panels == ("mean", *names)
+    assert np.allclose(gaze.weights[0], [[1.25 / 3, 1.75 / 3]])
+    for name, shown in zip(names, gaze.weights[1:], strict=True):
+        assert np.array_equal(shown, weights[..., int(name[-1]) - 1])
+    assert np.array_equal(gaze.mean().weights, mean.weights)  # of all features, not of those that are shown
+    assert Gaze.from_json(gaze.to_json()) == gaze
+    data = table(gaze)
+    assert (data["names"], data["kind"], data["features"]) == (["mean", *names], "features", True)
+
+
+def test_nothing_to_add() -> None:
+    assert spread(mean, None, 3) == (mean,)
+    assert spread(mean, weights, [8]) == (mean,)
+    empty = Gaze(np.zeros((1, 0)), (a,), ())
+    (gaze,) = spread(empty, np.zeros((1, 0, 2)), 1)
+    assert gaze.panels == ("mean", "feature 1")
+
+
+def test_two_directions_are_two_gazes() -> None:
+    two = Gaze(
+        np.stack([mean.weights, mean.weights[:, ::-1]]), (a,), (a, b), "self: a b", panels=("forward", "backward")
+    )
+    first, second = spread(two, np.stack([weights, weights[:, ::-1]]), 1)
+    assert (first.title, second.title) == ("forward self: a b", "backward self: a b")
+    assert first.panels == second.panels == ("mean", "feature 2")
+    assert (first.weights[1].tolist(), second.weights[1].tolist()) == ([[0.0, 1.0]], [[1.0, 0.0]])
+
+
+def test_what_cannot_be_shown() -> None:
+    fitting(5, [3])
+    fitting([5], [3, 5])
+    with pytest.raises(RegardError, match=r"^feature 6; expected 1 to 5$"):
+        fitting([1, 6], [3, 5])
+    with pytest.raises(RegardError, match=r"^a model without feature-wise attention; expected one with encoder=disan"):
+        fitting(1, [])
+    task: Any = SimpleNamespace(name="translate", predict=lambda model, texts: [])
+    with pytest.raises(RegardError, match=r"^translate shows no single features"):
+        checked(task, 2)
+    task.predict = lambda model, texts, features: []
+    assert checked(task, [2, 1]) == [2, 1]
+    for wrong in (-1, [0], [3, -2]):
+        with pytest.raises(RegardError, match="expected 1 or more"):
+            checked(task, wrong)
+
+
+@pytest.mark.parametrize("encoder", ["disan", "resan"])
+def test_features_of_a_model(encoder: str) -> None:
+    """Alone or in a batch, with the sums of each feature's weights, and the mean as it is without features."""
+    task, model = both("entail", encoder={"name": encoder, "hidden": 4})
+    texts = [("cats", "a dog"), ("a dog runs", "the dog sleeps on")]
+    [_, found] = task.predict(model, texts, features=3)
+    [alone] = task.predict(model, texts[1:], features=3)
+    [_, plain] = task.predict(model, texts)
+    gazes = [found.look, *found.looks]
+    assert found.text == plain.text
+    assert [gaze.title.split(" ")[0] for gaze in gazes[1:]] == ["forward", "backward"] * 2
+    assert np.allclose(gazes[0].mean().weights, plain.look.weights, atol=1e-6)
+    squares = [head for gaze in plain.looks for head in gaze.heads]
+    for gaze, square, other in zip(gazes[1:], squares, alone.looks, strict=True):
+        assert np.allclose(gaze.mean().weights, square, atol=1e-6)
+        assert gaze.panels == other.panels
+        assert np.allclose(gaze.weights, other.weights, atol=1e-6)
+        assert len(gaze.panels) == 4
+        sums = gaze.weights.sum(-1)
+        assert np.allclose(sums, sums[0], atol=1e-5)  # a token asks in all features or in none
+        assert (gaze.row_chosen, gaze.column_chosen) == (other.row_chosen, other.column_chosen)
+    [_, every] = task.predict(model, texts, features=range(1, 9))
+    assert len(every.look.panels) == 9  # both directions are pooled
+    assert len(every.looks[0].panels) == 5
+    assert np.allclose(every.look.weights[1:].mean(0), plain.look.weights, atol=1e-6)
+    assert np.allclose(every.looks[0].weights[1:].mean(0), squares[0], atol=1e-6)
+    assert every.look.breaks == (3,)
+
+
+def test_a_model_without_them() -> None:
+    task, model = both("classify", pool="attention")
+    with pytest.raises(RegardError, match="without feature-wise attention"):
+        task.predict(model, [("a dog",)], features=1)
+    assert task.predict(model, [("a dog",)], look=False, features=1)[0].look is None
