@@ -100,7 +100,7 @@ def both_ways(folder: Path, examples: Sequence[Example], gold: Sequence[Gold]) -
     links, links_back = [choose(rows) for rows in seen], [turned(choose(rows)) for rows in seen_back]
     found = compared(seen, links, gold) | {"back_aer": scores(links_back, gold)["aer"]}
     for how in ("intersection", "grow"):
-        joined = [join(*one, how) for one in zip(links, links_back, strict=True)]  # type: ignore[arg-type]
+        joined = [join(*one, how) for one in zip(links, links_back, strict=True)]
         found |= {f"{how}_{name}": value for name, value in scores(joined, gold).items()}
     return found
 
@@ -130,8 +130,8 @@ def by_people(kind: str, seed: int, data: str, out: str, over: dict[str, Any]) -
     """One training on es→en, and its links beside those of people."""
     task, options = KINDS[kind]
     folder = Path(data)
-    train, test = (",".join(str(path) for path in parallel(folder, part, "es", "en")) for part in ("train", "dev"))
-    given = {"data": {"train": train, "test": test}}
+    train, held = (",".join(str(path) for path in parallel(folder, part, "es", "en")) for part in ("train", "dev"))
+    given = {"data": {"train": train, "test": held}}
     asked = merge(merge(merge(RECIPE, options), given), merge(over, {"train": {"seed": seed}}))
     done = regard.train(task, out=out, quiet=True, **asked)
     examples, gold = gold_of(folder)

@@ -53,6 +53,14 @@ def test_gradients_against_finite_differences() -> None:
     assert slope[0, :3].any()
 
 
+def test_half_precision_stays_and_autocast_pools_in_float32() -> None:
+    part, values = Source2token(inputs=4), torch.randn(2, 5, 4)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert part(Memory(values, values)).vector.dtype == torch.float32
+    half = values.bfloat16()
+    assert part.bfloat16()(Memory(half, half)).vector.dtype == torch.bfloat16
+
+
 def test_dropout_is_for_training_only() -> None:
     """With everything dropped the energies are all b, and what is left is the mean of the states, themselves whole."""
     part, values = Source2token(inputs=3, dropout=1.0), torch.randn(2, 4, 3)

@@ -35,7 +35,7 @@ def _beside(parts: Sequence[Tensor]) -> Tensor:
 
 class _Dropped(torch.autograd.Function):
     """`b + x W`, x being what dropout leaves of some parts side by side. Others keep the parts for the way back too, so
-    of x only which numbers fell is kept, and x is put together again: a third of DiSAN's memory for three operations.
+    of x only which numbers fell is kept, and x is put together again: 13 % less memory for three operations.
     """
 
     @staticmethod
@@ -57,6 +57,10 @@ class _Dropped(torch.autograd.Function):
         of_W = torch.bmm(dropped(_beside(parts)).mT, grad)
         of_parts = torch.split(dropped(torch.bmm(grad, W.mT)), [part.shape[-1] for part in parts], -1)
         return None, of_W, grad.sum(1, keepdim=True), *of_parts
+
+
+def _product(drop: float, W: Tensor, b: Tensor, *parts: Tensor) -> Tensor:
+    return _Dropped.apply(drop, W, b, *parts)  # type: ignore[no-untyped-call, no-any-return]
 
 
 class Two(nn.Module):
@@ -84,7 +88,7 @@ class Two(nn.Module):
         rows = [part.flatten(1, 2).to(kind).expand(2, -1, -1) for part in parts]
         W, b = self.weight.to(kind), self.bias.to(kind)
         plain = len(rows) == 1 and drop == 0
-        out: Tensor = torch.baddbmm(b, rows[0], W) if plain else _Dropped.apply(drop, W, b, *rows)  # type: ignore[no-untyped-call]
+        out = torch.baddbmm(b, rows[0], W) if plain else _product(drop, W, b, *rows)
         out = out if act is None else act(out)
         return out.view(2, *parts[0].shape[1:3], out.shape[-1])
 

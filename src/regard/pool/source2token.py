@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn.functional import dropout, elu_
 
 from regard.pool import Pool, Pooled, there
@@ -35,16 +36,19 @@ class _Weighed(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, energies: Tensor, h: Tensor) -> Tensor:
-        wide = torch.promote_types(energies.dtype, torch.float32)
-        v = (torch.softmax(energies, 1, dtype=wide) * h).sum(1)
+        wide = energies.dtype
+        if torch.is_autocast_enabled(h.device.type):
+            wide = torch.promote_types(wide, torch.float32)
+        v = torch.softmax(energies, 1, dtype=wide).mul_(h).sum(1)
         ctx.save_for_backward(energies, h, v)
         return v
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
         energies, h, v = ctx.saved_tensors
-        a = torch.softmax(energies, 1, dtype=v.dtype) * grad.unsqueeze(1)
-        return (a * (h - v.unsqueeze(1))).to(energies.dtype), a.to(h.dtype)
+        a = torch.softmax(energies, 1, dtype=v.dtype).mul_(grad.unsqueeze(1))
+        return (h - v.unsqueeze(1)).mul_(a).to(energies.dtype), a.to(h.dtype)
 
 
 class Source2token(Pool):

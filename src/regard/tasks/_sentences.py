@@ -193,10 +193,12 @@ class Sentences(Measured):
             sampled.append((look.log_prob.sum(-1), look.entropy.sum(-1)))
         if not sampled:
             return None
-        log_prob, entropy = (torch.stack(part).sum(0).reshape(sides, -1).sum(0) for part in zip(*sampled, strict=True))
-        shares = [share(choice.chosen, read.inputs.mask) for choice in read.choices]
-        chosen = torch.stack(shares).mean(0).reshape(sides, -1).mean(0) if shares else torch.zeros_like(log_prob)
-        return log_prob, entropy, chosen
+        rows = len(sampled) * sides  # of each policy and each input, one after the other
+        log_prob, entropy = (torch.stack(part).reshape(rows, -1).sum(0) for part in zip(*sampled, strict=True))
+        if not read.choices:
+            return log_prob, entropy, torch.zeros_like(log_prob)
+        shares = share(torch.stack([choice.chosen for choice in read.choices]), read.inputs.mask)
+        return log_prob, entropy, shares.reshape(len(read.choices) * sides, -1).mean(0)
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:
         """The task's own loss, what the pooling's weights cost, and, where tokens were chosen, what teaches the choice:
