@@ -72,7 +72,6 @@ NAMES = {
     "all_three": "+ all three",
     "apart": "both directions, each by itself",
     "agreement": "both directions, made to agree",
-    "agreement_all_three": "both directions, made to agree, + all three",
 }
 
 
