@@ -82,3 +82,9 @@ def test_two_runs_beside_each_other(regard: Regard, run: Path, tmp_path: Path) -
         (0, ["abc"]), (1, ["abc"]), (0, ["fed"]), (1, ["fed"])
     ]  # fmt: skip
     assert regard("look", run, "abc", "--beside", other).code == 2
+
+
+def test_layers_are_of_a_transformer(regard: Regard, run: Path) -> None:
+    said = regard("look", run, "abc", "--layers", "all")
+    assert said.code == 2
+    assert said.err == "regard: a decoder with one look; leave out --layers\n"

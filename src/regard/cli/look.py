@@ -36,6 +36,9 @@ def run(
         str, typer.Option("--out", "-o", metavar="FILE", help=f"Where to write it: {', '.join(kinds)}.")
     ] = "",
     beam: Annotated[int | None, typer.Option("--beam", metavar="N", help="Search with a beam of this width.")] = None,
+    layers: Annotated[
+        str, typer.Option("--layers", metavar="N|all", help="Of a Transformer: layer N, mean, last or all of them.")
+    ] = "",
     beside: Annotated[
         list[str], typer.Option("--beside", metavar="RUN2", help="Another run, to be compared with in the page.")
     ] = [],  # noqa: B006
@@ -61,7 +64,7 @@ def run(
         wanted["features"] = _features(features)
     if beside and suffix != ".html":
         raise RegardError("--beside without a page", do="write one: -o look.html")
-    looks = [_look(one, texts, wanted, suffix, device, trust) for one in (folder, *beside)]
+    looks = [_look(one, texts, wanted, suffix, layers, device, trust) for one in (folder, *beside)]
     for model, rows, predictions in looks:
         if beside:
             print(f"{plain(str(model.run.folder))}:")
@@ -78,7 +81,9 @@ def run(
         print(f"written to {', '.join(plain(str(path)) for path in written)}")
 
 
-def _look(folder: str, texts: list[str], wanted: dict[str, Any], suffix: str, device: str, trust: bool) -> "Looked":
+def _look(
+    folder: str, texts: list[str], wanted: dict[str, Any], suffix: str, layers: str, device: str, trust: bool
+) -> "Looked":
     """What one run says to the texts, and where it looked."""
     from regard.api import load
 
@@ -90,6 +95,11 @@ def _look(folder: str, texts: list[str], wanted: dict[str, Any], suffix: str, de
     if suffix not in ("", ".html") and len(rows) > 1:
         one = "text" if size == 1 else "pair"
         raise RegardError(f"{len(rows)} {one}s for one {suffix}", do=f"give one {one}, or write a page: -o look.html")
+    if layers:
+        decoder: Any = getattr(model.network, "decoder", None)
+        if decoder is None:
+            raise RegardError(f"{folder} has no layers that look", expected="a Transformer that writes")
+        decoder.look_at(layers)
     if suffix == ".html" and model.searches:
         wanted = {**wanted, "trace": True}  # the page plays the search step by step
     predictions = model.predict(rows, **wanted)

@@ -286,21 +286,25 @@ class Generation(Measured):
             if watched is not None:
                 steps |= zip(rows, watched.steps(self.texts["target"].pieces), strict=True)
         answers = [
-            self._answer(text[0], best, look, without[row : row + 1])
+            self._answer(text[0], best, look, without[row : row + 1], model.decoder.panels)
             for row, (text, best) in enumerate(zip(texts, found, strict=True))
         ]
         return [replace(answer, steps=steps[row]) for row, answer in enumerate(answers)] if trace else answers
 
-    def _answer(self, source: str, found: Sequence[Hypothesis], look: bool, without: Without = ()) -> Prediction:
+    def _answer(
+        self, source: str, found: Sequence[Hypothesis], look: bool, without: Without, panels: tuple[str, ...]
+    ) -> Prediction:
         columns = tuple(left([self.texts["source"].tokens(source)], without, 0)[0]) if look else ()
-        first, *others = [self._prediction(source, one, columns) for one in found]
+        first, *others = [self._prediction(source, one, columns, panels) for one in found]
         return Prediction(first.text, first.score, first.look, source, tuple(others))
 
-    def _prediction(self, source: str, found: Hypothesis, columns: tuple[Token, ...]) -> Prediction:
+    def _prediction(
+        self, source: str, found: Hypothesis, columns: tuple[Token, ...], panels: tuple[str, ...]
+    ) -> Prediction:
         text, rows = self.texts["target"]._write(found.tokens)  # its text and its pieces in one go
         gaze = None
         if found.weights is not None and found.weights.shape[-1]:  # without attention there are no keys
             weights = found.weights.float().numpy()[..., : len(columns)]
-            gaze = Gaze(weights, tuple(rows), columns, title=source)
+            gaze = Gaze(weights, tuple(rows), columns, title=source, panels=panels if weights.ndim == 3 else ())
         score = found.score if math.isfinite(found.score) else -math.inf
         return Prediction(text, score, gaze, source)

@@ -424,3 +424,22 @@ def test_it_learns_to_turn_words_round() -> None:
     assert sum(best[0].tokens == tuple(words) for best, words in zip(found, target.tolist(), strict=True)) > 80
     looked = look.weights.mean((0, 1))
     assert looked.argmax(-1).tolist() == [4, 3, 2, 1, 0]
+
+
+def test_other_layers_are_shown_by_name_and_change_nothing() -> None:
+    part, given, tokens = decoder(layers=3, dropout=0.0), a_memory(), some_tokens()
+    seen = {}
+    for layers in ("last", "1", "2", "3", "mean", "all"):
+        part.look_at(layers)
+        look, logits = part.unroll(given, tokens)
+        seen[layers] = look.weights
+        torch.testing.assert_close(logits, seen.setdefault("logits", logits), rtol=0, atol=0)
+        heads = seen["last"].shape[1]
+        assert part.panels == (
+            tuple(f"layer {i} head {j}" for i in (1, 2, 3) for j in range(1, heads + 1)) if layers == "all" else ()
+        )
+    torch.testing.assert_close(seen["3"], seen["last"], rtol=0, atol=0)
+    torch.testing.assert_close(seen["all"], torch.cat([seen["1"], seen["2"], seen["3"]], 1), rtol=0, atol=0)
+    for wrong in ("0", "4", "-1", "some"):
+        with pytest.raises(RegardError, match=rf"layers {wrong}; expected a number from 1 to 3"):
+            part.look_at(wrong)

@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from regard.errors import RegardError
 from regard.types import Look, Memory
 
 __all__ = ["Decoder"]
@@ -18,6 +19,12 @@ __all__ = ["Decoder"]
 
 class Decoder(nn.Module):
     """What every decoder is. State is a `regard.types.Beams`: tensors `[batch, beam, …]` beside the memory."""
+
+    panels: tuple[str, ...] = ()  # what the heads of its look are called, where they have more than a number
+
+    def look_at(self, layers: str) -> None:
+        """Show the looks of other layers from now on; what is said stays the same."""
+        raise RegardError("a decoder with one look", do="leave out --layers")
 
     @property
     def parallel(self) -> bool:

@@ -85,7 +85,8 @@ class Transformer(Decoder):
             raise RegardError(f"layers={layers}", expected="1 or more, for only they look at the memory")
         if isinstance(look, int) and not -layers <= look < layers:
             raise RegardError(f"look={look}", expected=f"a layer from 0 to {layers - 1}, or last, mean or all")
-        self.size, self.dropout, self.look = size, dropout, look
+        self.size, self.dropout = size, dropout
+        self.look: str | int = look
         self.embedding = nn.Embedding(vocab, size)
         nn.init.normal_(self.embedding.weight, std=size**-0.5)
         self.positions = Positions(positions, size, heads, longest)
@@ -97,6 +98,23 @@ class Transformer(Decoder):
             Block(size, heads, inner, dropout, _asking(attention, size, heads), score, weigh) for _ in range(layers)
         )
         self.norm = nn.LayerNorm(size)
+
+    def look_at(self, layers: str) -> None:
+        """`last`, `mean`, `all`, or one by its number, from 1."""
+        count = len(self.blocks)
+        if layers in ("last", "mean", "all"):
+            self.look = layers
+        elif layers.isascii() and layers.isdecimal() and 1 <= int(layers) <= count:
+            self.look = int(layers) - 1
+        else:
+            raise RegardError(f"layers {layers}", expected=f"a number from 1 to {count}, or last, mean or all")
+
+    @property
+    def panels(self) -> tuple[str, ...]:  # type: ignore[override]
+        if self.look != "all" or len(self.blocks) == 1:
+            return ()
+        heads = [block.asking.heads.heads for block in self.blocks]
+        return tuple(f"layer {i} head {j}" for i, many in enumerate(heads, 1) for j in range(1, many + 1))
 
     @property
     def parallel(self) -> bool:
