@@ -171,3 +171,10 @@ def test_numbers_outside_are_refused(number: int) -> None:
 def test_sizes_that_cannot_be(kind: dict[str, Any]) -> None:
     with pytest.raises(RegardError, match="at least"):
         build("text", kind)
+
+
+@pytest.mark.parametrize("kind", names("text"))
+def test_tokens_of_many_texts_are_those_of_each(kind: str) -> None:
+    texts = ["a man sleeps", "", " a  dog, runs", "\ud800x <s>"]
+    text = build("text", kind).train(["a dog sleeps", "a man runs, a dog runs"])
+    assert text.tokens_all(texts) == [text.tokens(one) for one in texts]

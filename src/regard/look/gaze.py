@@ -54,7 +54,7 @@ class Gaze:
             raise RegardError(
                 f"weights or links of a gaze: {error}", expected="an array and pairs of numbers"
             ) from None
-        if not all(isinstance(token, Token) for token in (*self.rows, *self.columns)):
+        if not all(issubclass(kind, Token) for kind in {*map(type, self.rows), *map(type, self.columns)}):
             raise RegardError("rows or columns that are not tokens", expected="regard.types.Token, one a row or column")
         wanted = (len(self.rows), len(self.columns))
         if weights.ndim not in (2, 3) or weights.shape[-2:] != wanted or 0 in weights.shape[:-2]:

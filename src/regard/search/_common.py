@@ -93,14 +93,22 @@ def gathered(
         weights = torch.stack(rows, dim=-2).cpu()
 
     words, size, score, total = tokens.permute(1, 2, 0).tolist(), lengths.tolist(), scores.tolist(), totals.tolist()
+    # As an array where it can be one: a slice and its copy then cost less than half.
+    plain = None if weights is None or weights.dtype == torch.bfloat16 else weights.numpy()
+
+    def own(b: int, i: int) -> Tensor | None:
+        """A copy, so that keeping one hypothesis does not keep the whole batch alive."""
+        if plain is None:
+            return None if weights is None else weights[b, i, ..., : size[b][i], :].clone()
+        return torch.from_numpy(plain[b, i, ..., : size[b][i], :].copy())
+
     return [
         [
             Hypothesis(
                 tokens=tuple(words[b][i][: size[b][i]]),
                 score=score[b][i],
                 log_prob=total[b][i],
-                # A copy, so that keeping one hypothesis does not keep the whole batch alive.
-                weights=None if weights is None else weights[b, i, ..., : size[b][i], :].clone(),
+                weights=own(b, i),
             )
             for i in range(len(words[b]))
             if score[b][i] > NOTHING

@@ -285,16 +285,16 @@ class Generation(Measured):
                 found[row] = best
             if watched is not None:
                 steps |= zip(rows, watched.steps(self.texts["target"].pieces), strict=True)
+        seen = left(self.texts["source"].tokens_all([text[0] for text in texts]), without, 0) if look else ()
         answers = [
-            self._answer(text[0], best, look, without[row : row + 1], model.decoder.panels)
+            self._answer(text[0], best, tuple(seen[row]) if look else (), model.decoder.panels)
             for row, (text, best) in enumerate(zip(texts, found, strict=True))
         ]
         return [replace(answer, steps=steps[row]) for row, answer in enumerate(answers)] if trace else answers
 
     def _answer(
-        self, source: str, found: Sequence[Hypothesis], look: bool, without: Without, panels: tuple[str, ...]
+        self, source: str, found: Sequence[Hypothesis], columns: tuple[Token, ...], panels: tuple[str, ...]
     ) -> Prediction:
-        columns = tuple(left([self.texts["source"].tokens(source)], without, 0)[0]) if look else ()
         first, *others = [self._prediction(source, one, columns, panels) for one in found]
         return Prediction(first.text, first.score, first.look, source, tuple(others))
 
