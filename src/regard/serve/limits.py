@@ -15,6 +15,8 @@ from regard.errors import RegardError
 
 __all__ = ["Limits", "RefusedError", "read_body"]
 
+FAR = 16
+
 
 class RefusedError(Exception):
     """A request that is not answered: status, one line, and in how many seconds another try makes sense."""
@@ -55,22 +57,29 @@ class Limits:
 async def read_body(
     headers: Mapping[str, str], receive: Callable[[], Awaitable[Mapping[str, Any]]], limits: Limits
 ) -> bytes:
-    """The whole body; one that is too large is refused by its announced length, or as soon as it has become so."""
+    """The whole body; one that is too large is refused.
+
+    Refused before it has all been sent, many a client sees a broken connection and not the reason, so what is too large
+    by less than `FAR` times is read first and forgotten.
+    """
     too_large = RefusedError(413, f"more than {limits.body:,} bytes; send fewer or shorter texts")
     length = headers.get("content-length", "")
-    if length.isdecimal() and int(length) > limits.body:
+    if length.isdecimal() and int(length) > FAR * limits.body:
         raise too_large
-    body = bytearray()
+    body, seen = bytearray(), 0
     try:
         async with asyncio.timeout(limits.slow):
             while True:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     raise RefusedError(400, "the request ended too early")
-                body += message.get("body", b"")
-                if len(body) > limits.body:
+                seen += len(message.get("body", b""))
+                if seen <= limits.body:
+                    body += message.get("body", b"")
+                last = not message.get("more_body", False)
+                if seen > (limits.body if last else FAR * limits.body):
                     raise too_large
-                if not message.get("more_body", False):
+                if last:
                     return bytes(body)
     except TimeoutError:
         raise RefusedError(408, f"the request took more than {limits.slow:g} seconds to arrive") from None
