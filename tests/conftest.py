@@ -1,7 +1,6 @@
 # ruff: noqa: E402
 """Shapes are types: in the tests every annotated tensor of regard is checked at run time."""
 
-import gc
 import os
 
 # Set before torch is imported: the suite is meant for two cores. Beside others (pytest -n) each worker has one,
@@ -21,14 +20,6 @@ import torch
 # A busy machine is not a failing test.
 hypothesis.settings.register_profile("regard", deadline=None)
 hypothesis.settings.load_profile("regard")
-
-
-def pytest_collection_finish() -> None:
-    """Thousands of tests stay in memory to the end: looking through them for garbage again and again takes longer than
-    many a test does."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(autouse=True)
