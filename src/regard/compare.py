@@ -25,7 +25,7 @@ from regard.errors import RegardError
 from regard.files import finite, write_whole
 from regard.processes import in_processes
 
-__all__ = ["Row", "compare", "contest", "markdown", "variants"]
+__all__ = ["Row", "compare", "contest", "folder_of", "markdown", "trained", "variants"]
 
 WARM, TIMED = 10, 40  # steps before the clock starts, and steps on it
 WORDS = {"words", "embedding"}  # modules whose parameters are vectors of words

@@ -6,7 +6,6 @@ The port is taken before the file of judgements is made, so a port in use leaves
 """
 
 import os
-import signal
 import socket
 import sys
 import webbrowser
@@ -14,14 +13,13 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from threading import Thread
-from types import FrameType
 
 import uvicorn
 
 from regard.serve.judge import Session, Stand, judge_app
 from regard.serve.judge_sheet import Sheet
 from regard.serve.judge_store import begin
-from regard.serve.listen import listen
+from regard.serve.listen import listen, until_stopped
 
 __all__ = ["serve"]
 
@@ -53,20 +51,11 @@ def serve(
 
 
 def _run(session: Session, listener: socket.socket) -> None:
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
     # Errors reach stderr by the usual logging; requests are not told of. Half a connection may not keep us.
     config = uvicorn.Config(
         judge_app(session), log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=2
     )
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        uvicorn.Server(config).run(sockets=[listener])
-    except KeyboardInterrupt:  # which uvicorn hands on when all is shut
-        pass
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    until_stopped(uvicorn.Server(config), listener)
 
 
 def _has_screen() -> bool:

@@ -1,15 +1,20 @@
 """A port taken, for whoever serves: what cannot be had is told in one line, before anything else is done.
 
-with closing(listen("127.0.0.1", 8000)) as listener: ...
+with closing(listen("127.0.0.1", 8000)) as listener:
+    until_stopped(uvicorn.Server(config), listener)
 """
 
 import os
+import signal
 import socket
 from errno import EADDRINUSE
+from types import FrameType
+
+import uvicorn
 
 from regard.errors import RegardError
 
-__all__ = ["backlog", "listen"]
+__all__ = ["backlog", "listen", "until_stopped"]
 
 backlog = 2_048  # connections that wait to be taken in; a flood must not be told by a reset
 
@@ -37,3 +42,18 @@ def listen(host: str, port: int, taken: str = "") -> socket.socket:
         reason = getattr(error, "strerror", None) or error
         raise RegardError(f"{host} port {port}: {str(reason).lower()}", do="choose another --host or --port") from None
     return listener
+
+
+def until_stopped(server: uvicorn.Server, listener: socket.socket) -> None:
+    """Serve until Ctrl-C or SIGTERM, either of which is an end like any other."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        server.run(sockets=[listener])
+    except KeyboardInterrupt:  # which uvicorn hands on when all is shut
+        pass
+    finally:
+        signal.signal(signal.SIGTERM, before)

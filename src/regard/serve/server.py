@@ -10,7 +10,6 @@ process ends as one that did its work (exit code 0). A second Ctrl-C ends it at 
 import gc
 import ipaddress
 import os
-import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
@@ -26,7 +25,7 @@ from regard.errors import RegardError
 from regard.serve.guard import Guard
 from regard.serve.hosted import names
 from regard.serve.limits import Limits
-from regard.serve.listen import backlog, listen
+from regard.serve.listen import backlog, listen, until_stopped
 from regard.serve.service import Service, service_app
 
 __all__ = ["is_loopback", "serve"]
@@ -105,9 +104,6 @@ class Server(uvicorn.Server):
 
 
 def _run(app: Any, service: Service, listener: socket.socket, begun: Callable[[], None]) -> None:
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
     # Errors reach stderr by the usual logging; requests are not told of.
     config = uvicorn.Config(
         app,
@@ -121,13 +117,7 @@ def _run(app: Any, service: Service, listener: socket.socket, begun: Callable[[]
         timeout_graceful_shutdown=2,
         lifespan="off",
     )
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        Server(config, service, begun).run(sockets=[listener])
-    except KeyboardInterrupt:  # which uvicorn hands on when all is shut
-        pass
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    until_stopped(Server(config, service, begun), listener)
 
 
 def _connections() -> int:

@@ -29,6 +29,7 @@ from typing import Literal
 from babel import Locale, UnknownLocaleError
 from babel.dates import DateTimeFormat, tokenize_pattern
 
+from regard.data.made._made import Made
 from regard.data.splits import Splits
 from regard.errors import RegardError
 from regard.types import Example, Link
@@ -259,7 +260,7 @@ def _templates(pieces: tuple[Piece, ...], month: int) -> Iterable[tuple[str, tup
         yield " ".join("".join(marked).split()), (*roles, 0 if "month" in roles else month)
 
 
-class Dates:
+class Dates(Made):
     """Dates in many locales and their ISO form, as `Splits` whose days are disjoint.
 
     The days of 1900 to 2099 are dealt out at random once a seed: 80 % to train, 5 % to valid, 15 % to test,
@@ -268,10 +269,7 @@ class Dates:
     """
 
     def __init__(self, train: int = 40_000, valid: int = 1_000, test: int = 2_000, seed: int = 1) -> None:
-        for name, size in (("train", train), ("valid", valid), ("test", test)):
-            if size < 0:
-                raise RegardError(f"{name}: got {size}", expected="how many examples to make, 0 or more")
-        self.train, self.valid, self.test, self.seed = train, valid, test, seed
+        super().__init__(train, valid, test, seed)
 
     def splits(self) -> Splits:
         days = [FIRST + timedelta(days=i) for i in range((LAST - FIRST).days + 1)]

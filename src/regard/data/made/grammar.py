@@ -21,9 +21,9 @@ from collections.abc import Sequence
 from itertools import combinations
 from random import Random
 
+from regard.data.made._made import Hashed
 from regard.data.made._sentences import UP, Claim, Deed, Phrase, change, coherent, draw, exclude, say, within
-from regard.data.splits import Splits, place
-from regard.errors import RegardError
+from regard.data.splits import place
 from regard.types import Example
 
 __all__ = ["Grammar", "relation"]
@@ -84,25 +84,17 @@ def _is_one(doer: Phrase, deeds: list[Deed], phrase: Phrase) -> bool:
     )
 
 
-class Grammar:
+class Grammar(Hashed):
     """Pairs of sentences and whether the first entails the second, as `Splits` with hypotheses of their own.
 
     What a hypothesis means decides its part (80 % of meanings are for train, 5 % for valid, 15 % for test), so none
     of the test is met in training, whatever the sizes asked for and in whatever words.
     """
 
-    def __init__(self, train: int = 20_000, valid: int = 1_000, test: int = 2_000, seed: int = 1) -> None:
-        for name, size in (("train", train), ("valid", valid), ("test", test)):
-            if size < 0:
-                raise RegardError(f"{name}: got {size}", expected="how many pairs to make, 0 or more")
-        self.train, self.valid, self.test, self.seed = train, valid, test, seed
+    things = "pairs"
 
-    def splits(self) -> Splits:
-        return Splits(
-            train=self._make("train", self.train, 0.0, 0.8),
-            valid=self._make("valid", self.valid, 0.8, 0.85),
-            test=self._make("test", self.test, 0.85, 1.0),
-        )
+    def __init__(self, train: int = 20_000, valid: int = 1_000, test: int = 2_000, seed: int = 1) -> None:
+        super().__init__(train, valid, test, seed)
 
     def _make(self, split: str, size: int, first: float, last: float) -> list[Example]:
         rng = Random(f"{self.seed} grammar {split}")

@@ -16,8 +16,8 @@ from functools import cache
 from random import Random
 from string import Formatter
 
-from regard.data.splits import Splits, place
-from regard.errors import RegardError
+from regard.data.made._made import Hashed
+from regard.data.splits import place
 from regard.types import Example, Link
 
 __all__ = ["Facts", "Headlines", "draw", "fill", "report"]
@@ -122,21 +122,13 @@ def report(rng: Random, facts: Facts) -> Example:
     return Example((text,), target, "made:headlines", tuple(Link(*there[field], *found[field]) for field in there))
 
 
-class Headlines:
+class Headlines(Hashed):
     """Reports and their headlines, as `Splits`; a headline of the test is never met in training."""
 
-    def __init__(self, train: int = 20_000, valid: int = 500, test: int = 1_000, seed: int = 1) -> None:
-        for name, size in (("train", train), ("valid", valid), ("test", test)):
-            if size < 0:
-                raise RegardError(f"{name}: got {size}", expected="how many reports to make, 0 or more")
-        self.train, self.valid, self.test, self.seed = train, valid, test, seed
+    things = "reports"
 
-    def splits(self) -> Splits:
-        return Splits(
-            train=self._make("train", self.train, 0.0, 0.8),
-            valid=self._make("valid", self.valid, 0.8, 0.85),
-            test=self._make("test", self.test, 0.85, 1.0),
-        )
+    def __init__(self, train: int = 20_000, valid: int = 500, test: int = 1_000, seed: int = 1) -> None:
+        super().__init__(train, valid, test, seed)
 
     def _make(self, split: str, size: int, first: float, last: float) -> list[Example]:
         """A headline's own hash says to which part it belongs."""

@@ -22,9 +22,9 @@ some and no to 0. The order of the sentences does not matter; 5.0 is for the sam
 from collections.abc import Iterator
 from random import Random
 
+from regard.data.made._made import Made
 from regard.data.made._sentences import UP, Claim, Phrase, change, draw, say
 from regard.data.splits import Splits
-from regard.errors import RegardError
 from regard.types import Example
 
 __all__ = ["Likeness", "likeness"]
@@ -71,17 +71,16 @@ def _numbers(claim: Claim) -> frozenset[int]:
     return frozenset(n for n, group in counted.items() if (group >= claim.number) is claim.least)
 
 
-class Likeness:
+class Likeness(Made):
     """Pairs of sentences and how alike they are, as `Splits` in which no pair is met twice, in whatever words.
 
     Each half point of the scale has its equal share.
     """
 
+    things = "pairs"
+
     def __init__(self, train: int = 20_000, valid: int = 1_000, test: int = 2_000, seed: int = 1) -> None:
-        for name, size in (("train", train), ("valid", valid), ("test", test)):
-            if size < 0:
-                raise RegardError(f"{name}: got {size}", expected="how many pairs to make, 0 or more")
-        self.train, self.valid, self.test, self.seed = train, valid, test, seed
+        super().__init__(train, valid, test, seed)
 
     def splits(self) -> Splits:
         met: set[frozenset[Claim]] = set()

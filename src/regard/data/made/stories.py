@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from regard.data.splits import Splits, place
-from regard.errors import RegardError
+from regard.data.made._made import Hashed
+from regard.data.splits import place
 from regard.types import Example
 
 __all__ = ["Stories", "floor", "tell"]
@@ -95,21 +95,13 @@ def floor(stories: int = 2_000, seed: int = 1) -> float:
     return math.exp(nats / words)
 
 
-class Stories:
+class Stories(Hashed):
     """Made stories, as `Splits` without a target; a story of the test is never met in training."""
 
-    def __init__(self, train: int = 8_000, valid: int = 400, test: int = 800, seed: int = 1) -> None:
-        for name, size in (("train", train), ("valid", valid), ("test", test)):
-            if size < 0:
-                raise RegardError(f"{name}: got {size}", expected="how many stories to make, 0 or more")
-        self.train, self.valid, self.test, self.seed = train, valid, test, seed
+    things = "stories"
 
-    def splits(self) -> Splits:
-        return Splits(
-            train=self._make("train", self.train, 0.0, 0.8),
-            valid=self._make("valid", self.valid, 0.8, 0.85),
-            test=self._make("test", self.test, 0.85, 1.0),
-        )
+    def __init__(self, train: int = 8_000, valid: int = 400, test: int = 800, seed: int = 1) -> None:
+        super().__init__(train, valid, test, seed)
 
     def _make(self, split: str, size: int, first: float, last: float) -> list[Example]:
         """A story's own hash says to which part it belongs."""

@@ -16,9 +16,9 @@ task `describe` shows how. The alignment of every value is known.
 from collections.abc import Mapping
 from random import Random
 
+from regard.data.made._made import Made
 from regard.data.made.headlines import Spans, fill
 from regard.data.splits import Splits
-from regard.errors import RegardError
 from regard.text._fields import Field, write
 from regard.types import Example, Link
 
@@ -93,14 +93,13 @@ def example(record: Mapping[str, str]) -> Example:
     return Example((write(fields),), target, "made:tables", tuple(links))
 
 
-class Tables:
+class Tables(Made):
     """Weather records and their texts, as `Splits` whose places are disjoint."""
 
+    things = "records"
+
     def __init__(self, train: int = 8_000, valid: int = 500, test: int = 1_000, seed: int = 1) -> None:
-        for name, size in (("train", train), ("valid", valid), ("test", test)):
-            if size < 0:
-                raise RegardError(f"{name}: got {size}", expected="how many records to make, 0 or more")
-        self.train, self.valid, self.test, self.seed = train, valid, test, seed
+        super().__init__(train, valid, test, seed)
 
     def splits(self) -> Splits:
         places = Random(f"{self.seed} tables").sample(PLACES, len(PLACES))
