@@ -13,7 +13,7 @@ import argparse
 import statistics
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -37,14 +37,16 @@ PUBLISHED: dict[str, dict[str, tuple[float | None, float | None]]] = {
     "sst": {}, "trec": {}, "price": {},
 }  # fmt: skip
 INNER = {"multi_head", "disan", "resan", "hierarchical", "multi_window", "lstmn"}  # those with dropout of their own
+POOLED = {"intra", "structured"}  # whose pooling is what they are
 RECURRENT = {"lstm", "bilstm", "bigru", "intra", "structured", "lstmn"}
 ALL = ("lstm", "bilstm", "bigru", "intra", "structured", "multi_window", "hierarchical", "multi_head", "lstmn", "disan",
        "resan")  # fmt: skip
-PRICES = (0.0, 0.03, 0.05, 0.07, 0.1, 0.15, 0.3)
+PRICES = (0.0, 0.03, 0.05, 0.07, 0.1, 0.2)
 
 # What may be varied in a table, by name; `inner` is the dropout inside an encoder, where it has one. On SNLI the first
 # is taken for encoders that are not recurrent and the second for those that are (chosen on dev with ReSAN and Bi-LSTM:
 # docs/LOG.md); elsewhere every encoder tries all, one seed each, and takes what is best on the validation set.
+STILL: dict[str, Any] = {"inner": 0.0, "drop": 0.0, "embed": {"mode": "fixed"}, "train": {"weight_decay": 1.0}}
 GRIDS: dict[str, dict[str, dict[str, Any]]] = {
     "snli": {
         "rate 0.001": {"inner": 0.2, "drop": 0.2},
@@ -52,8 +54,8 @@ GRIDS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "sick": {
         "fixed": {"inner": 0.0, "drop": 0.0, "embed": {"mode": "fixed"}},
-        "fixed, decay 0.3": {"inner": 0.0, "drop": 0.0, "embed": {"mode": "fixed"}, "train": {"weight_decay": 0.3}},
-        "missing, drop 0.1": {"inner": 0.0, "drop": 0.1, "embed": {"mode": "missing"}},
+        "fixed, decay 1, max": {**STILL, "pool": "max"},
+        "fixed, decay 1, max, head 200": {**STILL, "pool": "max", "head": {"hidden": 200}},
     },
     "words": {
         "tuned, drop 0.4": {"inner": 0.3, "drop": 0.4, "embed": {"mode": "tuned"}},
@@ -96,11 +98,13 @@ def files(folder: Path, *names: str) -> dict[str, str]:
 
 # The published sizes are of 300 features a word; with 400 this one would have a fifth more parameters.
 SIZES: dict[str, dict[str, Any]] = {"multi_window": {"filters": 185}}
+# SICK is learned by heart in four epochs: what comes after them must be the last phase already.
+PHASES: dict[str, dict[str, Any]] = {"resan": {"soft": 0.3}}
 
 
-def with_encoder(shared: Mapping[str, Any], name: str, varied: Mapping[str, Any]) -> dict[str, Any]:
+def with_encoder(shared: Mapping[str, Any], name: str, varied: Mapping[str, Any], own: bool = False) -> dict[str, Any]:
     inner = {"dropout": varied["inner"]} if name in INNER else {}
-    inner |= SIZES.get(name, {})
+    inner |= SIZES.get(name, {}) | (PHASES.get(name, {}) if own else {})
     others = {key: value for key, value in varied.items() if key != "inner"}
     return merge(merge(shared, others), {"encoder": {"name": name, **inner}})
 
@@ -113,27 +117,67 @@ def kinds(kind: str, shared: Mapping[str, Any]) -> dict[str, dict[str, dict[str,
         return {name: {"": options} for name, options in priced.items()}
     names = ALL if kind in ("snli", "sick") else ("structured", "disan", "resan")
     grid = GRIDS.get(kind, GRIDS["words"])
-    found = {name: {label: with_encoder(shared, name, varied) for label, varied in grid.items()} for name in names}
+    found: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in names}
+    for name in names:
+        for label, varied in grid.items():
+            if name in POOLED and "pool" in varied:
+                label, varied = label.replace(", max", ""), {k: v for k, v in varied.items() if k != "pool"}
+            found[name][label] = with_encoder(shared, name, varied, kind == "sick")
     if kind == "snli":
         slow, fast = grid
         found = {n: {(label := fast if n in RECURRENT else slow): some[label]} for n, some in found.items()}
     return found
 
 
-def chosen(task: str, models: Mapping[str, Mapping[str, dict[str, Any]]], out: Path, jobs: int) -> dict[str, str]:
-    """Of each model the recipe that is best on the validation set, with one seed."""
-    work = {
-        f"{name}, {label}": (trained, task, options, 1, str(out / folder_of(f"{name} {label}", 1)), 1)
-        for name, grid in models.items()
-        for label, options in grid.items()
-        if len(grid) > 1
-    }
+def runs(
+    task: str, wanted: Sequence[tuple[str, str, int, dict[str, Any]]], out: Path, jobs: int
+) -> dict[tuple[str, str, int], dict[str, Any]]:
+    """Scores by model, recipe and seed; a run that is there already is not trained again."""
+    work = {}
+    for name, label, seed, options in wanted:
+        folder = out / folder_of(f"{name} {label}", seed)
+        work[f"{name}, {label}, seed {seed}"] = (trained, task, options, seed, str(folder), 1)
+    keys = dict(zip(work, ((name, label, seed) for name, label, seed, _ in wanted), strict=True))
+    found = {}
     with closing(in_processes(work, jobs)) as results:
-        found = {}
         for key, scores in results:
-            print(f"tuning  {key}: {scores['valid']:.4f}", flush=True)
-            found[key] = scores["valid"]
-    return {n: max(grid, key=lambda label: found.get(f"{n}, {label}", 0.0)) for n, grid in models.items()}
+            found[keys[key]] = scores
+            told = f"valid {scores['valid']:.4f}, test {scores['test']:.4f}"
+            print(f"{len(found)}/{len(work)}  {key}: {told}", flush=True)
+    return found
+
+
+def untimed(
+    task: str, models: Mapping[str, Mapping[str, dict[str, Any]]], out: Path, seeds: int, jobs: int
+) -> list[dict[str, Any]]:
+    """Of each model the recipe that is best on the validation set with one seed, then that with all seeds."""
+    tuning = runs(task, [(n, label, 1, o) for n, grid in models.items() for label, o in grid.items()], out, jobs)
+    best = {name: max(grid, key=lambda label: tuning[name, label, 1]["valid"]) for name, grid in models.items()}
+    more = [(n, best[n], seed, grid[best[n]]) for seed in range(2, seeds + 1) for n, grid in models.items()]
+    found = tuning | runs(task, more, out, jobs)
+    rows = []
+    for name in models:
+        mine = [found[name, best[name], seed] for seed in range(1, seeds + 1)]
+        row = {"name": name, "best": mine[0]["best"], "recipe": best[name]}
+        row["parameters"] = mine[0]["parameters"]
+        row |= {part: [one[part] for one in mine] for part in ("train", "valid", "test", "measures")}
+        row["chosen"] = [one["chosen"] for one in mine if one["chosen"] is not None]
+        row["tuning"] = {label: tuning[name, label, 1]["valid"] for label in models[name]}
+        rows.append(row)
+    return sorted(rows, key=lambda row: statistics.mean(row["test"]), reverse=True)
+
+
+def timed(
+    task: str, models: Mapping[str, Mapping[str, dict[str, Any]]], out: Path, seeds: int, jobs: int
+) -> list[dict[str, Any]]:
+    """What each model costs as well: by `regard compare`, with the one recipe of each."""
+    recipes = {name: next(iter(grid)) for name, grid in models.items()}
+    final = {name: grid[recipes[name]] for name, grid in models.items()}
+    rows = contest(task, final, out, seeds, jobs, lambda line: print(line, flush=True))
+    print(markdown(rows))
+    base = next((row.epoch_seconds for row in rows if row.name == "multi_head"), None)
+    ratio = (lambda row: None) if base is None else (lambda row: round(row.epoch_seconds / base, 2))
+    return [{**vars(row), "recipe": recipes[row.name], "epoch_ratio": ratio(row)} for row in rows]
 
 
 def main() -> int:
@@ -154,27 +198,18 @@ def main() -> int:
     task = {"snli": "entail", "price": "entail", "sick": "relate"}.get(given.kind, "classify")
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(given.out or scratch)
-        best = chosen(task, models, out / "tuning", given.jobs)
-        final = {name: grid[best[name]] for name, grid in models.items()}
-        rows = contest(task, final, out, given.seeds, given.jobs, lambda line: print(line, flush=True))
-    print(markdown(rows))
-    base = next((row.epoch_seconds for row in rows if row.name == "multi_head"), None)
-    told = []
+        rows = (timed if given.kind == "snli" else untimed)(task, models, out, given.seeds, given.jobs)
     for row in rows:
-        size, score = PUBLISHED[given.kind].get(row.name, (None, None))
-        told.append(
-            {
-                **vars(row),
-                "recipe": best[row.name],
-                "test_mean": statistics.mean(row.test),
-                "test_spread": statistics.stdev(row.test) if len(row.test) > 1 else None,
-                "train_mean": statistics.mean(row.train),
-                "epoch_ratio": None if base is None else round(row.epoch_seconds / base, 2),
-                "published_parameters": size,
-                "published": score,
-            }
-        )
-    print(record(given.name or f"sentences_{given.kind}", {"rows": told, "seeds": given.seeds, "jobs": given.jobs}))
+        size, score = PUBLISHED[given.kind].get(row["name"], (None, None))
+        row |= {
+            "test_mean": statistics.mean(row["test"]),
+            "test_spread": statistics.stdev(row["test"]) if len(row["test"]) > 1 else None,
+            "train_mean": statistics.mean(row["train"]),
+            "published_parameters": size,
+            "published": score,
+        }
+        print(row["name"], row["recipe"], f"{row['test_mean']:.4f}", row["chosen"], sep=" | ")
+    print(record(given.name or f"sentences_{given.kind}", {"rows": rows, "seeds": given.seeds, "jobs": given.jobs}))
     return 0
 
 

@@ -174,7 +174,13 @@ def trained(task: str, options: Mapping[str, Any], seed: int, folder: str, threa
         "valid": result.outcome.best,
         "chosen": None if chosen is None else float(chosen),
         "measures": dict(measures),
+        "parameters": _parameters(model.network),
     }
+
+
+def _parameters(network: Any) -> int:
+    """How many there are, but for the words' vectors."""
+    return sum(p.numel() for name, p in network.named_parameters() if not WORDS & {*name.split(".")})
 
 
 def _cost(folder: str) -> dict[str, Any]:
@@ -225,7 +231,7 @@ def _cost(folder: str) -> dict[str, Any]:
     start = wait()
     model.evaluate(held)
     return {
-        "parameters": sum(p.numel() for name, p in network.named_parameters() if not WORDS & {*name.split(".")}),
+        "parameters": _parameters(network),
         "epoch_seconds": round(epoch, 3),
         "test_seconds": round(wait() - start, 3),
         "memory_mib": round(memory, 1),
