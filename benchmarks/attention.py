@@ -75,6 +75,8 @@ TARGETS = (
     Case("feature-wise", 64, 64, 320, "bfloat16", reach_ms=0.07),
     Case("selected", 16, 512, 512, "bfloat16"),
     Case("selected", 16, 512, 512, "bfloat16", passes=BOTH),
+    Case("selected, earlier keys", 16, 512, 512, "bfloat16"),
+    Case("selected, earlier keys", 16, 512, 512, "bfloat16", passes=BOTH),
 )
 CPU = tuple(
     Case(score, batch, length, width, passes=passes)
@@ -125,13 +127,14 @@ def bare(case: Case, device: torch.device) -> Subject:
     quarter = case.length // 4
     order = torch.rand(2, case.batch, case.length, device=device).argsort(-1)
     asks, seen = (order < quarter).unbind()
-    earlier = torch.ones(case.length, case.length, dtype=torch.bool, device=device).tril(-1)
-    pairs = asks[:, :, None] & seen[:, None, :] & earlier
+    pairs, pattern = asks[:, :, None] & seen[:, None, :], "none"
+    if case.score != "selected":
+        pairs, pattern = pairs.tril(-1), "forward"
     return Subject(
-        lambda q, k, v: selected_attention("feature", q, k, v, asks, seen, pattern="forward", capacity=quarter),
+        lambda q, k, v: selected_attention("feature", q, k, v, asks, seen, pattern=pattern, capacity=quarter),
         lambda q, k, v: feature_reference(q, k, v, seen=pairs),
         (q, k, v),
-        dense=partial(feature_attention, pattern="forward"),
+        dense=partial(feature_attention, pattern=pattern),
         elements=elements,
     )
 
@@ -263,7 +266,11 @@ def measure(case: Case, subject: Subject, speeds: dict[str, float], compiled: bo
     answers.clear()
     row |= {f"{name}_ms": ms for name, ms in times(alive, device, seconds).items()}
     if device.type == "cuda" and case.passes == FORWARD and row.get("regard_ms", 9.0) < 1:
-        row |= {f"{n}_device_ms": ms for n, w in alive.items() if n in ("regard", "compile") and (ms := on_device(w))}
+        row |= {
+            f"{n}_device_ms": ms
+            for n, w in alive.items()
+            if n in ("regard", "compile", "dense") and (ms := on_device(w))
+        }
     if subject.floor in speeds:
         row["floor_ms"] = subject.elements / speeds[subject.floor] * 1000 * (1 if case.passes == FORWARD else 2)
     if "regard_ms" in row:

@@ -84,7 +84,7 @@ def _targets(rows: list[Row]) -> str:
             _ms(row, "regard_device"), _times(row, "to_eager"), _times(row, "to_compile"), _times(row, "to_floor"),
             _reach(row),
         ]
-        for row in rows if row["score"] != "selected"
+        for row in rows if not row["score"].startswith("selected")
     ]  # fmt: skip
     return _table(head, lines)
 
@@ -92,7 +92,7 @@ def _targets(rows: list[Row]) -> str:
 def _selected(rows: list[Row]) -> str:
     lines = [
         [_case(row), _both(row, "eager"), _both(row, "dense"), f"**{_both(row, 'regard')}**", _times(row, "to_dense")]
-        for row in rows if row["score"] == "selected"
+        for row in rows if row["score"].startswith("selected")
     ]  # fmt: skip
     return _table("case|PyTorch eager|all tokens, fused|a quarter chosen, fused|all / chosen", lines)
 

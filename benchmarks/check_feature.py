@@ -18,7 +18,7 @@ import torch
 import triton
 from torch import Tensor
 
-from regard.kernels import feature_triton
+from regard.kernels import feature_triton, selected_feature_triton
 from regard.kernels.feature import feature_attention
 from regard.kernels.selected import selected_attention
 
@@ -137,17 +137,46 @@ def nan(_: int) -> list[str]:
 
 
 def chosen_tokens(number: int) -> list[str]:
-    """The same as the dense kernel under the same choice."""
-    pattern = PATTERNS[number]
-    q, k, v = (torch.randn(3, 90, 50, device=GPU, requires_grad=True) for _ in range(3))
-    asking, seen = (torch.rand(3, 90, device=GPU) < 0.4 for _ in range(2))
-    poison()
-    sparse = selected_attention("feature", q, k, v, asking, seen, pattern=pattern, capacity=80)
-    dense = feature_attention(q, k, v, asking[:, :, None] & seen[:, None, :], pattern=pattern)
-    pull = torch.randn_like(dense)
-    ours, theirs = (torch.autograd.grad(t, (q, k, v), pull) for t in (sparse, dense))
-    agree = all(torch.allclose(a, b, atol=1e-5) for a, b in zip((sparse, *ours), (dense, *theirs), strict=True))
-    return [f"{'ok  ' if agree else 'FAIL'} selected equals dense, {pattern}"]
+    """The same as the dense kernel under the same choice: with and without positions and a bound, in two precisions,
+    with NaN wherever nothing was chosen."""
+    pattern, told = PATTERNS[number], []
+    for trial in range(4):
+        torch.manual_seed(10 * number + trial)
+        dtype, capacity = (torch.float32, torch.bfloat16)[trial // 2], (80, None)[trial % 2]
+        shape = (3, 90, 50) if trial % 2 else (2, 530, 64)
+        asking, seen = (torch.rand(shape[:2], device=GPU) < 0.4 for _ in range(2))
+        capacity = None if capacity is None else max(capacity, int(asking.sum(1).max()), int(seen.sum(1).max()))
+        q, k, v = (torch.randn(shape, device=GPU).to(dtype) for _ in range(3))
+        if trial == 3:
+            q, k = 40 * q, 40 * k  # tiles add first
+        places = torch.rand(shape[:2], device=GPU).argsort(-1) if trial % 3 else None
+        mask = asking[:, :, None] & seen[:, None, :]
+        exact = [t.double().requires_grad_() for t in (q, k, v)]
+        true = feature_attention(*exact, mask, pattern=pattern, positions=places, backend="reference")
+        for tensor, chosen in ((q, asking), (k, seen), (v, seen)):
+            tensor[~chosen] = float("nan")
+            tensor.requires_grad_()
+        poison()
+        few = selected_attention(
+            "feature", q, k, v, asking, seen, pattern=pattern, positions=places, capacity=capacity
+        )  # fmt: skip
+        pull = torch.randn_like(few)
+        poison()
+        ours = torch.autograd.grad(few, (q, k, v), pull)
+        theirs = torch.autograd.grad(true, exact, pull.double())
+        with torch.no_grad():
+            poison()
+            alone = selected_attention(
+                "feature", q, k, v, asking, seen, pattern=pattern, positions=places, capacity=capacity
+            )  # fmt: skip
+        small = 2e-5 if dtype == torch.float32 else 2e-2
+        agree = torch.equal(alone, few) and all(
+            torch.allclose(a.double(), b, rtol=small, atol=small * max(1.0, float(b.abs().max())))
+            for a, b in zip((few, *ours), (true, *theirs), strict=True)
+        )
+        name = f"{pattern}, {dtype}, capacity {capacity}, {'own' if places is None else 'given'} positions"
+        told.append(f"{'ok  ' if agree else 'FAIL'} selected equals dense: {name}")
+    return told
 
 
 def compiled(number: int) -> list[str]:
@@ -182,7 +211,8 @@ def checks(tiles: bool) -> None:
 
 
 def kernels_compiled() -> int:
-    kernels = (feature_triton.prepare_kernel, feature_triton.walk_keys_kernel, feature_triton.walk_queries_kernel)
+    kernels = [feature_triton.prepare_kernel, feature_triton.walk_keys_kernel, feature_triton.walk_queries_kernel]
+    kernels += [getattr(selected_feature_triton, f"{name}_kernel") for name in ("list", "fetch", "pull")]
     return sum(len(cache[0]) for kernel in kernels for cache in kernel.device_caches.values())
 
 
@@ -245,6 +275,8 @@ def length_free() -> None:
         for length in lengths:
             q, k, v = inputs(2, length, 512)
             torch.autograd.grad(feature_attention(q, k, v).sum(), (q, k, v))
+            some = torch.rand(2, length, device=GPU) < 0.5
+            torch.autograd.grad(selected_attention("feature", q, k, v, some, some).sum(), (q, k, v))
         print(f"kernels compiled for {('first', 'new')[number]} lengths: {kernels_compiled() - before}", flush=True)
 
 

@@ -67,12 +67,12 @@ def test_the_mean_of_the_estimate_is_the_exact_gradient(n: int) -> None:
     """Every subset with its own probability, and no sampling: the estimator has no bias at all, whatever b is."""
     selector = Selector(inputs=3, start=0.3).double()
     with torch.no_grad():
-        selector.w.weight.mul_(10)
+        selector.w.mul_(10)
     x, mask, z = torch.randn(1, n, 3, dtype=f64), torch.ones(2**n, n, dtype=torch.bool), subsets(n)
     parameters = list(selector.parameters())
 
     def measured() -> tuple[Tensor, Tensor]:
-        return weigh_up(selector.logits(x, mask[:1]).expand(2**n, n), z, mask)
+        return weigh_up(selector.logits(x, mask[:1])[0].expand(2**n, n), z, mask)
 
     log_p, H = measured()
     assert_close(log_p.exp().sum(), torch.tensor(1.0, dtype=f64))
@@ -130,17 +130,17 @@ def test_a_selector_as_it_is_used() -> None:
     """`choose` and `Reinforce` together: all parameters of the policy get the exact gradient, padding and all."""
     selector = Selector(inputs=2, hidden=2).double()
     with torch.no_grad():
-        selector.w.weight.mul_(10)
+        selector.w.mul_(10)
     x, mask, n = torch.randn(1, 4, 2, dtype=f64), torch.tensor([[True, True, True, False]]), 3
     parameters = list(selector.parameters())
     z = subsets(n)
-    log_p, H = weigh_up(selector.logits(x, mask)[:, :n].expand(2**n, n), z, torch.ones_like(z))
+    log_p, H = weigh_up(selector.logits(x, mask)[0, :, :n].expand(2**n, n), z, torch.ones_like(z))
     gradients = torch.autograd.grad(-((log_p.exp() * worth(z)).sum() + 0.2 * H[0]), parameters)
     exact = torch.cat([g.flatten() for g in gradients])
 
     reinforce, found = made("moving", bonus=0.2), []
     for _ in range(200):
-        choice = selector.choose(x.expand(100, 4, 2), mask.expand(100, 4), "heads", sample=True)
+        (choice,) = selector(x.expand(100, 4, 2), mask.expand(100, 4), sample=True)
         loss = reinforce([choice], worth(choice.chosen[:, :n])).mean()
         found.append(torch.cat([g.flatten() for g in torch.autograd.grad(loss, parameters)]))
     assert within(torch.stack(found), exact)
@@ -427,12 +427,12 @@ def test_a_selector_learns_what_is_worth_its_price() -> None:
 
     for _ in range(200):
         x, mask, marked = sentences()
-        choice = selector(x, mask, sample=True)
+        (choice,) = selector(x, mask, sample=True)
         right = (choice.chosen & marked).any(1).float()
         loss = reinforce([choice], reward(right, share(choice.chosen, mask), price=0.5)).mean()
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
     x, mask, marked = sentences()
-    wrong = selector(x, mask, sample=False).chosen ^ marked
+    wrong = selector(x, mask, sample=False)[0].chosen ^ marked
     assert wrong.sum() / mask.sum() < 0.02

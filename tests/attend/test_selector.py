@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.attend.selector import Selector, choices_of, share, weigh_up
+from regard.attend.selector import Selector, share, weigh_up
+from regard.types import Choice
 
 f64 = torch.float64
 
@@ -17,8 +18,14 @@ def made(inputs: int = 3, **options: float) -> Selector:
     """In float64, and with an opinion: w is not small."""
     selector = Selector(inputs, **options).double()  # type: ignore[arg-type]
     with torch.no_grad():
-        selector.w.weight.mul_(20)
+        selector.w.mul_(20)
     return selector
+
+
+def one(selector: Selector, *given: object, **more: object) -> Choice:
+    """The choice of its only policy."""
+    (choice,) = selector(*given, **more)
+    return choice  # type: ignore[no-any-return]
 
 
 def batch() -> tuple[Tensor, Tensor]:
@@ -29,17 +36,17 @@ def batch() -> tuple[Tensor, Tensor]:
 def test_numbers_worked_by_hand() -> None:
     selector = Selector(inputs=1, hidden=2).double()
     with torch.no_grad():
-        selector.W.weight.copy_(torch.tensor([[1.0, 2.0, -1.0], [0.5, 0.0, 1.0]]))
-        selector.W.bias.copy_(torch.tensor([0.0, -1.0]))
-        selector.w.weight.copy_(torch.tensor([[1.0, 3.0]]))
-        selector.w.bias.fill_(0.25)
+        selector.W.copy_(torch.tensor([[1.0, 2.0, -1.0], [0.5, 0.0, 1.0]]).T)
+        selector.b.copy_(torch.tensor([0.0, -1.0]))
+        selector.w.copy_(torch.tensor([[1.0], [3.0]]))
+        selector.start.fill_(0.25)
     x, mask = torch.tensor([[[1.0], [3.0], [100.0]]], dtype=f64), torch.tensor([[True, True, False]])
     # pool = 2. Token 1: f = (1, 2, 2), W f + b = (3, 1.5), logit 3 + 4.5 + 0.25. Token 2: f = (3, 2, 6),
     # W f + b = (1, 6.5), logit 1 + 19.5 + 0.25.
-    logits = selector.logits(x, mask)[:, :2]
+    logits = selector.logits(x, mask)[0, :, :2]
     assert_close(logits, torch.tensor([[7.75, 20.75]], dtype=f64))
     # Negative inside: x = −1 alone, f = (−1, −1, 1): (−4, −0.5), elu = e^−4 − 1, e^−½ − 1.
-    alone = selector.logits(torch.tensor([[[-1.0]]], dtype=f64), torch.tensor([[True]]))
+    (alone,) = selector.logits(torch.tensor([[[-1.0]]], dtype=f64), torch.tensor([[True]]))
     assert_close(alone, torch.tensor([[math.exp(-4) - 1 + 3 * (math.exp(-0.5) - 1) + 0.25]], dtype=f64))
 
 
@@ -68,21 +75,21 @@ def test_before_training_the_most_likely_choice_is_everything() -> None:
     """p ≈ σ(1) = 0.731 for each token, so sampling leaves about a quarter out."""
     selector = Selector(inputs=50)
     x, mask = torch.randn(200, 20, 50), torch.ones(200, 20, dtype=torch.bool)
-    p = selector.probabilities(x, mask)
+    (p,) = selector.probabilities(x, mask)
     assert (p - 1 / (1 + math.exp(-1))).abs().max() < 0.1
-    assert selector.choose(x, mask, "heads", sample=False).chosen.all()
-    assert 0.7 < selector.choose(x, mask, "heads", sample=True).chosen.float().mean() < 0.76
-    assert not Selector(inputs=50, start=-1.0).choose(x, mask, "heads", sample=False).chosen.any()
+    assert one(selector, x, mask, sample=False).chosen.all()
+    assert 0.7 < one(selector, x, mask, sample=True).chosen.float().mean() < 0.76
+    assert not one(Selector(inputs=50, start=-1.0), x, mask, sample=False).chosen.any()
 
 
 def test_frequencies_are_the_probabilities() -> None:
     selector, draws = made(), 20_000
     x, mask = batch()
-    p = selector.probabilities(x, mask)
+    (p,) = selector.probabilities(x, mask)
     assert p.detach().std() > 0.1
-    many = torch.stack([selector.choose(x, mask, "heads", True).chosen for _ in range(20)])
+    many = torch.stack([one(selector, x, mask, True).chosen for _ in range(20)])
     assert many[:, ~mask].sum() == 0
-    row = selector.choose(x[:1].expand(draws, 4, 3), mask[:1].expand(draws, 4), "heads", True)
+    row = one(selector, x[:1].expand(draws, 4, 3), mask[:1].expand(draws, 4), True)
     error = (p[0] * (1 - p[0]) / draws).sqrt()
     assert ((row.chosen.double().mean(0) - p[0]).abs() <= 4 * error).all()
     # Each draw carries its own log-probability.
@@ -92,11 +99,11 @@ def test_frequencies_are_the_probabilities() -> None:
 
 def test_the_most_likely_choice() -> None:
     selector, (x, mask) = made(start=0.0), batch()
-    choice = selector.choose(x, mask, "dependents", sample=False)
-    assert choice.name == "dependents"
-    assert torch.equal(choice.chosen, (selector.probabilities(x, mask) >= 0.5) & mask)
+    choice = one(selector, x, mask, sample=False)
+    assert choice.name == "tokens"
+    assert torch.equal(choice.chosen, (selector.probabilities(x, mask)[0] >= 0.5) & mask)
     assert 0 < choice.chosen.sum() < mask.sum()
-    again = selector(x, mask, sample=False)
+    again = one(selector, x, mask, sample=False)
     assert torch.equal(again.chosen, choice.chosen)
     assert_close(again.log_prob, choice.log_prob)
 
@@ -104,27 +111,31 @@ def test_the_most_likely_choice() -> None:
 def test_policies_side_by_side_choose_as_each_alone() -> None:
     """Draws one after the other, log-probabilities, entropies and gradients are those of each by itself."""
     pair, (x, mask) = (made(), made(start=-0.5)), batch()
+    both = Selector(3, names=("a", "b")).double()
+    with torch.no_grad():
+        for name, parameter in both.named_parameters():
+            parameter.copy_(torch.cat([alone.get_parameter(name) for alone in pair]))
     for sample in (True, False):
         generator = torch.Generator().manual_seed(5)
-        alone = [one.choose(x, mask, name, sample, generator) for one, name in zip(pair, "ab", strict=True)]
-        together = choices_of(pair, x, mask, "ab", sample, torch.Generator().manual_seed(5))
-        for one, other, selector in zip(alone, together, pair, strict=True):
-            assert one.name == other.name
-            assert torch.equal(one.chosen, other.chosen)
-            assert_close(one.log_prob, other.log_prob)
-            assert_close(one.entropy, other.entropy)
+        alone = [one(selector, x, mask, sample, generator) for selector in pair]
+        together = both(x, mask, sample, torch.Generator().manual_seed(5))
+        assert [choice.name for choice in together] == ["a", "b"]
+        for place, (mine, theirs, selector) in enumerate(zip(together, alone, pair, strict=True)):
+            assert torch.equal(mine.chosen, theirs.chosen)
+            assert_close(mine.log_prob, theirs.log_prob)
+            assert_close(mine.entropy, theirs.entropy)
             slopes = [
-                torch.autograd.grad(
-                    (choice.log_prob + 2 * choice.entropy).sum(), selector.parameters(), retain_graph=True
-                )
-                for choice in (one, other)
+                torch.autograd.grad((choice.log_prob + 2 * choice.entropy).sum(), of.parameters(), retain_graph=True)
+                for choice, of in ((mine, both), (theirs, selector))
             ]
-            assert_close(slopes[0], slopes[1])
+            for whole, part in zip(*slopes, strict=True):
+                assert_close(whole[place], part[0])
+                assert (whole[1 - place] == 0).all()
 
 
 def test_the_same_generator_draws_the_same() -> None:
     selector, x, mask = made(), torch.randn(8, 30, 3, dtype=f64), torch.ones(8, 30, dtype=torch.bool)
-    draws = [selector.choose(x, mask, "a", True, torch.Generator().manual_seed(s)).chosen for s in (3, 3, 4)]
+    draws = [one(selector, x, mask, True, torch.Generator().manual_seed(s)).chosen for s in (3, 3, 4)]
     assert torch.equal(draws[0], draws[1])
     assert not torch.equal(draws[0], draws[2])
 
@@ -134,18 +145,18 @@ def test_padding_never_matters(filling: float) -> None:
     """Alone and in a batch the same, whatever stands in the padding; its gradients too."""
     selector, (x, mask) = made(), batch()
     x = x.masked_fill(~mask.unsqueeze(-1), filling)
-    together = selector.choose(x, mask, "heads", sample=False)
+    together = one(selector, x, mask, sample=False)
     assert not together.chosen[~mask].any()
     (together.log_prob + together.entropy).sum().backward()
     gradients = [parameter.grad for parameter in selector.parameters()]
     selector.zero_grad()
     for i, n in enumerate([4, 2, 1]):
-        alone = selector.choose(x[i : i + 1, :n], mask[i : i + 1, :n], "heads", sample=False)
+        alone = one(selector, x[i : i + 1, :n], mask[i : i + 1, :n], sample=False)
         assert torch.equal(alone.chosen[0], together.chosen[i, :n])
         assert_close(alone.log_prob[0], together.log_prob[i])
         assert_close(alone.entropy[0], together.entropy[i])
-        p = selector.probabilities(x[i : i + 1, :n], mask[i : i + 1, :n])[0]
-        assert_close(selector.probabilities(x, mask)[i], torch.cat([p, p.new_zeros(4 - n)]))
+        p = selector.probabilities(x[i : i + 1, :n], mask[i : i + 1, :n])[0, 0]
+        assert_close(selector.probabilities(x, mask)[0, i], torch.cat([p, p.new_zeros(4 - n)]))
         (alone.log_prob + alone.entropy).sum().backward()
     for parameter, gradient in zip(selector.parameters(), gradients, strict=True):
         assert_close(parameter.grad, gradient)
@@ -154,7 +165,7 @@ def test_padding_never_matters(filling: float) -> None:
 def test_a_sentence_without_tokens_says_nothing() -> None:
     selector, (x, mask) = made(), batch()
     for empty, there in ((x[3:], mask[3:]), (x[:, :0], mask[:, :0])):
-        choice = selector.choose(empty, there, "heads", sample=True)
+        choice = one(selector, empty, there, sample=True)
         assert not choice.chosen.any()
         assert (choice.log_prob == 0).all()
         assert (choice.entropy == 0).all()
@@ -169,10 +180,10 @@ def test_a_sentence_without_tokens_says_nothing() -> None:
 def test_no_gradient_reaches_what_is_read() -> None:
     selector, (x, mask) = made(), batch()
     x.requires_grad_()
-    choice = selector.choose(x, mask, "heads", sample=True)
+    choice = one(selector, x, mask, sample=True)
     (choice.log_prob + choice.entropy + selector.probabilities(x, mask).sum()).sum().backward()
     assert x.grad is None
-    assert selector.W.weight.grad is not None
+    assert selector.W.grad is not None
 
 
 def test_gradients_against_finite_differences() -> None:
@@ -199,7 +210,7 @@ class Logits(torch.nn.Module):
         self.of = of
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        return self.of.logits(x, mask)
+        return self.of.logits(x, mask)[0]
 
 
 def test_a_sure_policy_stays_finite() -> None:
@@ -216,15 +227,15 @@ def test_a_sure_policy_stays_finite() -> None:
 def test_under_autocast_the_policy_is_float32() -> None:
     selector, x = Selector(inputs=8), torch.randn(3, 5, 8)
     mask = torch.ones(3, 5, dtype=torch.bool)
-    plain = selector.choose(x, mask, "heads", sample=False)
+    plain = one(selector, x, mask, sample=False)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        cast = selector.choose(x, mask, "heads", sample=False)
-        narrow = selector.choose(x.bfloat16(), mask, "heads", sample=True)
+        cast = one(selector, x, mask, sample=False)
+        narrow = one(selector, x.bfloat16(), mask, sample=True)
     assert torch.equal(cast.log_prob, plain.log_prob)
     assert torch.equal(cast.entropy, plain.entropy)
     assert narrow.log_prob.dtype == torch.float32
     # A whole model in bfloat16 works too, and judges in float32.
-    assert selector.bfloat16().choose(x.bfloat16(), mask, "heads", sample=True).log_prob.dtype == torch.float32
+    assert one(selector.bfloat16(), x.bfloat16(), mask, sample=True).log_prob.dtype == torch.float32
 
 
 def test_the_share_of_what_was_chosen() -> None:

@@ -1,7 +1,5 @@
 """ReSAN: DiSAN where all is chosen, the published equations where some is; its phases, and who learns from what."""
 
-from collections.abc import Sequence
-
 import pytest
 import torch
 from disan_cases import by_hand, elu, lengths, linear, sequences
@@ -18,7 +16,7 @@ from regard.types import Choice, Memory, Sequences
 def made(**options: object) -> Resan:
     part = Resan(5, hidden=3, **options).double()  # type: ignore[arg-type]
     for name, parameter in part.named_parameters():
-        if not name.startswith(("heads", "dependents")):
+        if not name.startswith("policies"):
             torch.nn.init.normal_(parameter)
     return part
 
@@ -26,11 +24,11 @@ def made(**options: object) -> Resan:
 def choosing(part: Resan, monkeypatch: pytest.MonkeyPatch, **chosen: Tensor) -> None:
     """Let the policies choose what is given, by name."""
 
-    def choices(_: object, x: Tensor, mask: Tensor, names: Sequence[str], sample: bool) -> tuple[Choice, ...]:
+    def choices(x: Tensor, mask: Tensor, sample: bool) -> tuple[Choice, ...]:
         nothing = torch.zeros(len(x)).double()
-        return tuple(Choice(name, chosen[name] & mask, nothing, nothing) for name in names)
+        return tuple(Choice(name, chosen[name] & mask, nothing, nothing) for name in part.policies.names)
 
-    monkeypatch.setattr(resan, "choices_of", choices)
+    monkeypatch.setattr(part.policies, "forward", choices)
 
 
 def by_masks(part: Resan, words: Tensor, heads: list[bool], dependents: list[bool]) -> Tensor:
@@ -235,8 +233,7 @@ def test_choices_are_drawn_in_training_and_on_demand() -> None:
 def test_heads_and_dependents_have_policies_of_their_own() -> None:
     part = made(start=0.0).eval()
     with torch.no_grad():
-        part.heads.w.bias.fill_(9.0)
-        part.dependents.w.bias.fill_(-9.0)
+        part.policies.start.copy_(torch.tensor([9.0, -9.0])[:, None, None])
     given = sequences(torch.randn(3, 7, 5).double(), lengths)
     heads, dependents = chosen_of(part(given))
     assert torch.equal(heads, given.mask)
@@ -256,11 +253,14 @@ def test_the_policies_and_the_rest_learn_apart() -> None:
                                  everything, allow_unused=True)  # fmt: skip
     taught = {name for name, slope in zip(["x", *names], states, strict=True) if slope is not None and slope.any()}
     assert taught == {"x", *(name for name in names if name.startswith("W"))}
-    for choice in memory.choices:
+    for place, choice in enumerate(memory.choices):
         earned = choice.log_prob.sum() + choice.entropy.sum()
         policy = torch.autograd.grad(earned, everything, retain_graph=True, allow_unused=True)
         taught = {name for name, slope in zip(["x", *names], policy, strict=True) if slope is not None and slope.any()}
-        assert taught == {name for name in names if name.startswith(choice.name)}
+        assert taught == {name for name in names if name.startswith("policies")}
+        for slope in policy[-4:]:
+            assert slope[place].any()
+            assert not slope[1 - place].any()
 
 
 def test_padding_and_neighbours_change_no_choice() -> None:

@@ -30,6 +30,12 @@ def test_answer_and_sum_of_weights_by_hand():
     assert float(den) == pytest.approx(1 + torch.tensor(5.0).exp().item())
 
 
+def test_the_answer_alone_is_the_same():
+    q, k, v = torch.randn(2, 3, 5).half(), torch.randn(2, 5, 5).half(), torch.randn(2, 5, 5).half()
+    given = (q, k, v, 5.0, Sight(pattern="causal"), None, 0.0, None)
+    assert torch.equal(feature_triton.forward(*given, keep=False)[0], feature_triton.forward(*given)[0])
+
+
 def test_an_odd_number_of_keys_and_a_hidden_row():
     case = Case(torch.randn(2, 3, 5), torch.randn(2, 5, 5), torch.randn(2, 5, 5),
                 {"pattern": "forward", "query_lengths": torch.tensor([3, 1])})  # fmt: skip

@@ -41,6 +41,27 @@ def test_forward_and_backward(keys: int) -> None:
     assert (slopes[0, 3, :keys] == 0).all()
 
 
+@pytest.mark.parametrize("keys", [2, 3, 30, 300])
+@pytest.mark.parametrize("dropout", [0.0, 0.5])  # 1 and 2 times: dP itself is not rounded
+def test_what_the_keys_share_costs_no_digits(keys: int, dropout: float) -> None:
+    """`dE = P (dP - D)` where dP - D is small beside dP, as it is in a row that sees few keys: dE is exact to the last
+    digits of its own size, and sums to 0 over the keys, not only to the last digit of dP."""
+    torch.manual_seed(keys)
+    p = torch.full((2, 50, -(-keys // 128) * 128), float("nan"), device=place)
+    p[:, :, :keys] = 2 * torch.randn(2, 50, keys, device=place)
+    seed = torch.tensor([5], device=place)
+    kept = softmax_(p, keys, 50, 0, torch.float32, dropout, seed)[:, :, :keys] != 0
+    dp = (100 + torch.randn(2, 50, keys, device=place)) * (1 - dropout)
+    pulled = torch.where(kept, dp.double() / (1 - dropout), 0.0)
+    weights = p[:, :, :keys].double()
+    weights = weights / weights.sum(-1, keepdim=True)
+    exact = weights * (pulled - (weights * pulled).sum(-1, keepdim=True))
+    found = softmax_backward(p, dp, keys, 50, 0, torch.float32, dropout, seed)[0][:, :, :keys].double()
+    size = exact.abs().sum(-1, keepdim=True)
+    assert ((found - exact).abs() <= 1e-6 * size).all()
+    assert (found.sum(-1, keepdim=True).abs() <= 1e-6 * size).all()
+
+
 def test_a_piece_drops_what_the_whole_drops() -> None:
     energies = torch.randn(2, 9, 128, device=place)
     seed = torch.tensor([11], device=place)

@@ -50,7 +50,7 @@ def both(name: str, **options: Any) -> tuple[Any, Reader]:
     model: Reader = task.model().eval()
     with torch.no_grad():
         for key, parameter in model.named_parameters():
-            if not key.startswith(("encoder.heads", "encoder.dependents")):
+            if not key.startswith("encoder.policies"):
                 parameter *= 3
     return task, model
 

@@ -21,7 +21,7 @@ choosing: dict[str, Any] = {"name": "resan", "hidden": 4, "start": 0.0}
 
 
 def policies(name: str) -> bool:
-    return name.startswith(("encoder.heads.", "encoder.dependents."))
+    return name.startswith("encoder.policies.")
 
 
 # --- the loss ------------------------------------------------------------------------------------------------

@@ -8,11 +8,11 @@ through its mean, so all are chosen in parallel and not one after another. act i
 The policy learns by its reward alone (attend/reinforce.py) and the rest of the network by its own loss alone: x is
 read detached, so the log-probability sends no gradient into it.
 
-    selector = Selector(inputs=300)
-    choice = selector.choose(x, mask, "heads", sample=True);  choice.chosen, choice.log_prob, choice.entropy
-    choices_of((selector, another), x, mask, ("heads", "dependents"), sample=True)       # several, side by side
+    selector = Selector(inputs=300, names=("heads", "dependents"))       # two policies, side by side
+    heads, dependents = selector(x, mask, sample=True);  heads.chosen, heads.log_prob, heads.entropy
 
-A step of training is short, so what counts on a GPU is how many operations there are, not how large they are.
+A step of training is short, so what counts on a GPU is how many operations there are, not how large they are: several
+policies that read the same are one product.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from torch.nn.functional import elu_, logsigmoid
 
 from regard.types import Choice
 
-__all__ = ["Selector", "choices_of", "logits_of", "share", "weigh_up"]
+__all__ = ["Selector", "share", "weigh_up"]
 
 NEVER = -1e4  # a logit whose p, log(1 − p) and entropy are exactly 0
 
@@ -77,82 +77,53 @@ def share(chosen: Bool[Tensor, "*some batch time"], mask: Bool[Tensor, "batch ti
 
 
 class Selector(nn.Module):
-    """`p(z_i = 1) = σ(wᵀ elu(W f_i + b) + b')`, a yes or no for each token
+    """`p(z_i = 1) = σ(wᵀ elu(W f_i + b) + b')`, a yes or no for each token, by one policy for each name
 
     `start` is where b' begins. With w begun small every token is at first chosen with about σ(start), 0.73: the most
     likely choice is everything, so an untrained policy leaves nothing out, while a sampled one already explores.
     """
 
-    def __init__(self, inputs: int, hidden: int | None = None, start: float = 1.0) -> None:
+    def __init__(
+        self, inputs: int, hidden: int | None = None, start: float = 1.0, names: Sequence[str] = ("tokens",)
+    ) -> None:
         super().__init__()
-        hidden = inputs if hidden is None else hidden
-        self.W = nn.Linear(3 * inputs, hidden)  # carries b
-        self.w = nn.Linear(hidden, 1)  # carries b'
-        with torch.no_grad():
-            self.w.weight.uniform_(-0.1 * hidden**-0.5, 0.1 * hidden**-0.5)  # a tenth of the usual
-            self.w.bias.fill_(start)
+        hidden, self.names = inputs if hidden is None else hidden, tuple(names)
+        policies, bound = len(self.names), (3 * inputs) ** -0.5  # as in a linear layer of PyTorch's
+        self.W = nn.Parameter(torch.empty(policies, 3 * inputs, hidden).uniform_(-bound, bound))
+        self.b = nn.Parameter(torch.empty(policies, 1, hidden).uniform_(-bound, bound))
+        small = 0.1 * hidden**-0.5  # a tenth of the usual
+        self.w = nn.Parameter(torch.empty(policies, hidden, 1).uniform_(-small, small))
+        self.start = nn.Parameter(torch.full((policies, 1, 1), start))  # b'
 
     def logits(
         self, x: Float[Tensor, "batch time inputs"], mask: Bool[Tensor, "batch time"]
-    ) -> Float[Tensor, "batch time"]:
+    ) -> Float[Tensor, "policy batch time"]:
         """`log p/(1 − p)` of each token, in float32 also under autocast; what padding holds does not matter."""
-        return logits_of((self,), x, mask)[0]
+        with torch.autocast(x.device.type, enabled=False):
+            x = x.detach().to(self.W.dtype).masked_fill(~mask.unsqueeze(-1), 0.0)
+            pool = x.sum(1, keepdim=True) / mask.sum(-1).clamp(min=1)[:, None, None]
+            f = torch.cat([x, pool.expand_as(x), x * pool], -1).flatten(0, 1).expand(len(self.names), -1, -1)
+            h = elu_(torch.baddbmm(self.b, f, self.W))  # in place: what comes out is kept for the way back anyway
+            logits = torch.baddbmm(self.start, h, self.w).view(len(self.names), *mask.shape)
+        return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
     def probabilities(
         self, x: Float[Tensor, "batch time inputs"], mask: Bool[Tensor, "batch time"]
-    ) -> Float[Tensor, "batch time"]:
+    ) -> Float[Tensor, "policy batch time"]:
         """p(z_i = 1), exactly 0 at padding."""
         return torch.sigmoid(self.logits(x, mask)).masked_fill(~mask, 0.0)
-
-    def choose(
-        self,
-        x: Float[Tensor, "batch time inputs"],
-        mask: Bool[Tensor, "batch time"],
-        name: str,
-        sample: bool,
-        generator: torch.Generator | None = None,
-    ) -> Choice:
-        """Tokens drawn at random or, without `sample`, the most likely choice (p ≥ ½); padding is never chosen."""
-        return choices_of((self,), x, mask, (name,), sample, generator)[0]
 
     def forward(
         self,
         x: Float[Tensor, "batch time inputs"],
         mask: Bool[Tensor, "batch time"],
         sample: bool,
-        name: str = "tokens",
         generator: torch.Generator | None = None,
-    ) -> Choice:
-        return self.choose(x, mask, name, sample, generator)
-
-
-def logits_of(
-    selectors: Sequence[Selector], x: Float[Tensor, "batch time inputs"], mask: Bool[Tensor, "batch time"]
-) -> Float[Tensor, "selector batch time"]:
-    """`log p/(1 − p)` of each token under several policies of one size that read the same."""
-    layers = [(one.W.weight, one.W.bias, one.w.weight, one.w.bias) for one in selectors]
-    with torch.autocast(x.device.type, enabled=False):
-        x = x.detach().to(layers[0][0].dtype).masked_fill(~mask.unsqueeze(-1), 0.0)
-        pool = x.sum(1, keepdim=True) / mask.sum(-1).clamp(min=1)[:, None, None]
-        f = torch.cat([x, pool.expand_as(x), x * pool], -1).flatten(0, 1).expand(len(layers), -1, -1)
-        W, b, w, start = (torch.stack(part) for part in zip(*layers, strict=True))
-        h = elu_(torch.baddbmm(b.unsqueeze(1), f, W.mT))  # in place: what comes out is kept for the way back anyway
-        logits = torch.baddbmm(start.unsqueeze(1), h, w.mT).view(len(layers), *mask.shape)
-    return logits.to(torch.promote_types(logits.dtype, torch.float32))
-
-
-def choices_of(
-    selectors: Sequence[Selector],
-    x: Float[Tensor, "batch time inputs"],
-    mask: Bool[Tensor, "batch time"],
-    names: Sequence[str],
-    sample: bool,
-    generator: torch.Generator | None = None,
-) -> tuple[Choice, ...]:
-    """What several policies choose, each by itself, worked out side by side."""
-    logits = logits_of(selectors, x, mask)
-    if sample:
-        given = torch.rand(logits.shape, dtype=logits.dtype, device=logits.device, generator=generator)
-    else:
-        given = (logits >= 0) & mask
-    return tuple(map(Choice, names, *_Weigh.apply(logits, given, mask)))  # type: ignore[no-untyped-call]
+    ) -> tuple[Choice, ...]:
+        """Tokens drawn at random or, without `sample`, the most likely choice (p ≥ ½); padding is never chosen."""
+        logits = self.logits(x, mask)
+        if sample:
+            given = torch.rand(logits.shape, dtype=logits.dtype, device=logits.device, generator=generator)
+        else:
+            given = (logits >= 0) & mask
+        return tuple(map(Choice, self.names, *_Weigh.apply(logits, given, mask)))  # type: ignore[no-untyped-call]

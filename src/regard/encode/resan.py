@@ -15,13 +15,14 @@ chosen, or with `sample` drawn ones.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from regard.attend.selector import Selector, choices_of
+from regard.attend.selector import Selector
 from regard.encode.disan import Disan, places
 from regard.errors import RegardError
 from regard.kernels.feature import feature_weights
@@ -37,6 +38,13 @@ def at_once(chosen: Sequence[Bool[Tensor, "batch time"]], mask: Bool[Tensor, "ba
     """Whether to compare all tokens and hide what was not chosen, rather than gather what was: on a CPU where nothing
     is left out, on a GPU where sentences are short. Nobody waits for a GPU to find out."""
     return mask.shape[1] <= SHORT if mask.is_cuda else all(torch.equal(one, mask) for one in chosen)
+
+
+@lru_cache(maxsize=256)
+def _earlier_later(time: int, device: torch.device) -> Bool[Tensor, "2 1 time time"]:
+    """Which tokens stand before each, and which after."""
+    earlier = torch.ones(time, time, dtype=torch.bool, device=device).tril(-1)
+    return torch.stack([earlier, earlier.T])[:, None]
 
 
 def weights_of_others(
@@ -81,7 +89,7 @@ class Resan(Disan):
             raise RegardError(
                 f"encoder.soft={soft}, encoder.policy={policy}", expected="shares of a training, at most 1"
             )
-        self.heads, self.dependents = Selector(inputs, hidden, start), Selector(inputs, hidden, start)
+        self.policies = Selector(inputs, hidden, start, ("heads", "dependents"))
         self.soft, self.policy, self.unchosen, self.sample = soft, policy, unchosen, sample
         self.phase: Literal["supervised", "policy", "both"] = "both"
 
@@ -96,8 +104,7 @@ class Resan(Disan):
             return super().forward(inputs)
         mask = inputs.mask
         sample = self.training or self.sample
-        policies = self.heads, self.dependents
-        heads, dependents = choices_of(policies, inputs.values, mask, ("heads", "dependents"), sample)
+        heads, dependents = self.policies(inputs.values, mask, sample)
         h = self.tokens(inputs)
         q, k = self.asked(h)
         asks, answers = heads.chosen, dependents.chosen
@@ -117,9 +124,7 @@ class Resan(Disan):
         self, q: Tensor, k: Tensor, h: Tensor, mask: Tensor, asks: Tensor, answers: Tensor
     ) -> Float[Tensor, "2 batch time hidden"]:
         """`s` by masks over all pairs: few operations, and nothing that depends on how many were chosen."""
-        time = torch.arange(mask.shape[1], device=mask.device)
-        earlier = time < time[:, None]
-        pairs = torch.stack([earlier, earlier.T])[:, None] & mask[:, None, :]
+        pairs = _earlier_later(mask.shape[1], mask.device) & mask[:, None, :]
         s = self.seen(q, k, h, pairs & asks[:, :, None] & answers[:, None, :]).to(h.dtype)
         if self.unchosen == "none":
             return s

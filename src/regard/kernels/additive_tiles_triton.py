@@ -1,7 +1,8 @@
 """The two kernels of additive attention: a tile of energies, and a tile of gradients. `additive_triton` launches them.
 
 With X = e^{2q} and Y = e^{2k}, made once a row, `tanh(q + k) = 1 - 2r` and `r = 1 / (1 + X·Y)`; two terms, or four of
-them, share one reciprocal, `w₁/d₁ + w₂/d₂ = (w₁d₂ + w₂d₁) / (d₁d₂)`, and `1 - tanh² = 4r(1 - r)` serves the gradients.
+them, share one reciprocal, `w₁/d₁ + w₂/d₂ = (w₁d₂ + w₂d₁) / (d₁d₂)`. The gradients take h = r - ½: `tanh = -2h` and
+`1 - tanh² = 4(¼ - h²)`.
 A batch row whose |q| + |k| could leave the range of four factors (`FOURFOLD`) takes two, one beyond two (`BOUND`), or
 that is no number, or so small that 1 - 2r would lose digits (`NEAR`), a plain tanh; the kernels look at the largest
 sizes themselves, so that nothing waits for the GPU.
@@ -105,10 +106,15 @@ def energies_kernel(
     else:
         q_at = q + (b64 * queries + first + rows) * width
         k_at = k + (b64 * keys + cols) * width
+        part = tl.zeros([Q, K], dtype=tl.float32)
         for f in range(tl.where(needed, width, 0)):
             of_query = tl.load(q_at + f, mask=rows < count, other=0.0).to(tl.float32)
             of_key = tl.load(k_at + f, mask=cols < keys, other=0.0).to(tl.float32)
-            acc -= 0.5 * tl.load(w + f) * tanh(of_query[:, None] + of_key[None, :])
+            part -= 0.5 * tl.load(w + f) * tanh(of_query[:, None] + of_key[None, :])
+            if f % 8 == 7:  # eight at a time here too: one long sum loses digits
+                acc += part
+                part = tl.zeros([Q, K], dtype=tl.float32)
+        acc += part
     energies = -2.0 * acc
     places_q, places_k = first + rows[:, None], cols[None, :]
     inside = (rows[:, None] < count) & (places_k < keys)
@@ -148,7 +154,9 @@ def gradient_kernel(
     stop = tl.maximum(tl.minimum(stop, other_first + other_count), start)
     slope_at = slopes + (b64 * other_count + start - other_first) * slope_stride + rows
     acc = tl.zeros([N, F], dtype=tl.float32)
-    through = tl.zeros([N, F], dtype=tl.float32)  # Σ dE·r, for w
+    # Σ dE·h, for w. Σ dE·r would be the same if Σ_k dE were 0, but rounding leaves something of it, which r, all of one
+    # sign, would add up over the rows.
+    through = tl.zeros([N, F], dtype=tl.float32)
     if in_range(sizes, b, batch, q_parts, k_parts):
         x = exponential(2.0 * tile)
         y_at = powers + (b64 * others + start) * stride + feats
@@ -156,23 +164,23 @@ def gradient_kernel(
             d1 = x * tl.load(y_at)[None, :] + 1.0
             d2 = x * tl.load(y_at + stride)[None, :] + 1.0
             shared = reciprocal(d1 * d2)
-            r1 = d2 * shared
-            r2 = d1 * shared
+            h1 = d2 * shared - 0.5  # one multiply-add
+            h2 = d1 * shared - 0.5
             s1 = tl.load(slope_at)[:, None]
             s2 = tl.load(slope_at + slope_stride)[:, None]
-            acc += s1 * (r1 - r1 * r1)
-            acc += s2 * (r2 - r2 * r2)
+            acc += s1 * (0.25 - h1 * h1)
+            acc += s2 * (0.25 - h2 * h2)
             if PARTIAL:
-                through += s1 * r1
-                through += s2 * r2
+                through += s1 * h1
+                through += s2 * h2
             y_at += 2 * stride
             slope_at += 2 * slope_stride
         if (stop - start) % 2 == 1:
-            r = reciprocal(x * tl.load(y_at)[None, :] + 1.0)
+            h = reciprocal(x * tl.load(y_at)[None, :] + 1.0) - 0.5
             s = tl.load(slope_at)[:, None]
-            acc += s * (r - r * r)
+            acc += s * (0.25 - h * h)
             if PARTIAL:
-                through += s * r
+                through += s * h
     else:
         for o in range(start, stop):
             z = tl.load(other + (b64 * others + o) * width + feats, mask=feats < width, other=0.0).to(tl.float32)
@@ -180,11 +188,11 @@ def gradient_kernel(
             s = tl.load(slope_at)[:, None]
             acc += s * (0.25 - 0.25 * t * t)
             if PARTIAL:
-                through -= s * 0.5 * t  # r less 1/2, which adds up to nothing
+                through -= s * 0.5 * t
             slope_at += slope_stride
     scale = 4.0 * tl.load(w + feats, mask=feats < width, other=0.0)
     place = (b64 * count + rows[:, None]) * width + feats[None, :]
     tl.store(out + place, (acc * scale[None, :]).to(out.dtype.element_ty), mask=inside)
-    if PARTIAL:  # Σ_k dE = 0, so that dE·(1 - 2r) sums to -2 Σ dE·r
+    if PARTIAL:
         here = tl.sum(tl.where(rows[:, None] < count, through, 0.0), 0) * -2.0
         tl.store(partial + (b64 * down + i) * width + feats, here, mask=feats < width)

@@ -88,18 +88,29 @@ def _relative(bias: Tensor | None, sight: Sight, keys: int, path: Any) -> Tensor
     return bias if path is feature_cpu else bias * math.log2(math.e)
 
 
+def _answer(*given: Any, keep: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+    """What `_forward` gives; where nothing is kept for a backward pass, only the answer means something."""
+    q, k, v, scale, lengths, query_lengths, pattern, band, allowed, at_q, at_k, bias, dropout, seed, backend = given
+    sight = Sight(lengths, query_lengths, pattern, band, allowed, at_q, at_k)
+    path = _path(backend, q.device)
+    more = () if path is feature_cpu else (keep,)
+    with torch.no_grad():
+        relative = _relative(bias, sight, k.shape[1], path)
+        return path.forward(  # type: ignore[no-any-return]
+            q.contiguous(), k.contiguous(), v.contiguous(), scale, sight, relative, dropout, seed, *more
+        )
+
+
 def _forward(
     q: Tensor, k: Tensor, v: Tensor, scale: float, lengths: Tensor | None, query_lengths: Tensor | None, pattern: str,
     band: int, allowed: Tensor | None, query_positions: Tensor | None, key_positions: Tensor | None,
     bias: Tensor | None, dropout: float, seed: Tensor | None, backend: str,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """The answer, the same in float32 where it is not that already, and the sums of the weights."""
-    sight = Sight(lengths, query_lengths, pattern, band, allowed, query_positions, key_positions)
-    path = _path(backend, q.device)
-    q, k, v = q.contiguous(), k.contiguous(), v.contiguous()
-    with torch.no_grad():
-        relative = _relative(bias, sight, k.shape[1], path)
-        return path.forward(q, k, v, scale, sight, relative, dropout, seed)  # type: ignore[no-any-return]
+    return _answer(
+        q, k, v, scale, lengths, query_lengths, pattern, band, allowed, query_positions, key_positions, bias, dropout,
+        seed, backend, keep=True,
+    )  # fmt: skip
 
 
 _attend = torch.library.custom_op("regard::feature_attention", _forward, mutates_args=())
@@ -234,7 +245,7 @@ def feature_attention(
             flat_q, flat_k, flat_v, scale, sight.lengths, sight.query_lengths, pattern, band, sight.allowed,
             sight.query_positions, sight.key_positions, bias, dropout, seed, backend,
         )  # fmt: skip
-        answer = straight(_Direct, _forward, given) if directly(flat_q) else _attend(*given)[0]
+        answer = straight(_Direct, _answer, given) if directly(flat_q) else _attend(*given)[0]
     return answer if len(lead) == 1 else answer.reshape(*lead, queries, features)
 
 

@@ -10,11 +10,11 @@ import triton
 import triton.language as tl
 
 from regard.kernels.feature_energy_triton import grown, kept, row_hash, two
-from regard.kernels.feature_walk_triton import CHUNK, FAR, all_see, largest, pair_seen, places, row, span
+from regard.kernels.feature_walk_triton import CHUNK, FAR, PART, all_see, largest, listed, pair_seen, places, row, span
 
 __all__ = ["walk_keys_kernel"]
 
-LENGTHS = ["Q", "K", "parts", "low", "high", "skip", "threshold"]  # no new kernel for a new length
+LENGTHS = ["Q", "K", "parts", "low", "high", "skip", "threshold", "time"]  # no new kernel for a new length
 
 
 @triton.jit
@@ -91,17 +91,33 @@ def walk_keys_kernel(
     q_ptr, k_ptr, v_ptr, y_ptr, largest_ptr, g_ptr, d_ptr, den_ptr, out_ptr, exact_ptr,
     lengths_ptr, qlengths_ptr, qpos_ptr, kpos_ptr, allowed_ptr, bias_ptr, seed_ptr,
     Q, K, F, parts, step, step_low, decay, room, low, high, skip, threshold, keep_scale,
-    a_b, a_q, a_k, e_b, e_q, e_k,
-    GRADIENT: tl.constexpr, EXACT: tl.constexpr, WHOLE: tl.constexpr, RANGED: tl.constexpr,
+    a_b, a_q, a_k, e_b, e_q, e_k, time,
+    GRADIENT: tl.constexpr, KEEP: tl.constexpr, EXACT: tl.constexpr, WHOLE: tl.constexpr, RANGED: tl.constexpr,
     LENGTHED: tl.constexpr, QLENGTHED: tl.constexpr, PLACED: tl.constexpr, ALLOWED: tl.constexpr,
-    BIASED: tl.constexpr, DROPPED: tl.constexpr, BT: tl.constexpr, BF: tl.constexpr,
+    BIASED: tl.constexpr, DROPPED: tl.constexpr, CHOSEN: tl.constexpr, PLACES: tl.constexpr,
+    BT: tl.constexpr, BF: tl.constexpr,
 ):  # fmt: skip
-    """A tile of queries and features walks over the keys: the answers, or (GRADIENT) the gradient of the queries."""
+    """A tile of queries and features walks over the keys: the answers, or (GRADIENT) the gradient of the queries.
+    KEEP: with the sums of the weights, for a backward pass. CHOSEN: Q chosen queries of `time` look at K chosen keys;
+    `lengths_ptr` is their list, `y_ptr` the workspace (see `selected_feature_triton.py`), and only the tile's own rows
+    of `q_ptr` and `out_ptr` lie where they always do."""
     blocks_f, blocks_q = tl.cdiv(F, BF), tl.cdiv(Q, BT)
     pid = tl.program_id(0)
     f = (pid % blocks_f) * BF + tl.arange(0, BF)
     q = (pid // blocks_f % blocks_q) * BT + tl.arange(0, BT)
     b = (pid // (blocks_f * blocks_q)).to(tl.int64)
+    rows_ptr = lengths_ptr
+    if CHOSEN:
+        batch = (tl.num_programs(0) // (blocks_f * blocks_q)).to(tl.int64)
+        plane = batch * K * F
+        k_ptr = y_ptr + plane
+        v_ptr = y_ptr + 2 * plane
+        largest_ptr = y_ptr + 3 * plane
+        g_ptr = largest_ptr + batch * parts * F
+        d_ptr = g_ptr + plane
+        exact_ptr = den_ptr + plane
+        qlengths_ptr = lengths_ptr
+        lengths_ptr, rows_ptr, _, qpos_ptr, kpos_ptr = listed(lengths_ptr, batch, Q, PLACES)
     n_q, n_k = Q, K
     if QLENGTHED:
         n_q = tl.minimum(tl.load(qlengths_ptr + b).to(tl.int32), Q)
@@ -115,6 +131,11 @@ def walk_keys_kernel(
     at = b * Q * F + q[:, None] * F + f[None, :]
     row_there = q < n_q
     there = row_there[:, None] & (f < F)[None, :]
+    own, written, filled = at, q < Q, parts
+    if CHOSEN:  # the other rows of the answer were cleared beforehand
+        own = b * time * F + tl.load(rows_ptr + b * Q + q, mask=row_there, other=0)[:, None] * F + f[None, :]
+        written = row_there
+        filled = tl.where(tl.min(q) < n_q, tl.cdiv(n_k, PART), 0)
 
     qp = q
     if PLACED:
@@ -125,8 +146,8 @@ def walk_keys_kernel(
     lo, hi = places(kpos_ptr, n_k, qlo + low, qhi + high, PLACED, RANGED)
     hi = tl.where(tl.min(q) < n_q, hi, 0)  # queries beyond their sentence walk nowhere
 
-    x = tl.load(q_ptr + at, mask=there, other=0.0).to(tl.float32)
-    reach = tl.max(tl.abs(x)) + largest(largest_ptr + b * parts * F, parts, f, F)
+    x = tl.load(q_ptr + own, mask=there, other=0.0).to(tl.float32)
+    reach = tl.max(tl.abs(x)) + largest(largest_ptr + b * parts * F, filled, f, F)
     safe = reach * step <= room
     if safe:
         x = grown(x, step, step_low)
@@ -164,13 +185,14 @@ def walk_keys_kernel(
                 PLACED, ALLOWED, BIASED, DROPPED,
             )  # fmt: skip
 
-    write = (q < Q)[:, None] & (f < F)[None, :]
+    write = written[:, None] & (f < F)[None, :]
     if GRADIENT:
         out = tl.where(there, 4.0 * num, 0.0)
     else:
         den = tl.where(there, den, 0.0)
         out = tl.where(den == 0.0, 0.0, num / tl.where(den == 0.0, 1.0, den) * keep_scale)
-        tl.store(den_ptr + at, den, mask=write)
-        if not EXACT:  # a half-precision answer is too coarse for the backward pass
-            tl.store(exact_ptr + at, out, mask=write)
-    tl.store(out_ptr + at, out.to(out_ptr.dtype.element_ty), mask=write)
+        if KEEP:
+            tl.store(den_ptr + at, den, mask=write)
+            if CHOSEN or (not EXACT):  # a half-precision answer is too coarse for the backward pass
+                tl.store(exact_ptr + at, out, mask=write)
+    tl.store(out_ptr + own, out.to(out_ptr.dtype.element_ty), mask=write)

@@ -8,11 +8,11 @@ import triton
 import triton.language as tl
 
 from regard.kernels.feature_energy_triton import grown, kept, row_hash, two
-from regard.kernels.feature_walk_triton import CHUNK, FAR, all_see, largest, pair_seen, places, row, span
+from regard.kernels.feature_walk_triton import CHUNK, FAR, PART, all_see, largest, listed, pair_seen, places, row, span
 
 __all__ = ["walk_queries_kernel"]
 
-LENGTHS = ["Q", "K", "parts", "low", "high", "skip", "threshold"]  # no new kernel for a new length
+LENGTHS = ["Q", "K", "parts", "low", "high", "skip", "threshold", "time"]  # no new kernel for a new length
 
 
 @triton.jit
@@ -83,17 +83,29 @@ def walk_queries_kernel(
     q_ptr, k_ptr, v_ptr, x_ptr, largest_ptr, g_ptr, d_ptr, dk_ptr, dv_ptr,
     lengths_ptr, qlengths_ptr, qpos_ptr, kpos_ptr, allowed_ptr, bias_ptr, seed_ptr,
     Q, K, F, parts, step, step_low, decay, room, low, high, skip, threshold,
-    a_b, a_q, a_k, e_b, e_q, e_k,
+    a_b, a_q, a_k, e_b, e_q, e_k, time,
     EXACT: tl.constexpr, WHOLE: tl.constexpr, RANGED: tl.constexpr,
     LENGTHED: tl.constexpr, QLENGTHED: tl.constexpr, PLACED: tl.constexpr, ALLOWED: tl.constexpr,
-    BIASED: tl.constexpr, DROPPED: tl.constexpr, BT: tl.constexpr, BF: tl.constexpr,
+    BIASED: tl.constexpr, DROPPED: tl.constexpr, CHOSEN: tl.constexpr, PLACES: tl.constexpr,
+    BT: tl.constexpr, BF: tl.constexpr,
 ):  # fmt: skip
-    """A tile of keys and features walks over the queries: the gradients of keys and values."""
+    """A tile of keys and features walks over the queries: the gradients of keys and values. CHOSEN: as in
+    `walk_keys_kernel`, with `x_ptr` the workspace; the tile's own rows are those of k, v and their gradients."""
     blocks_f, blocks_k = tl.cdiv(F, BF), tl.cdiv(K, BT)
     pid = tl.program_id(0)
     f = (pid % blocks_f) * BF + tl.arange(0, BF)
     k = (pid // blocks_f % blocks_k) * BT + tl.arange(0, BT)
     b = (pid // (blocks_f * blocks_k)).to(tl.int64)
+    rows_ptr = lengths_ptr
+    if CHOSEN:
+        batch = (tl.num_programs(0) // (blocks_f * blocks_k)).to(tl.int64)
+        plane = batch * Q * F
+        q_ptr = x_ptr + plane
+        largest_ptr = x_ptr + 3 * plane
+        g_ptr = largest_ptr + batch * parts * F
+        d_ptr = g_ptr + plane
+        qlengths_ptr = lengths_ptr
+        lengths_ptr, _, rows_ptr, qpos_ptr, kpos_ptr = listed(lengths_ptr, batch, K, PLACES)
     n_q, n_k = Q, K
     if QLENGTHED:
         n_q = tl.minimum(tl.load(qlengths_ptr + b).to(tl.int32), Q)
@@ -108,6 +120,11 @@ def walk_queries_kernel(
     at = b * K * F + k[:, None] * F + f[None, :]
     row_there = k < n_k
     there = row_there[:, None] & (f < F)[None, :]
+    written, filled = k < K, parts
+    if CHOSEN:  # the other rows of the gradients were cleared beforehand
+        at = b * time * F + tl.load(rows_ptr + b * K + k, mask=row_there, other=0)[:, None] * F + f[None, :]
+        written = row_there
+        filled = tl.where(tl.min(k) < n_k, tl.cdiv(n_q, PART), 0)
 
     kp = k
     if PLACED:
@@ -120,7 +137,7 @@ def walk_queries_kernel(
 
     y = tl.load(k_ptr + at, mask=there, other=0.0).to(tl.float32)
     v = tl.load(v_ptr + at, mask=there, other=0.0).to(tl.float32)
-    reach = tl.max(tl.abs(y)) + largest(largest_ptr + b * parts * F, parts, f, F)
+    reach = tl.max(tl.abs(y)) + largest(largest_ptr + b * parts * F, filled, f, F)
     safe = reach * step <= room
     if safe:
         y = grown(y, step, step_low)
@@ -153,6 +170,6 @@ def walk_queries_kernel(
                 RANGED, PLACED, ALLOWED, BIASED, DROPPED,
             )  # fmt: skip
 
-    write = (k < K)[:, None] & (f < F)[None, :]
+    write = written[:, None] & (f < F)[None, :]
     tl.store(dk_ptr + at, tl.where(there, 4.0 * dk, 0.0).to(dk_ptr.dtype.element_ty), mask=write)
     tl.store(dv_ptr + at, tl.where(there, dv, 0.0).to(dv_ptr.dtype.element_ty), mask=write)

@@ -26,7 +26,7 @@ from regard.kernels.feature_walk_triton import STEP
 from regard.kernels.launch_triton import Launch, blocks
 from regard.kernels.mask import Sight
 
-__all__ = ["TILES", "backward", "forward"]
+__all__ = ["ROOM", "TILES", "WIDE", "backward", "forward", "numbers"]
 
 ROOM = 60.0  # bits: (1 + 2^60)² is well inside float32, and so is its reciprocal
 
@@ -132,11 +132,20 @@ class _Plan:
     prepare_keys: Launch
     prepare_queries: Launch
     answer: Launch
+    alone: Launch  # the answer without what a backward pass needs
     pull: Launch
     query_gradient: Launch
     key_gradient: Launch
     bias_gradient: Launch
     parts: tuple[int, int]  # partial largest magnitudes of keys and of queries
+
+
+def numbers(scale: float, dropout: float) -> tuple[float, float, float, int, float]:
+    """`step` and what its rounding took (see `grown`), `decay`, dropout's `threshold`, the factor of what is kept."""
+    step = 2 * math.log2(math.e) / scale
+    rounded = torch.tensor(step, dtype=torch.float32).item()
+    threshold = min(int(dropout * 2**32), 2**32 - 1) - 2**31  # as a signed number; see kept()
+    return rounded, step - rounded, 2 * scale * math.log2(math.e), threshold, 1 / (1 - dropout)
 
 
 @lru_cache(maxsize=4096)
@@ -146,12 +155,7 @@ def _plan(
     allowed: tuple[int, ...] | None, bias: tuple[int, ...] | None, exact: bool, *kind: Any,
 ) -> _Plan:  # fmt: skip
     """`allowed` and `bias` are strides over batch, query and key; `kind` the device and the types of the tensors."""
-    step = 2 * math.log2(math.e) / scale
-    rounded = torch.tensor(step, dtype=torch.float32).item()
-    growth = (rounded, step - rounded)
-    decay = 2 * scale * math.log2(math.e)
-    threshold = min(int(dropout * 2**32), 2**32 - 1) - 2**31  # as a signed number; see kept()
-    keep_scale = 1 / (1 - dropout)
+    *growth, decay, threshold, keep_scale = numbers(scale, dropout)
     parts = blocks(keys, STEP.value), blocks(queries, STEP.value)
     strides = (*(allowed or (0, 0, 0)), *(bias or (0, 0, 0)))
 
@@ -161,24 +165,25 @@ def _plan(
     def walk(kernel: Any, name: str, rows: int, n: int, switch: tuple[bool, ...]) -> Launch:
         height, width, warps = TILES[name]
         last = (keep_scale,) if kernel is walk_keys_kernel else ()
-        numbers = (queries, keys, features, n, *growth, decay, ROOM, low, high, skip, threshold, *last, *strides)
+        sizes = (queries, keys, features, n, *growth, decay, ROOM, low, high, skip, threshold, *last, *strides, 0)
         constants = (
             *switch, exact, features % width == 0, ranged, lengthed, query_lengthed, placed, allowed is not None,
-            bias is not None, dropout > 0, height, width,
+            bias is not None, dropout > 0, False, False, height, width,
         )  # fmt: skip
-        return Launch(kernel, (blocks(rows, height) * blocks(features, width) * batch,), numbers, constants, warps)
+        return Launch(kernel, (blocks(rows, height) * blocks(features, width) * batch,), sizes, constants, warps)
 
     height, width, warps = TILES["bias_gradient"]
     return _Plan(
         prepare(keys, parts[0], lengthed),
         prepare(queries, parts[1], query_lengthed),
-        walk(walk_keys_kernel, "answer", queries, parts[0], (False,)),
+        walk(walk_keys_kernel, "answer", queries, parts[0], (False, True)),
+        walk(walk_keys_kernel, "answer", queries, parts[0], (False, False)),
         Launch(pull_kernel, (parts[1], blocks(features, WIDE), batch), (queries, features, keep_scale),
                (query_lengthed, WIDE)),
-        walk(walk_keys_kernel, "query_gradient", queries, parts[0], (True,)),
+        walk(walk_keys_kernel, "query_gradient", queries, parts[0], (True, False)),
         walk(walk_queries_kernel, "key_gradient", keys, parts[1], ()),
         Launch(bias_gradient_kernel, (blocks(queries, height) * blocks(keys, width) * batch,),
-               (queries, keys, features, rounded, decay, threshold), (dropout > 0, height, width), warps),
+               (queries, keys, features, growth[0], decay, threshold), (dropout > 0, height, width), warps),
         parts,
     )  # fmt: skip
 
@@ -224,8 +229,10 @@ def forward(
     bias: Tensor | None,
     dropout: float,
     seed: Tensor | None,
+    keep: bool = True,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The answer, the same in float32 (empty where it is that already) and the sums of the weights.
+    """The answer, the same in float32 (empty where it is that already) and the sums of the weights; the answer alone,
+    three times, where nobody will `keep` the others.
 
     `bias` is in bits, its largest visible value in a row 0, and −inf where nothing may be seen (see `feature.py`).
     """
@@ -233,7 +240,11 @@ def forward(
     y = _empty(k)
     most = torch.empty(k.shape[0], plan.parts[0], k.shape[2], dtype=torch.float32, device=q.device)
     plan.prepare_keys(k, y, most, pointers[0])
-    answer, den = torch.empty_like(q), _empty(q)
+    answer = torch.empty_like(q)
+    if not keep:
+        plan.alone(q, k, v, y, most, q, q, q, answer, q, *pointers)
+        return answer, answer, answer
+    den = _empty(q)
     exact = _empty(q) if q.dtype != torch.float32 else q.new_empty(0)
     plan.answer(q, k, v, y, most, q, q, den, answer, exact if len(exact) else q, *pointers)
     return answer, exact, den

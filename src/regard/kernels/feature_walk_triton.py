@@ -7,11 +7,12 @@ from typing import no_type_check
 import triton
 import triton.language as tl
 
-__all__ = ["CHUNK", "FAR", "STEP", "all_see", "largest", "pair_seen", "places", "row", "sees", "span"]
+__all__ = ["CHUNK", "FAR", "PART", "STEP", "all_see", "largest", "listed", "pair_seen", "places", "row", "sees", "span"]
 
 FAR = tl.constexpr(1 << 29)  # farther than any position; a Sight's own bounds may be added to it
 CHUNK = tl.constexpr(32)  # rows walked over between two looks at whether all of them are visible
 STEP = tl.constexpr(128)  # rows whose largest magnitude is kept as one number a feature
+PART = tl.constexpr(32)  # the same among chosen rows, which are fetched by many small programs
 
 
 @triton.jit
@@ -66,6 +67,19 @@ def largest(ptr, parts, f, F):
     for part in range(parts):
         most = tl.maximum(most, tl.load(ptr + part * F + f, mask=f < F, other=0.0))
     return tl.max(most)
+
+
+@triton.jit
+@no_type_check
+def listed(ptr, batch, room, PLACES: tl.constexpr):
+    """The list of chosen rows (see `selected_feature_triton.py`): where the counts of the keys begin, the rows of the
+    queries and of the keys, and the positions of both."""
+    rows = ptr + 2 * batch
+    side = batch * room
+    at = rows
+    if PLACES:
+        at = rows + 2 * side
+    return ptr + batch, rows, rows + side, at, at + side
 
 
 @triton.jit

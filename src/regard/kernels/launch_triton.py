@@ -58,7 +58,8 @@ class Launch:
             self.run(*tensors, *self.rest)
 
     def _plainly(self, tensors: tuple[Tensor | None, ...]) -> Any:
-        return self.kernel[self.grid](*tensors, *self.rest, num_warps=self.warps)
+        # A product and a sum as one instruction: some kernels are exact because of it.
+        return self.kernel[self.grid](*tensors, *self.rest, num_warps=self.warps, enable_fp_fusion=True)
 
     def _compile(self, tensors: tuple[Tensor | None, ...]) -> None:
         if INTERPRETED:

@@ -4,7 +4,8 @@ Shen et al. 2018, "Reinforced Self-Attention Network: a Hybrid of Hard and Soft 
 some tokens are chosen to ask and some to be looked at. The chosen rows are gathered side by side, the fused kernel
 runs on those with their original places (so that forward, backward, not_self and a band mean what they always do),
 and the answers go back to where their queries stood; an unchosen query answers zeros. Gathering and putting back are
-each other's gradients, and both only read rows, so the result never depends on the order of additions.
+each other's gradients, and both only read rows, so the result never depends on the order of additions. On a GPU
+feature-wise attention gathers nothing: its kernels find the chosen rows by themselves (`selected_feature_triton.py`).
 
     answer = selected_attention("feature", q, k, v, chosen_queries, chosen_keys, pattern="forward")
 
@@ -21,7 +22,7 @@ from torch import Tensor
 
 from regard.errors import RegardError
 from regard.kernels.direct import TRITON, directly
-from regard.kernels.feature import feature_attention
+from regard.kernels.feature import LARGEST_SCALE, feature_attention
 
 __all__ = ["selected_attention"]
 
@@ -138,6 +139,12 @@ def selected_attention(
     band; `capacity` bounds how many are chosen (on a GPU those beyond it are left out, as if they were not)."""
     if 0 in q.shape:
         return v * 0
+    if score == "feature" and _fused(q, k, v, chosen_queries, chosen_keys, scale, positions, backend):
+        from regard.kernels.selected_feature_triton import selected_feature
+
+        return selected_feature(
+            q, k, v, chosen_queries, chosen_keys, scale, pattern, band, dropout, positions, capacity
+        )  # fmt: skip
     chosen = _choose(q, chosen_queries, chosen_keys, capacity, waits=score == "additive")
     index, _, count = chosen
     few_q, few_k, few_v = _gather((0, 1, 1), chosen, q, k, v)
@@ -162,6 +169,28 @@ def selected_attention(
     else:
         raise RegardError(f"no score {score!r} among chosen tokens", expected="'additive' or 'feature'")
     return _return((0,), chosen, answer)[0]
+
+
+def _fused(
+    q: Tensor, k: Tensor, v: Tensor, asks: Tensor, seen: Tensor, scale: float, positions: Tensor | None, backend: str
+) -> bool:  # fmt: skip
+    """Whether the kernels that find chosen rows by themselves may serve: nothing is gathered or put back."""
+    shape, dtype = q.shape, q.dtype
+    device, rows = q.device, shape[:2]
+    return (
+        (backend == "triton" or (backend == "auto" and q.is_cuda))
+        and TRITON
+        and directly(q)
+        and 0 < scale <= LARGEST_SCALE
+        and dtype in (torch.bfloat16, torch.float16, torch.float32)
+        and k.dtype == v.dtype == dtype
+        and len(shape) == 3
+        and k.shape == v.shape == shape
+        and asks.dtype == seen.dtype == torch.bool
+        and asks.shape == seen.shape == rows
+        and asks.device == seen.device == device
+        and (positions is None or (positions.shape == rows and positions.device == device))
+    )
 
 
 def _positions(positions: Int[Tensor, "batch time"], chosen: Chosen) -> tuple[Tensor, Tensor]:

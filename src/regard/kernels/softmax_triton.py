@@ -69,17 +69,25 @@ def softmax_backward_kernel(
     p_at, dp_at, de_at, out, seed, rows, count, queries, keys, first, stride, dropout,
     DROPOUT: tl.constexpr, COPY: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """dE = P ⊙ (dP - Σ_k P dP) with the weights' dropout; COPY: `out` gets the weights as in the forward pass."""
+    """dE = P ⊙ (dP - D), D = Σ_k P dP, with the weights' dropout; COPY: `out` gets the weights as in the forward pass.
+
+    D is summed twice: Σ_k P (dP - D) should be 0, and what rounding left of it (P does not sum to 1, products are
+    rounded) is taken off as well. Where few keys are seen dP - D is a small difference of large numbers, and the other
+    gradients are sums of dE, so that they would show it."""
     r = tl.program_id(0) * R + tl.arange(0, R)[:, None]
     row = r // count * queries + first + r % count
     r64 = r.to(tl.int64)
     total = tl.zeros([R, 1], dtype=tl.float32)
-    for c in range(0, keys, C):
-        cols = c + tl.arange(0, C)[None, :]
-        inside = (r < rows) & (cols < keys)
-        p = tl.load(p_at + r64 * stride + cols, mask=inside, other=0.0)
-        dp = tl.load(dp_at + r64 * keys + cols, mask=inside, other=0.0).to(tl.float32)
-        total += tl.sum(p * dp * kept(seed, row, cols, DROPOUT, dropout), 1)[:, None]
+    rest = tl.zeros([R, 1], dtype=tl.float32)
+    for _ in tl.static_range(2):
+        total += rest
+        rest = tl.zeros([R, 1], dtype=tl.float32)
+        for c in range(0, keys, C):
+            cols = c + tl.arange(0, C)[None, :]
+            inside = (r < rows) & (cols < keys)
+            p = tl.load(p_at + r64 * stride + cols, mask=inside, other=0.0)
+            dp = tl.load(dp_at + r64 * keys + cols, mask=inside, other=0.0).to(tl.float32)
+            rest += tl.sum(p * (dp * kept(seed, row, cols, DROPOUT, dropout) - total), 1)[:, None]
     for c in range(0, keys, C):
         cols = c + tl.arange(0, C)[None, :]
         inside = (r < rows) & (cols < keys)
@@ -87,7 +95,7 @@ def softmax_backward_kernel(
         dp = tl.load(dp_at + r64 * keys + cols, mask=inside, other=0.0).to(tl.float32)
         keep = kept(seed, row, cols, DROPOUT, dropout)
         # Hidden keys have weight 0 and no gradient, not even in a row whose sum is no number.
-        tl.store(de_at + r64 * stride + cols, tl.where(p == 0.0, 0.0, p * (dp * keep - total)), mask=inside)
+        tl.store(de_at + r64 * stride + cols, tl.where(p == 0.0, 0.0, p * (dp * keep - total - rest)), mask=inside)
         if COPY:
             tl.store(out + r64 * stride + cols, (p * keep).to(out.dtype.element_ty), mask=inside)
 
