@@ -12,6 +12,7 @@ import pytest
 from regard import compare as module
 from regard.cli.options import parse_pairs
 from regard.compare import Row, compare, folder_of, markdown, picture, variants
+from regard.encode.resan import Resan
 from regard.errors import RegardError
 from regard.train.log import read
 
@@ -104,6 +105,23 @@ def contents(out: Path) -> dict[str, bytes]:
     """What a training leaves, of every run."""
     names = ("model.safetensors", "log.jsonl", "tokenizer.json")
     return {str(path): path.read_bytes() for name in names for path in out.glob(f"*/{name}")}
+
+
+def test_costs_are_those_of_all_phases(
+    done: tuple[Path, list[Row], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    phases: list[str] = []
+    plain = Resan.advance
+
+    def advance(part: Resan, progress: float) -> None:
+        plain(part, progress)
+        phases.append(part.phase)
+
+    monkeypatch.setattr(Resan, "advance", advance)
+    module._cost(str(done[0] / "resan-seed1"))
+    warm, timed = phases[: module.WARM], phases[-module.TIMED :]
+    assert set(warm) == {"supervised", "policy", "both"}
+    assert [timed.count(phase) for phase in ("supervised", "policy", "both")] == [20, 4, 16]  # 0.5, 0.1, 0.4 of 40
 
 
 def test_what_was_trained_is_not_trained_again(

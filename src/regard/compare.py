@@ -4,8 +4,9 @@
 
 An option whose value is several names with commas between is varied (options of `data` never are); every combination
 is trained once for each seed, `jobs` of them at a time. When all are trained each model is timed alone, one after the
-other, on the same machine: seconds an epoch, seconds for the test set, and the most memory a training step took (on a
-GPU; else the process with its data). A comparison that was stopped goes on where it stood.
+other, on the same machine: seconds an epoch (the mean over a training's phases), seconds for the test set, and the
+most memory a training step took (on a GPU; else the process with its data). A comparison that was stopped goes on where
+it stood.
 """
 
 import io
@@ -200,7 +201,6 @@ def _cost(folder: str) -> dict[str, Any]:
     items = task.items(splits.train)
     rows = batches([i.lengths for i in items], tokens=train["tokens"], rows=train["rows"], seed=1, epoch=0)
     optimiser = torch.optim.AdamW(network.parameters(), lr=1e-4, fused=device.type == "cuda")
-    task.advance(network, 1.0)
     network.train()
 
     def wait() -> float:
@@ -209,7 +209,9 @@ def _cost(folder: str) -> dict[str, Any]:
         return time.perf_counter()
 
     def steps(some: Sequence[list[int]]) -> int:
-        for one in some:
+        """Spread over a whole training: a model whose phases cost differently costs what it does on average."""
+        for number, one in enumerate(some):
+            task.advance(network, number / max(1, len(some) - 1))
             batch = task.collate([items[row] for row in one]).to(device)
             step(task, network, batch, optimiser, clip=train["clip"], precision=train["precision"])
         return sum(map(len, some))
