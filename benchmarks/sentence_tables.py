@@ -28,17 +28,26 @@ def _millions(count: float | None) -> str:
 
 
 def snli(results: Results) -> str:
-    """Scores and costs beside the published ones."""
+    """Scores and costs beside the published ones, and beside those of pairs matched as in the paper."""
+    as_published = {row["name"]: _spread(row["test"]) for row in _rows(results, "snli_difference")}
     head = ["encoder", "parameters", "published", "s/epoch", "× multi-head", "test s", "peak MiB", "train", "test",
-            "published"]  # fmt: skip
+            "test, `match=difference`", "published"]  # fmt: skip
     body = [
         [row["name"], _millions(row["parameters"]), _millions(row["published_parameters"]) or "–",
          f"{row['epoch_seconds']:.1f}", f"{row['epoch_ratio']:.2f}", f"{row['test_seconds']:.2f}",
          f"{row['memory_mib']:,.0f}", _spread(row["train"]), f"**{_spread(row['test'])}**",
-         "–" if row["published"] is None else f"{100 * row['published']:.1f}"]
+         as_published.get(row["name"], "–"), "–" if row["published"] is None else f"{100 * row['published']:.1f}"]
         for row in _rows(results, "snli")
     ]  # fmt: skip
     return _lines(head, body)
+
+
+def disan(results: Results) -> str:
+    """A step's memory and time, fused and written out."""
+    figures = results.get("disan_memory", {}).get("figures", {})
+    body = [[name, f"{figures[name]['mib']:,.0f} MiB", f"{figures[name]['ms']:.1f} ms"]
+            for name in ("fused", "written out") if name in figures]  # fmt: skip
+    return _lines(["attention of DiSAN", "peak beyond what stays", "a step"], body)
 
 
 def sick(results: Results) -> str:
@@ -66,9 +75,12 @@ def accuracy(results: Results, kind: str) -> str:
 
 def price(results: Results) -> str:
     rows = sorted(_rows(results, "price"), key=lambda row: float(row["name"].split()[-1]))
-    body = [[row["name"].split()[-1], f"{100 * statistics.mean(row['chosen']):.1f} %", _spread(row["test"])]
-            for row in rows]  # fmt: skip
-    return _lines(["price λ", "tokens chosen", "test"], body)
+    body = [
+        [row["name"].split()[-1], ", ".join(f"{100 * one:.0f} %" for one in row["chosen"]),
+         ", ".join(f"{100 * one:.1f}" for one in row["test"])]
+        for row in rows
+    ]  # fmt: skip
+    return _lines(["price λ", "tokens chosen, a figure for each seed", "test"], body)
 
 
 sentences: dict[str, Callable[[Results], str]] = {
@@ -77,4 +89,5 @@ sentences: dict[str, Callable[[Results], str]] = {
     "sst": partial(accuracy, kind="sst"),
     "trec": partial(accuracy, kind="trec"),
     "price": price,
+    "disan": disan,
 }

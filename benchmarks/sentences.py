@@ -188,11 +188,15 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--time", default="10m", help="at most this for each training")
+    parser.add_argument(
+        "--match", default="", help="how pairs of SNLI are matched; else by distance"
+    )
     parser.add_argument("--only", default="", help="these encoders, with commas between")
     parser.add_argument("--out", default="", help="keep the runs here")
     parser.add_argument("--name", default="", help="how the file of results is called; else sentences_KIND")
     given = parser.parse_args()
-    models = kinds(given.kind, recipe(given.kind, given.data, given.vectors, given.time))
+    shared = recipe(given.kind, given.data, given.vectors, given.time)
+    models = kinds(given.kind, merge(shared, {"match": given.match} if given.match else {}))
     if given.only:
         models = {name: grid for name, grid in models.items() if name in given.only.split(",")}
     task = {"snli": "entail", "price": "entail", "sick": "relate"}.get(given.kind, "classify")

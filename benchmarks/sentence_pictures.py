@@ -1,0 +1,61 @@
+"""The share of tokens ReSAN chose against its accuracy, by the price of a token, from what `sentences.py price` kept.
+
+    python benchmarks/sentence_pictures.py                  # results/sentences_price.json → docs/price.png
+
+A point is one training. On the left what a price makes of the choice, on the right what the choice makes of accuracy.
+"""
+
+import io
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from regard.files import write_whole
+
+root = Path(__file__).resolve().parent.parent
+
+
+def draw(record: Mapping[str, Any], path: Path) -> Path:
+    from matplotlib import colormaps
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    rows = sorted(record["figures"]["rows"], key=lambda row: _price(row))
+    figure = Figure(figsize=(9, 4), dpi=130, layout="constrained")
+    FigureCanvasAgg(figure)
+    left, right = figure.subplots(1, 2)
+    prices = [_price(row) for row in rows]
+    for place, row in enumerate(rows):
+        colour = colormaps["viridis"](place / max(1, len(rows) - 1))
+        shares, scores = [100 * one for one in row["chosen"]], [100 * one for one in row["test"]]
+        left.plot([place] * len(shares), shares, "o", color=colour, markersize=7)
+        right.plot(shares, scores, "o", color=colour, markersize=7, label=f"λ = {_price(row):g}")
+    left.set_xticks(range(len(prices)), [f"{one:g}" for one in prices])
+    left.set_xlabel("price λ of a token")
+    left.set_ylabel("tokens chosen, %")
+    right.set_xlabel("tokens chosen, %")
+    right.set_ylabel("test accuracy, %")
+    right.legend(frameon=False, fontsize=8, loc="lower center")
+    for axes in (left, right):
+        axes.grid(alpha=0.25)
+        axes.spines[["top", "right"]].set_visible(False)
+    right.set_ylim(min(100 * one for row in rows for one in row["test"]) - 2, None)
+    made = io.BytesIO()
+    figure.savefig(made, format="png")
+    return write_whole(path, made.getvalue())
+
+
+def _price(row: Mapping[str, Any]) -> float:
+    return float(row["name"].split()[-1])
+
+
+def main() -> int:
+    kept = root / "benchmarks" / "results" / "sentences_price.json"
+    print(draw(json.loads(kept.read_text(encoding="utf-8")), root / "docs" / "price.png"))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
