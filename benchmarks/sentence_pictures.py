@@ -12,9 +12,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sentence_tables import price_of
+
 from regard.files import write_whole
 
 root = Path(__file__).resolve().parent.parent
+MARKERS = {"mean": ("o", ""), "none": ("^", ", unchosen: no state")}
 
 
 def draw(record: Mapping[str, Any], path: Path) -> Path:
@@ -22,16 +25,19 @@ def draw(record: Mapping[str, Any], path: Path) -> Path:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    rows = sorted(record["figures"]["rows"], key=lambda row: _price(row))
+    rows = sorted(record["figures"]["rows"], key=price_of)
+    prices = sorted({price_of(row)[1] for row in rows})
     figure = Figure(figsize=(9, 4), dpi=130, layout="constrained")
     FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2)
-    prices = [_price(row) for row in rows]
-    for place, row in enumerate(rows):
-        colour = colormaps["viridis"](place / max(1, len(rows) - 1))
+    for row in rows:
+        unchosen, price = price_of(row)
+        place = prices.index(price)
+        look = {"color": colormaps["viridis"](place / max(1, len(prices) - 1)), "markersize": 7}
+        marker, said = MARKERS[unchosen]
         shares, scores = [100 * one for one in row["chosen"]], [100 * one for one in row["test"]]
-        left.plot([place] * len(shares), shares, "o", color=colour, markersize=7)
-        right.plot(shares, scores, "o", color=colour, markersize=7, label=f"λ = {_price(row):g}")
+        left.plot([place] * len(shares), shares, marker, **look)
+        right.plot(shares, scores, marker, **look, label=f"λ = {price:g}{said}")
     left.set_xticks(range(len(prices)), [f"{one:g}" for one in prices])
     left.set_xlabel("price λ of a token")
     left.set_ylabel("tokens chosen, %")
@@ -45,10 +51,6 @@ def draw(record: Mapping[str, Any], path: Path) -> Path:
     made = io.BytesIO()
     figure.savefig(made, format="png")
     return write_whole(path, made.getvalue())
-
-
-def _price(row: Mapping[str, Any]) -> float:
-    return float(row["name"].split()[-1])
 
 
 def main() -> int:

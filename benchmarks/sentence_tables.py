@@ -73,14 +73,19 @@ def accuracy(results: Results, kind: str) -> str:
     return _lines(["encoder", "parameters", "test", "recipe (chosen on the validation set)"], body)
 
 
+def price_of(row: Row) -> tuple[str, float]:
+    """What an unchosen head takes, and the price: `price 0.05`, `price 0.05, unchosen none`."""
+    first, _, unchosen = row["name"].partition(", unchosen ")
+    return unchosen or "mean", float(first.split()[-1])
+
+
 def price(results: Results) -> str:
-    rows = sorted(_rows(results, "price"), key=lambda row: float(row["name"].split()[-1]))
     body = [
-        [row["name"].split()[-1], ", ".join(f"{100 * one:.0f} %" for one in row["chosen"]),
+        [*(str(one) for one in price_of(row)), ", ".join(f"{100 * one:.0f} %" for one in row["chosen"]),
          ", ".join(f"{100 * one:.1f}" for one in row["test"])]
-        for row in rows
+        for row in sorted(_rows(results, "price"), key=price_of)
     ]  # fmt: skip
-    return _lines(["price λ", "tokens chosen, a figure for each seed", "test"], body)
+    return _lines(["unchosen", "price λ", "tokens chosen, a figure for each seed", "test"], body)
 
 
 sentences: dict[str, Callable[[Results], str]] = {

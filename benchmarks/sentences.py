@@ -38,19 +38,19 @@ PUBLISHED: dict[str, dict[str, tuple[float | None, float | None]]] = {
 }  # fmt: skip
 INNER = {"multi_head", "disan", "resan", "hierarchical", "multi_window", "lstmn"}  # those with dropout of their own
 POOLED = {"intra", "structured"}  # whose pooling is what they are
-RECURRENT = {"lstm", "bilstm", "bigru", "intra", "structured", "lstmn"}
 ALL = ("lstm", "bilstm", "bigru", "intra", "structured", "multi_window", "hierarchical", "multi_head", "lstmn", "disan",
        "resan")  # fmt: skip
 PRICES = (0.0, 0.03, 0.05, 0.07, 0.1, 0.2)
 
-# What may be varied in a table, by name; `inner` is the dropout inside an encoder, where it has one. On SNLI the first
-# is taken for encoders that are not recurrent and the second for those that are (chosen on dev with ReSAN and Bi-LSTM:
-# docs/LOG.md); elsewhere every encoder tries all, one seed each, and takes what is best on the validation set.
+# What may be varied in a table, by name; `inner` is the dropout inside an encoder, where it has one. Every encoder
+# tries all of a table's recipes, one seed each, and takes what is best on the validation set (docs/LOG.md has what else
+# was tried).
 STILL: dict[str, Any] = {"inner": 0.0, "drop": 0.0, "embed": {"mode": "fixed"}, "train": {"weight_decay": 1.0}}
 GRIDS: dict[str, dict[str, dict[str, Any]]] = {
     "snli": {
         "rate 0.001": {"inner": 0.2, "drop": 0.2},
         "rate 0.002, decay 0.1": {"inner": 0.2, "drop": 0.2, "train": {"rate": 2e-3, "weight_decay": 0.1}},
+        "rate 0.002, decay 0.1, drop 0.3": {"inner": 0.0, "drop": 0.3, "train": {"rate": 2e-3, "weight_decay": 0.1}},
     },
     "sick": {
         "fixed": {"inner": 0.0, "drop": 0.0, "embed": {"mode": "fixed"}},
@@ -113,8 +113,12 @@ def kinds(kind: str, shared: Mapping[str, Any]) -> dict[str, dict[str, dict[str,
     """Every model of a table by name, and for each the recipes it may choose from."""
     if kind == "price":
         first = next(iter(GRIDS["snli"].values()))
-        priced = {f"price {price}": merge(with_encoder(shared, "resan", first), {"price": price}) for price in PRICES}
-        return {name: {"": options} for name, options in priced.items()}
+        resan = with_encoder(shared, "resan", first)
+        return {
+            f"price {price}{said}": {"": merge(resan, {"price": price, "encoder": {"unchosen": unchosen}})}
+            for unchosen, said in (("mean", ""), ("none", ", unchosen none"))
+            for price in PRICES
+        }
     names = ALL if kind in ("snli", "sick") else ("structured", "disan", "resan")
     grid = GRIDS.get(kind, GRIDS["words"])
     found: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in names}
@@ -123,15 +127,10 @@ def kinds(kind: str, shared: Mapping[str, Any]) -> dict[str, dict[str, dict[str,
             if name in POOLED and "pool" in varied:
                 label, varied = label.replace(", max", ""), {k: v for k, v in varied.items() if k != "pool"}
             found[name][label] = with_encoder(shared, name, varied, kind == "sick")
-    if kind == "snli":
-        slow, fast = grid
-        found = {n: {(label := fast if n in RECURRENT else slow): some[label]} for n, some in found.items()}
     return found
 
 
-def runs(
-    task: str, wanted: Sequence[tuple[str, str, int, dict[str, Any]]], out: Path, jobs: int
-) -> dict[tuple[str, str, int], dict[str, Any]]:
+def runs(task: str, wanted: Sequence[tuple[str, str, int, dict[str, Any]]], out: Path, jobs: int) -> "Scores":
     """Scores by model, recipe and seed; a run that is there already is not trained again."""
     work = {}
     for name, label, seed, options in wanted:
@@ -147,19 +146,26 @@ def runs(
     return found
 
 
-def untimed(
-    task: str, models: Mapping[str, Mapping[str, dict[str, Any]]], out: Path, seeds: int, jobs: int
-) -> list[dict[str, Any]]:
-    """Of each model the recipe that is best on the validation set with one seed, then that with all seeds."""
-    tuning = runs(task, [(n, label, 1, o) for n, grid in models.items() for label, o in grid.items()], out, jobs)
-    best = {name: max(grid, key=lambda label: tuning[name, label, 1]["valid"]) for name, grid in models.items()}
+Models = Mapping[str, Mapping[str, dict[str, Any]]]
+Scores = dict[tuple[str, str, int], dict[str, Any]]
+
+
+def tuned(task: str, models: Models, out: Path, jobs: int) -> tuple[Scores, dict[str, str]]:
+    """Every recipe with one seed, and of each model the one that is best on the validation set."""
+    found = runs(task, [(n, label, 1, o) for n, grid in models.items() for label, o in grid.items()], out, jobs)
+    best = {name: max(grid, key=lambda label: found[name, label, 1]["valid"]) for name, grid in models.items()}
+    return found, best
+
+
+def untimed(task: str, models: Models, out: Path, seeds: int, jobs: int) -> list[dict[str, Any]]:
+    """Each model with its best recipe and all seeds."""
+    tuning, best = tuned(task, models, out, jobs)
     more = [(n, best[n], seed, grid[best[n]]) for seed in range(2, seeds + 1) for n, grid in models.items()]
     found = tuning | runs(task, more, out, jobs)
     rows = []
     for name in models:
         mine = [found[name, best[name], seed] for seed in range(1, seeds + 1)]
-        row = {"name": name, "best": mine[0]["best"], "recipe": best[name]}
-        row["parameters"] = mine[0]["parameters"]
+        row = {"name": name, "best": mine[0]["best"], "recipe": best[name], "parameters": mine[0]["parameters"]}
         row |= {part: [one[part] for one in mine] for part in ("train", "valid", "test", "measures")}
         row["chosen"] = [one["chosen"] for one in mine if one["chosen"] is not None]
         row["tuning"] = {label: tuning[name, label, 1]["valid"] for label in models[name]}
@@ -167,17 +173,24 @@ def untimed(
     return sorted(rows, key=lambda row: statistics.mean(row["test"]), reverse=True)
 
 
-def timed(
-    task: str, models: Mapping[str, Mapping[str, dict[str, Any]]], out: Path, seeds: int, jobs: int
-) -> list[dict[str, Any]]:
-    """What each model costs as well: by `regard compare`, with the one recipe of each."""
-    recipes = {name: next(iter(grid)) for name, grid in models.items()}
-    final = {name: grid[recipes[name]] for name, grid in models.items()}
+def timed(task: str, models: Models, out: Path, seeds: int, jobs: int) -> list[dict[str, Any]]:
+    """The same through `regard compare`, which also tells what each model costs."""
+    tuning, best = tuned(task, models, out, jobs)
+    final = {f"{name} {best[name]}": grid[best[name]] for name, grid in models.items()}  # as `runs` names its folders
     rows = contest(task, final, out, seeds, jobs, lambda line: print(line, flush=True))
     print(markdown(rows))
-    base = next((row.epoch_seconds for row in rows if row.name == "multi_head"), None)
-    ratio = (lambda row: None) if base is None else (lambda row: round(row.epoch_seconds / base, 2))
-    return [{**vars(row), "recipe": recipes[row.name], "epoch_ratio": ratio(row)} for row in rows]
+    names = dict(zip(final, models, strict=True))
+    base = next((row.epoch_seconds for row in rows if names[row.name] == "multi_head"), None)
+    return [
+        {
+            **vars(row),
+            "name": names[row.name],
+            "recipe": best[names[row.name]],
+            "tuning": {label: tuning[names[row.name], label, 1]["valid"] for label in models[names[row.name]]},
+            "epoch_ratio": None if base is None else round(row.epoch_seconds / base, 2),
+        }
+        for row in rows
+    ]
 
 
 def main() -> int:
@@ -188,9 +201,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--time", default="10m", help="at most this for each training")
-    parser.add_argument(
-        "--match", default="", help="how pairs of SNLI are matched; else by distance"
-    )
+    parser.add_argument("--match", default="", help="how pairs of SNLI are matched; else by distance")
     parser.add_argument("--only", default="", help="these encoders, with commas between")
     parser.add_argument("--out", default="", help="keep the runs here")
     parser.add_argument("--name", default="", help="how the file of results is called; else sentences_KIND")
