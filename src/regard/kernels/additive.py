@@ -78,7 +78,7 @@ def _forward(
     key_positions: Tensor | None, dropout: float, seed: Tensor | None, backend: str,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The answers, and the weights for the backward pass (none where there are too many)."""
-    sight = Sight(lengths, query_lengths, pattern, band, allowed, query_positions, key_positions)
+    sight = Sight.again(lengths, query_lengths, pattern, band, allowed, query_positions, key_positions)
     return _path(backend).forward(q, k, v, w, bias, sight, dropout, seed)  # type: ignore[no-any-return]
 
 
@@ -101,7 +101,7 @@ def _backward(
     query_lengths: Tensor | None, pattern: str, band: int, allowed: Tensor | None, query_positions: Tensor | None,
     key_positions: Tensor | None, dropout: float, seed: Tensor | None, backend: str,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
-    sight = Sight(lengths, query_lengths, pattern, band, allowed, query_positions, key_positions)
+    sight = Sight.again(lengths, query_lengths, pattern, band, allowed, query_positions, key_positions)
     *found, dbias = _path(backend).backward(grad, q, k, v, w, bias, sight, dropout, seed, p)
     return (*found, q.new_empty(0) if dbias is None else dbias)
 

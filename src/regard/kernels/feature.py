@@ -91,14 +91,13 @@ def _relative(bias: Tensor | None, sight: Sight, keys: int, path: Any) -> Tensor
 def _answer(*given: Any, keep: bool = False) -> tuple[Tensor, Tensor, Tensor]:
     """What `_forward` gives; where nothing is kept for a backward pass, only the answer means something."""
     q, k, v, scale, lengths, query_lengths, pattern, band, allowed, at_q, at_k, bias, dropout, seed, backend = given
-    sight = Sight(lengths, query_lengths, pattern, band, allowed, at_q, at_k)
+    sight = Sight.again(lengths, query_lengths, pattern, band, allowed, at_q, at_k)
     path = _path(backend, q.device)
     more = () if path is feature_cpu else (keep,)
-    with torch.no_grad():
-        relative = _relative(bias, sight, k.shape[1], path)
-        return path.forward(  # type: ignore[no-any-return]
-            q.contiguous(), k.contiguous(), v.contiguous(), scale, sight, relative, dropout, seed, *more
-        )
+    relative = _relative(bias, sight, k.shape[1], path)
+    return path.forward(  # type: ignore[no-any-return]
+        q.contiguous(), k.contiguous(), v.contiguous(), scale, sight, relative, dropout, seed, *more
+    )
 
 
 def _forward(
@@ -129,7 +128,7 @@ def _backward(
     key_positions: Tensor | None, bias: Tensor | None, dropout: float, seed: Tensor | None, backend: str,
     bias_gradient: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
-    sight = Sight(lengths, query_lengths, pattern, band, allowed, query_positions, key_positions)
+    sight = Sight.again(lengths, query_lengths, pattern, band, allowed, query_positions, key_positions)
     path = _path(backend, q.device)
     grad, q, k, v = grad.contiguous(), q.contiguous(), k.contiguous(), v.contiguous()
     relative = _relative(bias, sight, k.shape[1], path)

@@ -151,10 +151,13 @@ def numbers(scale: float, dropout: float) -> tuple[float, float, float, int, flo
 @lru_cache(maxsize=4096)
 def _plan(
     batch: int, queries: int, keys: int, features: int, scale: float, dropout: float,
-    low: int, high: int, skip: int, ranged: bool, lengthed: bool, query_lengthed: bool, placed: bool,
+    pattern: str, band: int, away: bool, lengthed: bool, query_lengthed: bool, placed: bool,
     allowed: tuple[int, ...] | None, bias: tuple[int, ...] | None, exact: bool, *kind: Any,
 ) -> _Plan:  # fmt: skip
-    """`allowed` and `bias` are strides over batch, query and key; `kind` the device and the types of the tensors."""
+    """`away`: rows have positions of their own (`placed`: and nothing but these tells what is seen); `allowed` and
+    `bias` are strides over batch, query and key; `kind` the device and the types of the tensors."""
+    low, high, skip = Sight(pattern=pattern, band=band).diagonal(0, 0 if away else keys - queries)
+    ranged = bias is None and (pattern != "none" or band >= 0)
     *growth, decay, threshold, keep_scale = numbers(scale, dropout)
     parts = blocks(keys, STEP.value), blocks(queries, STEP.value)
     strides = (*(allowed or (0, 0, 0)), *(bias or (0, 0, 0)))
@@ -201,17 +204,16 @@ def _ready(
 ) -> tuple[_Plan, tuple[Tensor, ...]]:  # fmt: skip
     """The plan of this call, and the pointers that all its walks share (anything where there is none: q)."""
     (batch, queries, features), keys = q.shape, k.shape[1]
-    low, high, skip = sight.diagonal(queries, keys)
+    away = sight.query_positions is not None
     allowed = None if sight.allowed is None or bias is not None else sight.allowed.view(torch.uint8)
-    placed = sight.query_positions is not None and bias is None
+    placed = away and bias is None
     given = (sight.lengths, sight.query_lengths, sight.query_positions, sight.key_positions, allowed, bias, seed)
     pointers = tuple(q if t is None else t if t is allowed or t is bias else t.contiguous() for t in given)
     plan = _plan(
-        batch, queries, keys, features, scale, dropout, low, high, skip,
-        bias is None and (sight.pattern != "none" or sight.band >= 0),
+        batch, queries, keys, features, scale, dropout, sight.pattern, sight.band, away,
         sight.lengths is not None, sight.query_lengths is not None, placed, _strides(allowed), _strides(bias),
         q.dtype == torch.float32, q.device.index, q.dtype, k.dtype, v.dtype, *(t.dtype for t in pointers[:4]),
-        tuple(TILES.items()),
+        tuple(TILES.values()),
     )  # fmt: skip
     return plan, pointers
 

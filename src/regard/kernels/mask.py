@@ -14,6 +14,7 @@ and the pointers; `dense` gives the same as a boolean mask, for the readable pat
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 import torch
@@ -94,6 +95,9 @@ class Sight:
         """From what a caller gives. `lead` are the sizes of the axes before [time, feature]; a mask broadcasts to
         [*lead, query, key], lengths and positions to [*lead] and [*lead, time] (without a head axis: the same for
         every head). One tensor of positions serves queries and keys alike."""
+        plain = mask is None and lengths is None and query_lengths is None and positions is None
+        if plain and not torch.compiler.is_compiling():  # torch.compile cannot follow what is kept
+            return _plain(pattern, band)
         batch = prod(lead)
         both = positions if isinstance(positions, tuple) else (positions, positions)
 
@@ -121,6 +125,17 @@ class Sight:
             key_positions=whole(both[1], "key positions", keys),
         )
 
+    @staticmethod
+    def again(
+        lengths: Tensor | None, query_lengths: Tensor | None, pattern: str, band: int, allowed: Tensor | None,
+        query_positions: Tensor | None, key_positions: Tensor | None,
+    ) -> "Sight":  # fmt: skip
+        """From its parts, as an operator hands them on."""
+        given = (allowed, query_positions, key_positions)
+        if lengths is None and query_lengths is None and given == (None, None, None):
+            return _plain(pattern, band)
+        return Sight(lengths, query_lengths, pattern, band, *given)
+
     @property
     def everything(self) -> bool:
         """Nothing is hidden from anyone."""
@@ -135,12 +150,9 @@ class Sight:
     def diagonal(self, queries: int, keys: int) -> tuple[int, int, int]:
         """`low`, `high`, `skip` for `key place - query place`. Without positions the place is the index and a
         pattern lets the last query stand at the last key, as in cached decoding; a band counts both from 0."""
-        low, high, skip = PATTERNS[self.pattern]
         offset = keys - queries if self.key_positions is None else 0
-        low, high, skip = (bound if abs(bound) == FAR else bound + offset for bound in (low, high, skip))
-        if self.band >= 0:
-            low, high = max(low, -self.band), min(high, self.band)
-        return low, high, skip
+        low, high, skip = (bound if abs(bound) == FAR else bound + offset for bound in PATTERNS[self.pattern])
+        return (low, high, skip) if self.band < 0 else (max(low, -self.band), min(high, self.band), skip)
 
     def dense(
         self,
@@ -168,3 +180,9 @@ class Sight:
         if self.query_lengths is not None:
             seen = seen & (query < self.query_lengths.to(device)[:, None])[:, :, None]
         return seen.expand(batch, query.shape[0], keys)
+
+
+@lru_cache(maxsize=256)
+def _plain(pattern: str, band: int) -> Sight:
+    """A sight without tensors: what is asked for most often is made once."""
+    return Sight(pattern=pattern, band=band)
