@@ -1,30 +1,14 @@
 """Bi-LSTM: `recurrent`, an LSTM each way."""
 
-import pytest
-import torch
+from recurrent_cases import cell_is_not_for_choosing, is_recurrent, published
 from torch import nn
 
 from regard import find
 from regard.encode.bilstm import Bilstm
-from regard.encode.recurrent import Recurrent
-from regard.errors import RegardError
-from regard.pool.source2token import Source2token
-from regard.predict.classify import Classify
-from regard.types import Sequences
 
 
 def test_it_is_recurrent_with_these_options() -> None:
-    part = Bilstm(4, hidden=3, layers=2).eval()
-    plain = Recurrent(4, cell="lstm", hidden=3, layers=2, both=True).eval()
-    plain.load_state_dict(part.state_dict())
-    counts = torch.tensor([5, 2])
-    given = Sequences(torch.randn(2, 5, 4), torch.arange(5)[None] < counts[:, None], counts)
-    one, other = part(given), plain(given)
-    assert torch.equal(one.values, other.values)
-    assert torch.equal(one.summary, other.summary)
-    assert one.values.shape == (2, 5, 6)
-    assert Bilstm(4, hidden=3, layers=2, dropout=0.5).rnn.dropout == 0.5
-    assert part.size == part.summary == 6
+    is_recurrent(Bilstm, "lstm", both=True)
 
 
 def test_its_size_by_hand() -> None:
@@ -37,16 +21,11 @@ def test_its_size_by_hand() -> None:
 
 
 def test_the_published_number_of_parameters() -> None:
-    """With source2token over 600, and a layer of 300 over [u; v; u − v; u ⊙ v]: 2.9m, as ReSAN's table has it."""
-    pool, head = Source2token(inputs=600), Classify(inputs=4 * 600, labels=3, hidden=300)
-    count = sum(p.numel() for part in (Bilstm(300), pool, head) for p in part.parameters())
+    """2.9m, as ReSAN's table has it."""
     # 600 · 600 + 600, twice, and 2400 · 300 + 300 + 300 · 3 + 3
-    assert count == 1_444_800 + 721_200 + 721_203
-    assert f"{count / 1e6:.1f}m" == "2.9m"
+    assert published(Bilstm) == 1_444_800 + 721_200 + 721_203
+    assert f"{published(Bilstm) / 1e6:.1f}m" == "2.9m"
 
 
 def test_its_cell_and_its_ways_are_not_for_choosing() -> None:
-    assert list(find.settable(Bilstm)) == ["hidden", "layers", "dropout"]
-    for option in [{"cell": "gru"}, {"both": True}]:
-        with pytest.raises(RegardError, match="unknown option"):
-            find.build("encode", {"name": "bilstm", **option}, inputs=4)
+    cell_is_not_for_choosing(Bilstm, "bilstm")
