@@ -157,6 +157,8 @@ def hostile(name: str, dtype: torch.dtype) -> tuple[bool, str]:
         q, k = middle.expand_as(q) + 0, k - middle
     elif name == "saturated":
         q = q + 8
+    elif name == "saturated below":
+        q = q - 8
     elif name == "small":
         q, k = 1e-3 * q, 1e-3 * k
     elif name == "large w":
@@ -259,8 +261,8 @@ def compiles() -> tuple[bool, str]:
     return same and all(torch.equal(a, b) for a, b in pairs), "torch.compile with the graph whole"
 
 
-HOSTILE = ["plain", "huge", "one huge", "edge of the range", "cancelling far out", "saturated", "small", "large w",
-           "positive w", "shut out"]  # fmt: skip
+HOSTILE = ["plain", "huge", "one huge", "edge of the range", "cancelling far out", "saturated", "saturated below",
+           "small", "large w", "positive w", "shut out"]  # fmt: skip
 CHECKS: list[Callable[[], tuple[bool, str]]] = [
     *(lambda n=n: masked(n) for n in range(30)),  # type: ignore[misc]
     *(lambda n=n, t=t: hostile(n, t) for n in HOSTILE for t in (torch.float32, torch.bfloat16, torch.float16)),  # type: ignore[misc]

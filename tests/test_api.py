@@ -342,7 +342,7 @@ def test_done_is_done_until_more_is_wanted(tmp_path: Path, pairs: str, trained: 
         ({**small, "embed": 16}, "embed=8, not 16"),
         (with_train(rate=0.5), "train.rate=0.01, not 0.5"),
         (with_train(seed=9), "train.seed=1, not 9"),
-        ({**small, "attention": {"score": "dot"}}, "attention.score.hidden=8, not None"),
+        ({**small, "attention": {"score": "dot"}}, "attention.score=additive, not dot"),
         ({**small, "decoder": {"embed": 8, "hidden": 16, "cell": "lstm"}}, "decoder.cell=gru, not lstm"),
         ({**small, "measures": ["perplexity"]}, "measures="),
     ],

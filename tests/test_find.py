@@ -186,7 +186,7 @@ def test_an_unknown_option_of_a_part_inside_a_part() -> None:
         ("rows", [1, "b"], "a whole number"),
         ("tree", 3, "the name of a part"),
         ("tree", ["oak"], "the name of a part"),
-        ("hedge", "oak", "table"),
+        ("hedge", "oak", "options of its own, as garden.hedge.depth="),
     ],
 )
 def test_a_value_of_the_wrong_kind(option: str, value: Any, expected: str) -> None:
@@ -242,6 +242,7 @@ def test_several_parts_of_one_folder() -> None:
     oak, pine = {"name": "oak", "hidden": 3, "rate": 0.5}, {"name": "tall_pine", "needles": False}
     assert full(Garden, {"shrubs": ["oak", {"name": "tall_pine", "needles": False}]})["shrubs"] == [oak, pine]
     assert full(Garden, {"shrubs": "oak"})["shrubs"] == [oak]  # one is a list of one
+    assert [one["name"] for one in full(Garden, {"shrubs": "oak, tall_pine"})["shrubs"]] == ["oak", "tall_pine"]
     message = fails(lambda: check(Garden, {"shrubs": [{"name": "oak", "hiden": 3}]}))
     assert message == "unknown option 'shrubs.hiden'; did you mean 'hidden'?"
     assert fails(lambda: check(Garden, {"shrubs": [3]})).startswith("shrubs: got 3")

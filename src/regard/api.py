@@ -168,8 +168,8 @@ def make_task(config: Mapping[str, Any]) -> Task:
 
 
 def _read(task: Any, config: Mapping[str, Any]) -> Splits:
-    known = getattr(task, "known", ())
-    return call(load_data, config["data"], default=task.default_data, columns=task.columns, known=known)  # type: ignore[no-any-return]
+    given = {"default": task.default_data, "columns": task.columns, "known": getattr(task, "known", ())}
+    return call(load_data, config["data"], **given, labels=getattr(task, "labels_of", None))  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -191,6 +191,7 @@ def prepare(task: str, options: Mapping[str, Any]) -> Prepared:
     splits = _read(made, config)
     made.learn(splits.train)
     made.items([*splits.valid, *splits.test])  # what is too long there is better told before the training than after it
+    splits.validates(config["data"]["train"] or made.default_data)
     torch.manual_seed(config["train"]["seed"])
     return Prepared(config, made, splits, _network(made))
 
@@ -262,12 +263,12 @@ def train(
 
 
 def _same(run: Run, config: Mapping[str, Any]) -> None:
-    """A run goes on only as what it began as."""
+    """A run goes on only as what it began as; another task or part is told by its name, not by what else it has."""
     before, now = dict(flat(run.config)), dict(flat(config))
-    for key in sorted(before.keys() | now.keys()):
+    for key in sorted(before.keys() | now.keys(), key=lambda key: (key != "task", not key.endswith(".name"), key)):
         if before.get(key) != now.get(key) and key not in {f"train.{name}" for name in CHANGEABLE}:
             raise RegardError(
-                f"{run.folder} was begun with {key}={before.get(key)}, not {now.get(key)}",
+                f"{run.folder} was begun with {key.removesuffix('.name')}={before.get(key)}, not {now.get(key)}",
                 do="use another --out, or --fresh to begin again",
             )
 

@@ -133,11 +133,17 @@ def full(thing: Callable[..., Any], options: Mapping[str, Any], path: str = "") 
             result[key] = _checked(given, parameter.annotation, path + key) if key in options else given
         elif given is None or (given == "none" and parameter.default is None):
             result[key] = None
-        elif isinstance(parameter.default, list | tuple):  # several parts of one folder; one is a list of one
-            several = given if isinstance(given, list | tuple) else [given]
+        elif isinstance(parameter.default, list | tuple):  # several parts of one folder, or their names with commas
+            several = [one.strip() for one in given.split(",")] if isinstance(given, str) else given
+            several = several if isinstance(several, list | tuple) else [several]
             specs = [_named(one, None, path + key) for one in several]
             result[key] = [full(_target(mark, one, path + key), one, f"{path}{key}.") for one in specs]
         else:
+            if isinstance(mark, Of) and not isinstance(given, Mapping):
+                some = next(iter(settable(_target(mark, {}, path + key))), "…")
+                raise RegardError(
+                    f"{path + key}: got {given!r}", expected=f"options of its own, as {path + key}.{some}="
+                )
             spec = _named(given, parameter.default, path + key)
             result[key] = full(_target(mark, spec, path + key), spec, f"{path}{key}.")
     return result
@@ -179,7 +185,7 @@ def _checked(value: Any, kind: Any, path: str) -> Any:
         raise RegardError(f"{path}: got {value!r}", expected=type_names[kind])
     if get_origin(kind) in (tuple, list):
         if not isinstance(value, list | tuple):
-            raise RegardError(f"{path}: got {value!r}", expected="a list")
+            raise RegardError(f"{path}: got {value!r}", expected=f"a list, as {path}=[1,2]")
         inner = get_args(kind)
         each = [inner[0]] * len(value) if get_origin(kind) is list or inner[-1] is Ellipsis else list(inner)
         if len(each) != len(value):

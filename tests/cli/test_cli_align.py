@@ -307,6 +307,11 @@ def test_what_cannot_be_asked(
     assert not list(tmp_path.iterdir())
 
 
+def test_the_other_run_is_another(regard: Regard, run: Path, data: Path) -> None:
+    line = regard("align", run, "--data", data, "--other", f"{run}/../{run.name}").line()
+    assert line.endswith("is RUN itself; expected a run of the other direction")
+
+
 def test_data_that_cannot_be_used(regard: Regard, run: Path, tmp_path: Path) -> None:
     assert regard("align", run).line() == "missing option '--data'; see regard align --help"
     (tmp_path / "one.tsv").write_text("abc\n")

@@ -35,3 +35,11 @@ def test_columns_by_name(regard: Regard, tmp_path: Path) -> None:
 
 def test_an_unknown_task(regard: Regard) -> None:
     assert regard("data", "translat").line().endswith("did you mean 'translate'?")
+
+
+def test_labels_of_tokens_are_told_apart(regard: Regard, tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("".join(f"a b {n}\tO B O\n" for n in range(40)) + "c d\tO RARE\n")
+    said = regard("data", "tag", "--data", str(path)).out
+    assert "train: 3 targets: O " in said  # the one sentence that has it is never held out
+    assert "RARE 1" in said

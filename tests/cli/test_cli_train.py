@@ -45,6 +45,34 @@ def test_the_ending(regard: Regard, run: Path, pairs: Path) -> None:
     assert {name for name in after if before.get(name) != after[name]} <= {"card.md", "curve.png"}
 
 
+def test_the_ending_of_a_language_model(regard: Regard, tmp_path: Path) -> None:
+    """Text alone has no truth to be told, and what is shown is gone on from its first words."""
+    data, folder = tmp_path / "book.txt", tmp_path / "run"
+    data.write_text("".join(f"{a} and {b} went home again\n" for a in "abcdef" for b in "ghij"))
+    options = ("text=word", "network.hidden=8", "network.layers=1", "train.steps=3", "window=20", "longest=9")
+    said = regard("train", "language", "--data", data, "--out", folder, "--quiet", *options)
+    assert (said.code, said.err) == (0, "")
+    shown = next(line for line in said.out.split("\n") if " → " in line)
+    begun, answer = shown.split(" → ")
+    assert begun.split()[1:2] == ["and"]
+    assert len(begun.split()) == 3
+    assert answer.startswith(begun)
+    assert "true:" not in shown
+    said = regard("predict", folder, "--prefix", "went home", stdin=b"a and g\n")
+    assert said.out.startswith("a and g went home")
+    (tmp_path / "allowed.txt").write_text("went home\nagain\n")
+    said = regard("predict", folder, "--allowed", tmp_path / "allowed.txt", stdin=b"a and g\n")
+    assert said.out in ("a and g went home\n", "a and g again\n")
+    assert "'x' is not in the vocabulary" in regard("predict", folder, "--prefix", "x", stdin=b"a\n").line()
+
+
+def test_the_ending_tells_of_all_runs(regard: Regard, pairs: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    said = regard("train", "agree", "--data", pairs, "--out", run, "--quiet", *tiny, "train.steps=2", "train.every=2")
+    assert f"The run lies in {run}, and runs of their own in {run}/there and {run}/back. Try next:" in said.out
+    assert regard("evaluate", run / "back").code == 0
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_and_taken_up_again(
     regard: Regard, pairs: Path, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int

@@ -52,4 +52,20 @@ def test_papers(text: str, found: list[str]) -> None:
 
 
 def test_an_unknown_kind(regard: Regard) -> None:
-    assert regard("list", "encoder").line() == "no kind of part is named 'encoder'; did you mean 'encode'?"
+    assert regard("list", "encoder").line() == "no part or kind of part is named 'encoder'; did you mean 'encode'?"
+
+
+def test_one_part_by_its_name(regard: Regard) -> None:
+    """In every kind that has one of that name."""
+    assert [part["kind"] for part in json.loads(regard("list", "structured", "--json").out)] == ["encode", "pool"]
+    said = regard("list", "resan").out
+    assert "\n  resan: " in said
+    assert "disan: " not in said
+
+
+def test_what_sentences_are_made_of() -> None:
+    """Whatever a task takes by name can be listed, and the options of what it always has."""
+    assert {"max", "attention", "source2token"} <= {part["name"] for part in parts("pool")}
+    assert {"difference", "factored"} <= {part["name"] for part in parts("match")}
+    assert [option["name"] for option in parts("embed")[0]["options"]] == ["width", "vectors", "mode", "most", "drop"]
+    assert "baseline" in {option["name"] for option in parts("reinforce")[0]["options"]}

@@ -32,7 +32,7 @@ def sizes(splits: Splits) -> tuple[int, int, int]:
 
 
 def get(**options: Any) -> Splits:
-    return load(**{"default": "made:nothing", "columns": 2, "known": (), **options})
+    return load(**{"default": "made:nothing", "columns": 2, "known": (), "labels": None, **options})
 
 
 def said(**options: Any) -> str:

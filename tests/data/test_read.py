@@ -104,12 +104,19 @@ def test_json_lines() -> None:
     assert read(write("b.jsonl", '{"source": "a"}'), columns=1)[0] == Example(("a",), "", "b.jsonl:1")
 
 
+def test_numbers_of_json_lines() -> None:
+    """Scores are numbers, and classes may be."""
+    path = write("a.jsonl", "\n".join(f'{{"text": "a", "label": {label}}}' for label in ("4.5", "3", "0", "true")))
+    assert [example.target for example in read(path, fields=("text", "label"))] == ["4.5", "3", "0", "true"]
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
         ('{"source": "a"', "a.jsonl:2: not JSON"),
         ('["a", "b"]', "a.jsonl:2: a JSON list; expected one object a line"),
-        ('{"source": "a", "target": 3}', "a.jsonl:2: 'target' is 3; expected a string"),
+        ('{"source": "a", "target": ["b"]}', "a.jsonl:2: 'target' is [\"b\"]; expected a string or a number"),
+        ('{"source": "a", "target": 1' + "0" * 5_000 + "}", "a.jsonl:2: not JSON"),
         ('{"source": "a", "target": null}', "a.jsonl:2: 'target' is null"),
         ('{"source": "a", "targets": "b"}', "a.jsonl:2: no field 'target'; did you mean 'targets'?"),
         ('{"source": "a", "target": "\\ud83d"}', "a.jsonl:2: 'target' holds half a surrogate pair"),

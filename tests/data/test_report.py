@@ -46,3 +46,16 @@ def test_shown_and_saved() -> None:
     assert len({len(line) for line in table[:7]}) == 1  # aligned
     assert "'premise here'" in str(said)  # no place: the text itself
     assert str(report(Splits([], [], []))).endswith("nothing found that looks wrong")
+
+
+def test_labels_of_tokens_are_counted_one_by_one() -> None:
+    splits = Splits(rows("t", *[(f"a b {n}", "O B O") for n in range(3)]))
+    assert "train: 2 targets: O 6, B 3" in str(report(splits, lambda example: example.target.split()))
+    assert "train: 1 target: O B O 3" in str(report(splits))
+
+
+def test_text_alone_has_no_target() -> None:
+    said = report(Splits(rows("t", *((f"text number {i}", "") for i in range(30)))))
+    assert said.parts["train"].labels is None
+    assert "source" in str(said)
+    assert "target" not in str(said)

@@ -57,3 +57,26 @@ def test_a_source_with_many_targets_stays_together() -> None:
     examples = [Example((f"{i % 7}",), f"{i}") for i in range(700)]
     parts = split(examples, most=50)
     assert len(parts.valid) == len(parts.test) == 100  # one source each, though it has more than the cap
+
+
+def test_a_label_that_few_have_is_not_held_out() -> None:
+    """Each sentence has a label that all have and one of its own, or that two have."""
+    examples = [Example(e.inputs, f"all {int(e.target) // 2}") for e in some(200)]
+
+    def labels(example: Example) -> list[str]:
+        return example.target.split()
+
+    def all_of(part: list[Example]) -> set[str]:
+        return {label for example in part for label in labels(example)}
+
+    plain, parts = split(examples), split(examples, labels=labels)
+    assert not all_of(plain.valid + plain.test) <= all_of(plain.train)
+    assert all_of(parts.valid + parts.test) <= all_of(parts.train)
+    for got, before in ((parts.valid, plain.valid), (parts.test, plain.test)):
+        assert got
+        assert set(got) <= set(before)
+    assert len(parts.train) + len(parts.valid) + len(parts.test) == 200
+    back = [e for e in parts.train if e not in plain.train]
+    assert len(back) == len({e.target for e in back})  # one of each is enough
+    usual = [Example(e.inputs, str(int(e.target) % 2)) for e in some(200)]
+    assert split(usual, labels=labels) == split(usual)

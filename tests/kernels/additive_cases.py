@@ -76,6 +76,8 @@ def hostile(name: str, queries: int = 37, keys: int = 70, width: int = 67) -> Ca
         q, k = middle.expand_as(q) + 0, k - middle
     elif name == "saturated":
         q = q + 8
+    elif name == "saturated below":
+        q = q - 8
     elif name == "small":
         q, k = 1e-3 * q, 1e-3 * k
     elif name == "positive w":
@@ -88,8 +90,8 @@ def hostile(name: str, queries: int = 37, keys: int = 70, width: int = 67) -> Ca
     return Case(q, k, v, w, options)
 
 
-HOSTILE = ["plain", "huge", "one huge", "edge of the range", "cancelling far out", "saturated", "small", "positive w",
-           "shut out"]  # fmt: skip
+HOSTILE = ["plain", "huge", "one huge", "edge of the range", "cancelling far out", "saturated", "saturated below",
+           "small", "positive w", "shut out"]  # fmt: skip
 
 
 def rms(a: Tensor, b: Tensor) -> float:

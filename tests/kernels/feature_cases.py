@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import pytest
 import torch
 from hypothesis import strategies as st
 from torch import Tensor
@@ -138,3 +140,26 @@ def honest_about_nan(backend: str) -> None:
     case.v[0, 6, 4] = float("nan")
     got, true = case.run(backend, torch.float32), case.run("reference", torch.float64)
     assert torch.equal(got[0].isnan(), true[0].isnan())
+
+
+def like_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Triton's interpreter with a GPU's errors: 2 units in the last place of `exp2`, 1 of a reciprocal and the rounding
+    of a product in `/`; always the same for the same number, as from a table."""
+    from triton.runtime.interpreter import InterpreterBuilder
+
+    tables = np.random.default_rng(0).uniform(-1, 1, (2, 2**15))
+
+    def off(exact: Any, place: Any, units: int) -> Any:
+        error = tables[units - 1][np.clip(np.nan_to_num(place) * 2**15, 0, 2**15 - 1).astype(int)]
+        return np.where(place == 0, exact, exact * (1 + error * units * 2**-23.5)).astype(np.float32)
+
+    def exp2(x: Any) -> Any:
+        x = x.astype(np.float64)
+        return off(np.exp2(x), x - np.floor(x), 2)
+
+    def divide(a: Any, b: Any) -> Any:
+        b = b.astype(np.float64)
+        return a * off(1 / b, 2 * np.frexp(np.abs(b))[0] - 1, 1)
+
+    monkeypatch.setattr(InterpreterBuilder, "create_exp2", lambda self, x: self.unary_op(x, exp2))
+    monkeypatch.setattr(InterpreterBuilder, "create_fdiv", lambda self, a, b: self.binary_op(a, b, divide))

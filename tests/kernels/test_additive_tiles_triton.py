@@ -146,3 +146,28 @@ def test_gradients_in_every_range(of_keys: bool) -> None:
         torch.testing.assert_close(found[row].double(), true, rtol=1e-4, atol=1e-5)
     if not of_keys:
         torch.testing.assert_close(dw.double(), true_w, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("of_keys", [False, True])
+@pytest.mark.parametrize("width", [1, 5])
+def test_a_slope_far_below_keeps_its_digits(of_keys: bool, width: int) -> None:
+    """Where q + k is about −8 the slope 1 − tanh² is 4e^{−16}, less than a unit of the tanh's last place."""
+    torch.manual_seed(0)
+    q, k, w = torch.randn(2, 9, width) - 8, torch.randn(2, 23, width), torch.randn(width)
+    slopes = torch.randn(2, 9, 23)
+    own, other = (k, q) if of_keys else (q, k)
+    turned = slopes if of_keys else slopes.transpose(1, 2)
+    wide = torch.zeros(*turned.shape[:2], padded(turned.shape[2], WIDE))
+    wide[:, :, : turned.shape[2]] = turned
+    powers, seen = exponents(q, k, pack=False), arguments(Sight(), 9, 23)
+    found, dw = additive_triton._gradient(
+        own, other, powers.x if of_keys else powers.y, wide, w, powers, (0, own.shape[1]), (0, other.shape[1]), seen,
+        of_keys, torch.float32, TILES,
+    )  # fmt: skip
+    z = q.double()[:, :, None] + k.double()[:, None]
+    terms = slopes.double()[..., None] * w.double() / z.cosh().square()
+    axis = 1 if of_keys else 2
+    assert ((found.double() - terms.sum(axis)).abs() <= 8 * eps * terms.abs().sum(axis)).all()
+    if not of_keys:
+        true = (slopes.double()[..., None] * z.tanh()).sum((0, 1, 2))
+        assert ((dw.double() - true).abs() <= 2 * eps * slopes.abs().sum()).all()

@@ -12,6 +12,7 @@ if not torch.cuda.is_available():
 triton = pytest.importorskip("triton")
 
 import triton.language as tl
+from feature_cases import like_a_gpu
 
 from regard.kernels.feature_cpu import kept as kept_on_cpu
 from regard.kernels.feature_energy_triton import grown, kept, row_hash, settled, two
@@ -34,6 +35,13 @@ def energies(x_ptr, y_ptr, out_ptr, step, step_low, decay, SAFE: tl.constexpr, N
     tl.store(out_ptr + N + i, e2)
     tl.store(out_ptr + 2 * N + i, s1)
     tl.store(out_ptr + 3 * N + i, s2)
+
+
+@triton.jit
+@no_type_check
+def powers(x_ptr, out_ptr, step, step_low, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out_ptr + i, grown(tl.load(x_ptr + i), step, step_low))
 
 
 @triton.jit
@@ -65,6 +73,26 @@ def test_two_rows_share_a_reciprocal_and_stay_exact(safe, size):
     tanh = torch.tanh((x.double() + y.double()) / 5)
     true = torch.cat([5 * tanh / torch.tensor(2.0).double().log(), (1 - tanh**2) / 4])
     assert torch.allclose(out.double(), true, atol=3e-6)
+
+
+@pytest.mark.parametrize("size", [1.0, 20.0, 100.0])
+def test_powers_keep_their_last_bits_on_a_gpu(monkeypatch, size):
+    like_a_gpu(monkeypatch)
+    torch.manual_seed(0)
+    x, out = size * (2 * torch.rand(4096) - 1), torch.empty(4096)
+    step = 2 * torch.tensor(1.0).double().exp().log2().item() / 5
+    rounded = torch.tensor(step).item()
+    powers[(1,)](x, out, rounded, step - rounded, N=4096)
+    off = (out.double() / (x.double() * 0.4).exp() - 1).abs() / torch.finfo(torch.float32).eps
+    assert off.max() < 1.1
+    assert off.square().mean().sqrt() < 0.4
+
+
+def test_powers_of_no_number_are_none():
+    x, out = torch.tensor([float("nan"), 0.0]), torch.empty(2)
+    powers[(1,)](x, out, 0.5770780, 0.0, N=2)
+    assert out.isnan().tolist() == [True, False]
+    assert out[1] == 1
 
 
 def test_both_sides_keep_their_last_bits():

@@ -9,7 +9,18 @@ if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # read when the kernels are first imported
 pytest.importorskip("triton")
 
-from feature_cases import HOSTILE, Case, at_most_twice, cases, close, honest_about_nan, hostile, poisoned
+from feature_cases import (
+    HOSTILE,
+    Case,
+    at_most_twice,
+    cases,
+    close,
+    error,
+    honest_about_nan,
+    hostile,
+    like_a_gpu,
+    poisoned,
+)
 from hypothesis import HealthCheck, given, settings
 
 from regard.kernels import feature_triton
@@ -64,3 +75,41 @@ def test_what_is_hidden_may_hold_anything():
 
 def test_nan_goes_through():
     honest_about_nan("triton")
+
+
+@pytest.mark.parametrize("biased", [False, True])
+def test_error_of_a_gpu_s_numbers_at_most_twice(monkeypatch, biased):
+    """Small shapes, several draws together. A bias makes few keys heavy: the sum over the others must cancel."""
+    like_a_gpu(monkeypatch)
+    squares = torch.zeros(2, 5 if biased else 4)
+    for seed in range(3):
+        torch.manual_seed(seed)
+        keys = 9 if biased else 24
+        options = {"bias": 3 * torch.randn(1, 16, keys)} if biased else {}
+        case = Case(torch.randn(1, 16, 32), torch.randn(1, keys, 32), torch.randn(1, keys, 32), options)
+        true = case.run("reference", torch.float64)
+        squares += torch.tensor([error(case.run(way, torch.float32), true) for way in ("triton", "reference")]).square()
+    ratios = (squares[0] / squares[1]).sqrt()
+    assert (ratios < 2).all(), ratios
+
+
+def test_what_one_key_answers_is_its_value(monkeypatch):
+    """The weights are 1 then; a sum of weights that is divided by carelessly leaves something else."""
+    like_a_gpu(monkeypatch)
+    torch.manual_seed(0)
+    case = Case(torch.randn(1, 1, 300), torch.randn(1, 1, 300), torch.randn(1, 1, 300))
+    (answer, _, _, dv), (true, _, _, pull) = (
+        case.run(way, kind) for way, kind in (("triton", torch.float32), ("reference", torch.float64))
+    )
+    for found, exact in ((answer, true), (dv, pull)):
+        assert ((found.double() - exact).abs() <= 1.01 * torch.finfo(torch.float32).eps * exact.abs()).all()
+
+
+def test_the_gradient_of_a_bias_far_out():
+    torch.manual_seed(0)
+    case = Case(
+        400 * torch.randn(2, 3, 5), 400 * torch.randn(2, 4, 5), torch.randn(2, 4, 5), {"bias": torch.randn(2, 3, 4)}
+    )
+    case.q[0] /= 400  # one sentence by products, one by sums
+    case.k[0] /= 400
+    assert close(case.run("triton", torch.float32), case.run("reference", torch.float64))

@@ -10,7 +10,7 @@ if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # read when the kernels are first imported
 pytest.importorskip("triton")
 
-from feature_cases import PATTERNS, close
+from feature_cases import PATTERNS, close, like_a_gpu
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
@@ -224,3 +224,12 @@ def test_what_is_wrong_is_said(wrong):
     q, asks = torch.randn(1, 4, 3), torch.ones(1, 4, dtype=torch.bool)
     with pytest.raises(RegardError):
         selected_attention("feature", q, q, q, asks, asks, backend="triton", **wrong)
+
+
+def test_what_one_key_answers_is_its_value(monkeypatch):
+    like_a_gpu(monkeypatch)
+    torch.manual_seed(0)
+    inputs, one = three(1, 3, 150), torch.tensor([[False, True, False]])
+    found, true = chosen(inputs, one, one), dense(inputs, one, one)
+    for i in (0, 3):  # the answer, and the gradient of v
+        assert ((found[i].double() - true[i]).abs() <= 1.01 * torch.finfo(torch.float32).eps * true[i].abs()).all()

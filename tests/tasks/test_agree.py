@@ -152,13 +152,20 @@ def test_both_attentions_learn_from_it() -> None:
         loss.total.backward()  # type: ignore[no-untyped-call]
         found += [part.decoder.attention.score.w.grad.clone() for part in (network.there, network.back)]  # type: ignore
     assert not any(torch.allclose(one, other) for one, other in zip(plain, rich, strict=True))
-    assert loss.notes.keys() == {"truth", "back_truth", "fertility", "back_fertility", "agreement"}
+    chances = {"smoothing", "replace"}  # the same for both directions, so said once
+    assert loss.notes.keys() == chances | {"truth", "back_truth", "fertility", "back_fertility", "agreement"}
 
 
 @pytest.mark.parametrize("options", [{"gamma": -1.0}, {"teach": {"drop": 0.1}}, {"teach": {"swap": 0.1}}])
 def test_what_cannot_agree_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(RegardError, match=r"gamma|teach\.drop"):
         Agree(**options)
+
+
+def test_what_looks_at_nothing_cannot_agree() -> None:
+    with pytest.raises(RegardError, match=r"gamma=1\.0 and decoder=plain"):
+        small(decoder={"name": "plain", "embed": 6, "hidden": 6})
+    small(decoder={"name": "plain", "embed": 6, "hidden": 6}, gamma=0.0)
 
 
 def test_examples_turned() -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from sentence_tasks import both, examples, read_of, refused, task_of
 
-from regard.api import configure, make_task
+from regard.api import configure, make_task, prepare
 from regard.errors import RegardError
 from regard.find import find
 from regard.tasks.classify import Classify
@@ -89,3 +89,32 @@ def test_an_empty_text(tmp_path: Path) -> None:
 def test_an_option_that_is_none() -> None:
     with pytest.raises(RegardError, match=r"unknown option 'encoder\.hiden'; did you mean 'hidden'"):
         configure("classify", {"encoder": {"hiden": 3}})
+
+
+def test_a_header_that_names_text_and_label_is_none_of_the_examples(tmp_path: Path) -> None:
+    for header in ("label,text", "sentence,label"):
+        rows = [f"w{n},l{n % 2}" if header.endswith("label") else f"l{n % 2},w{n}" for n in range(40)]
+        (tmp_path / "a.csv").write_text("\n".join([header, *rows]))
+        ready = prepare("classify", {"data": {"train": str(tmp_path / "a.csv")}})
+        assert ready.task.labels == ["l0", "l1"]
+
+
+def test_a_label_that_one_example_has_stays_in_train(tmp_path: Path) -> None:
+    """Wherever the split of a file without parts would have put it."""
+    (tmp_path / "a.tsv").write_text("".join(f"word {n}\tl{n if n < 30 else 0}\n" for n in range(90)))
+    ready = prepare("classify", {"data": {"train": str(tmp_path / "a.tsv")}})
+    assert len(ready.task.labels) == 30
+
+
+@pytest.mark.parametrize("name", ["classify", "entail"])
+def test_a_smoothing_that_is_no_share(name: str) -> None:
+    with pytest.raises(RegardError, match=r"^smoothing=2\.0; expected a share, 0 to 1$"):
+        make_task(configure(name, {"smoothing": 2}))
+
+
+def test_nothing_to_validate_on_is_told_before_anything_is_trained(tmp_path: Path) -> None:
+    said = refused("classify", tmp_path, ["a\tx", "b\ty"])
+    assert said == (
+        "classify.tsv: 2 examples, none of which can be held out for validation; "
+        "add others, or give a file of them with data.valid="
+    )

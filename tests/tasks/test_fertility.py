@@ -10,7 +10,7 @@ from torch import Tensor, nn
 import regard.train.loop
 from regard import api
 from regard.errors import RegardError
-from regard.tasks._generation import Fertility, pairs
+from regard.tasks._fertility import Fertility, pairs
 from regard.tasks.translate import Translate
 from regard.train.log import read
 from regard.types import Example, Look, Memory
@@ -169,3 +169,9 @@ def test_it_is_logged_and_comes_back(tmp_path: Any, monkeypatch: pytest.MonkeyPa
 def test_it_cannot_be_wished_away() -> None:
     with pytest.raises(RegardError, match="fertility"):
         small(fertility=-1.0)
+
+
+def test_what_looks_at_nothing_has_none() -> None:
+    blind = small(fertility=0.5, decoder={"name": "plain", "embed": 6, "hidden": 6})
+    with pytest.raises(RegardError, match=r"fertility=0\.5 and decoder=plain; expected a decoder that looks"):
+        blind.model()

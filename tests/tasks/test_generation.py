@@ -325,3 +325,17 @@ def test_what_was_learned_is_kept() -> None:
     twin = other.model().eval()
     twin.load_state_dict(model.state_dict())
     assert [one.text for one in other.predict(twin, [("ab",)])] == [one.text for one in task.predict(model, [("ab",)])]
+
+
+@pytest.mark.parametrize("option", [{"smoothing": 1.5}, {"smoothing": -0.5}, {"drop": 1.0}, {"drop": -0.1}])
+def test_chances_are_chances(option: dict[str, float]) -> None:
+    [name] = option
+    with pytest.raises(RegardError, match=f"{name}=.*; expected from 0 to less than 1"):
+        small(**option)
+
+
+@pytest.mark.parametrize("name", ["recurrent", "plain", "lstmn", "transformer"])
+@pytest.mark.parametrize("dropout", [1.5, -0.1])
+def test_dropout_of_a_decoder_is_a_chance(name: str, dropout: float) -> None:
+    with pytest.raises(RegardError, match=r"dropout=.*; expected from 0 to 1"):
+        small(decoder={"name": name, "dropout": dropout}).model()

@@ -284,6 +284,55 @@ def test_a_pooling_that_samples_is_taught_by_reinforcement() -> None:
     assert soft.reinforce is None
 
 
+sampling: dict[str, Any] = {"name": "attention", "hidden": 4, "weigh": "sample"}
+
+
+@pytest.mark.parametrize("options", [{"encoder": choosing}, {"pool": sampling}])
+@pytest.mark.parametrize("name", ["entail", "classify"])
+def test_a_learned_baseline_does_not_know_what_was_drawn(name: str, options: dict[str, Any]) -> None:
+    """Else it would take part of what the policy should learn from."""
+    task, model = both(name, reinforce={"baseline": "learned"}, drop=0.0, **options)
+    model.train()
+    task.advance(model, 1.0)
+    batch = batch_of(task, examples[name])
+    reads = [model(batch.inputs) for _ in range(8)]
+    assert any(not torch.equal(read.logits, reads[0].logits) for read in reads)
+    assert all(torch.equal(read.summary, reads[0].summary) for read in reads)
+    means = [
+        torch.stack([model.words(row[there][None])[0].mean(0) for row, there in zip(one.values, one.mask, strict=True)])
+        for one in batch.inputs
+    ]
+    torch.testing.assert_close(reads[0].summary, torch.cat(means, -1))
+
+
+def test_of_some_examples_the_expected_value_is_read() -> None:
+    """In place of a sample, in both sentences of a pair or in none (Xu et al. 2015, section 4.1)."""
+    task, model = both("entail", pool=sampling, reinforce={"expected": 0.5}, drop=0.0)
+    _, soft = both("entail", pool={**sampling, "weigh": "softmax"}, drop=0.0)
+    soft.load_state_dict({key: value for key, value in model.state_dict().items() if not key.startswith("reinforce")})
+    batch = batch_of(task, examples["entail"])
+    expected = soft(batch.inputs).logits
+    model.train()
+    kinds = set()
+    for _ in range(8):
+        read = model(batch.inputs)
+        same = torch.isclose(read.logits, expected, atol=1e-6).all(-1)
+        assert same[~read.kept].all()
+        kinds |= set(read.kept.tolist())
+    assert kinds == {True, False}
+    model.reinforce.expected = 1.0
+    task.loss(model, batch).total.backward()  # nobody kept a sample: what the score learns, it learns from the loss
+    task.loss(soft, batch).total.backward()
+    W, W_soft = (one.pool.attention.score.W.weight.grad for one in (model, soft))
+    torch.testing.assert_close(W, W_soft)
+    assert model.eval()(batch.inputs).kept is None
+
+
+def test_an_expected_value_where_there_is_none() -> None:
+    with pytest.raises(RegardError, match=r"^reinforce\.expected=0\.5 and .*add pool=attention pool\.weigh=sample"):
+        both("entail", encoder=choosing, reinforce={"expected": 0.5})
+
+
 def test_a_model_that_chooses_settles_when_it_learns_with_its_choices() -> None:
     from regard.tasks.classify import Classify
     from regard.types import Example

@@ -89,3 +89,10 @@ def test_a_run_does_without_the_file(vectors: Path, tmp_path: Path, mode: str) -
     twin = api.make_task(loaded.config)
     twin.restore(loaded.task.keep())
     assert twin.keep() == loaded.task.keep()
+
+
+def test_another_width_than_that_of_the_file_is_refused(vectors: Path) -> None:
+    with pytest.raises(RegardError, match=r"embed\.width=9, and .*vectors\.txt has 3 numbers a word; leave"):
+        entail(vectors, width=9)
+    for width in (3, 64, 300):  # the file's, the preset's and the default are fine
+        assert entail(vectors, width=width).model().words.size == 3

@@ -76,8 +76,8 @@ def test_padding_teaches_nothing() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("EU rejects\tB-ORG", "1 labels for 2 tokens; expected a label for each token, with spaces between"),
-        ("EU\tB-ORG O O", "3 labels for 1 tokens; expected a label for each token, with spaces between"),
+        ("EU rejects\tB-ORG", "1 label for 2 tokens; expected a label for each token, with spaces between"),
+        ("EU\tB-ORG O O", "3 labels for 1 token; expected a label for each token, with spaces between"),
         ("EU rejects\t", "0 labels for 2 tokens; expected a label for each token, with spaces between"),
         ("EU rejects\tB-ORG X", "label 'X'; expected one that was seen in training; known: B-ORG, B-PER, O"),
         ("EU rejects\tB-ORK O", "label 'B-ORK'; expected one that was seen in training; did you mean 'B-ORG'?"),

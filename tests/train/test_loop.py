@@ -645,7 +645,7 @@ def test_progress_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str], mo
     fit_in(tmp_path / "run", scripted([4.0] * 9))
     assert Shown.said[0] == "going on from step 3 of 22"
     assert Shown.said[1].startswith("step 5: loss ")
-    assert Shown.said[1].endswith(", perplexity 4")
+    assert Shown.said[1].endswith("; valid: perplexity 4")
     assert [step for step, *_ in Shown.steps] == [5, 10, 15, 20, 22]
     assert "perplexity 4" in Shown.steps[-1][2]
 

@@ -1,5 +1,6 @@
 """Teaching: how often the truth is shown, what a disturbed source keeps, and what a decoder is shown instead."""
 
+import json
 from typing import Any
 
 import pytest
@@ -164,4 +165,7 @@ def test_a_translator_is_taught_and_its_log_says_so(place: str, tmp_path: Any) -
         train={"steps": 6, "every": 3},
     )  # fmt: skip
     log = (made.model.run.folder / "log.jsonl").read_text()
-    assert '"truth"' in log
+    notes = json.loads(log.splitlines()[-1])["notes"]
+    chances = {name: notes[name] for name in ("smoothing", "drop", "swap", "replace", "blank")}
+    assert chances == pytest.approx(dict.fromkeys(chances, 0.1))
+    assert 0.5 < notes["truth"] < 1

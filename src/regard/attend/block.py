@@ -25,6 +25,7 @@ from torch.nn.functional import dropout, relu
 from regard.attend.attention import Attention
 from regard.attend.heads import Heads
 from regard.attend.positions import Places
+from regard.errors import RegardError
 from regard.find import Spec, build
 from regard.types import Look, Memory
 
@@ -106,6 +107,8 @@ class Block(nn.Module):
         weigh: Spec = "softmax",
     ) -> None:
         super().__init__()
+        if not 0 <= dropout <= 1:
+            raise RegardError(f"dropout={dropout}", expected="from 0 to 1")
         self.dropout = dropout
         self.attending, self.asking = SelfAttention(size, heads, score, weigh), asking
         self.W_1, self.W_2 = nn.Linear(size, inner), nn.Linear(inner, size)

@@ -81,6 +81,8 @@ def run(
         raise RegardError(f"{picture!r}: cannot tell what to draw", expected="a name ending in " + ", ".join(kinds))
     if eflomal and not (find_spec("eflomal") or shutil.which(program)):
         raise RegardError("--eflomal: it is not installed", do="pip install eflomal, or leave it out")
+    if other and Path(other).resolve() == Path(folder).resolve():
+        raise RegardError(f"--other {other} is RUN itself", expected="a run of the other direction")
     import numpy as np
 
     from regard.api import load

@@ -32,9 +32,9 @@ def run(
 
     kind = find("tasks", task)
     config = configure(task, options)
-    found = report(
-        call(load, config["data"], default=kind.default_data, columns=kind.columns, known=getattr(kind, "known", ()))
-    )
+    labels = getattr(kind, "labels_of", None)
+    given = {"default": kind.default_data, "columns": kind.columns, "known": getattr(kind, "known", ())}
+    found = report(call(load, config["data"], **given, labels=labels), labels)
     if as_json:
         print(to_json(found.to_dict()))
         return

@@ -25,13 +25,21 @@ kinds = {
     "weigh": "attend.weigh",
     "text": "text",
     "encode": "encode",
+    "pool": "pool",
+    "match": "predict.match",
     "decode": "predict.generate",
     "search": "search",
     "measure": "measure",
     "made": "data.made",
 }
 # Not chosen by name, but with options of their own: the sections of a configuration.
-sections = {"attention": "attend.attention.make", "data": "data.load.load", "train": "train.loop.fit"}
+sections = {
+    "attention": "attend.attention.make",
+    "embed": "encode._words.Words",
+    "reinforce": "attend.reinforce.Reinforce",
+    "data": "data.load.load",
+    "train": "train.loop.fit",
+}
 
 author = r"[A-ZÀ-Þ][\w’'-]+"
 paper = rf"{author}(?:, {author})*(?:,? (?:&|and) {author})?(?: et al\.)? (?:19|20)\d\d"
@@ -40,14 +48,19 @@ cited = re.compile(rf'"[^"]*"|({paper}(?:, "[^"]+")?)')
 
 
 def run(
-    kind: Annotated[str | None, typer.Argument(metavar="KIND", help=", ".join([*kinds, *sections]) + ".")] = None,
+    kind: Annotated[
+        str | None, typer.Argument(metavar="KIND", help=", ".join([*kinds, *sections]) + ", or the name of a part.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON list and nothing else.")] = False,
 ) -> None:
     """List every part and option. Each part comes with its equation, its paper and its options' defaults."""
     known = [*kinds, *sections]
-    if kind is not None and kind not in known:
-        raise RegardError(f"no kind of part is named {kind!r}", do=nearest(kind, known))
-    found = {one: parts(one) for one in ([kind] if kind else known)}
+    if kind is None or kind in known:
+        found = {one: parts(one) for one in ([kind] if kind else known)}
+    else:
+        found = {one: [_part(kind, find(folder, kind))] for one, folder in kinds.items() if kind in names(folder)}
+    if not found:
+        raise RegardError(f"no part or kind of part is named {kind!r}", do=nearest(str(kind), known))
     if as_json:
         print(to_json([{"kind": one, **part} for one, some in found.items() for part in some]))
         return

@@ -41,7 +41,7 @@ def run(
     nbest: Annotated[int, typer.Option("--nbest", metavar="N", help="How many answers, best first; needs --json.")] = 1,
     sample: Annotated[bool, typer.Option("--sample", help="Draw answers instead of searching the best.")] = False,
     temperature: Annotated[
-        float | None, typer.Option("--temperature", metavar="T", help="With --sample: below 1 bolder, above 1 freer.")
+        float | None, typer.Option("--temperature", metavar="T", help="With --sample: below 1 surer, above 1 freer.")
     ] = None,
     top_k: Annotated[
         int | None, typer.Option("--top-k", metavar="K", help="With --sample: only the K likeliest tokens.")
@@ -162,7 +162,8 @@ def _limits(
 
 def _tokens(model: "Model", text: str, where: str) -> list[int]:
     """The tokens of an answer, with its end."""
-    target = model.task.texts["target"]
+    task = model.task
+    target = task.texts["target"] if hasattr(task, "texts") else task.text  # what goes on with a text has but one
     tokens: list[int] = target.encode(text)
     if target.unknown in tokens:
         piece = target.tokens(text)[tokens.index(target.unknown)].text

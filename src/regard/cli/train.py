@@ -87,15 +87,24 @@ def _ending(trained: "Trained") -> None:
     else:
         print(f"no test set; best {best} on valid: {figure(outcome.best)}")
     chosen = _short([*trained.splits.test, *trained.splits.valid, *trained.splits.train])
-    [prediction] = model.predict([chosen.inputs])
-    print(f"\n{looked(prediction, chosen.inputs, model.searches, chosen.target)}")
-    name, texts = shlex.quote(folder), shlex.join(chosen.inputs)
+    alone = model.task.columns == 1  # text that is gone on with: a beginning shows more than a whole
+    inputs = (_beginning(chosen.inputs[0]),) if alone else chosen.inputs
+    [prediction] = model.predict([inputs])
+    print(f"\n{looked(prediction, inputs, model.searches, None if alone else chosen.target)}")
+    name, texts = shlex.quote(folder), shlex.join(inputs)
     lines = [f"predict {name} < {'lines.txt' if model.inputs == 1 else 'pairs.tsv'}"]
     if prediction.look is not None:
         lines.append(f"look {name} {texts} -o look.html")
-    print(f"\nThe run lies in {plain(folder)}. Try next:")
+    parts = [str(model.run.folder / part) for part in getattr(model.task, "yields", ())]
+    also = f", and runs of their own in {' and '.join(map(plain, parts))}" if parts else ""
+    print(f"\nThe run lies in {plain(folder)}{also}. Try next:")
     for line in (*lines, f"evaluate {name}"):
         print(plain(f"  regard {line}"))
+
+
+def _beginning(text: str) -> str:
+    """The first words of a text."""
+    return " ".join(text.split()[:3])
 
 
 def _short(examples: "list[Example]") -> "Example":

@@ -14,7 +14,7 @@ are written where their names do not, as `data.form=labelled data.train=stsa.bin
 What is missing: without valid, some of train becomes valid, and test too if there is none. Where valid
 was given and test was not, test stays empty: a held-out set one did not ask for would shrink train.
 
-    load(default="made:dates", columns=2, known=(), train="multi30k", source="de", target="en")
+    load(default="made:dates", columns=2, known=(), labels=None, train="multi30k", source="de", target="en")
 """
 
 import os
@@ -24,7 +24,7 @@ from pathlib import Path
 
 from regard.data.hf import read_hf
 from regard.data.read import Form, form_of, read, read_parallel
-from regard.data.splits import Splits, split
+from regard.data.splits import Labels, Splits, split
 from regard.errors import RegardError
 from regard.find import build
 from regard.types import Example
@@ -38,6 +38,7 @@ def load(
     default: str,
     columns: int,
     known: tuple[tuple[str, ...], ...],
+    labels: Labels | None,
     train: str = "",
     valid: str = "",
     test: str = "",
@@ -48,6 +49,7 @@ def load(
     """`default` stands in for an empty `train`; `columns` is the number of inputs and the target together.
 
     `known` are sets of names that are taken where a file has them and none were given (see read.py).
+    `labels` gives those of an example, where targets are labels: none is held out that train does not have.
     """
     fields = tuple(name.strip() for name in f"{source},{target}".split(",") if name.strip())
     if fields and len(fields) != columns:
@@ -61,7 +63,7 @@ def load(
     valid_rows = part(valid) if valid else given.valid
     test_rows = part(test) if test else given.test
     # The seed is always the same: runs with different seeds are compared on the same examples.
-    parts = given if valid_rows else split(given.train, test=0.0 if test_rows else 0.05)
+    parts = given if valid_rows else split(given.train, test=0.0 if test_rows else 0.05, labels=labels)
     found = Splits(parts.train, valid_rows or parts.valid, test_rows or parts.test)
     found.notes.extend([*given.notes, *notes])
     return found

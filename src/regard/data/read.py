@@ -5,8 +5,8 @@ does not.
 Without `fields`, TSV and CSV have no header and exactly `columns` columns, of which the last is the
 target; a single column is an input without a target. With `fields`, the first line is a header and
 the named columns are taken, the last named as the target; where all names are numbers there is no
-header and they count the columns, from 1. JSON lines are read by key (`a.b` reaches
-into tables), by default `source` and `target`. Where the header, or the keys of the first line, hold all the names of
+header and they count the columns, from 1. JSON lines are read by key (`a.b` reaches into tables), by default `source`
+and `target`; a number is read as it is written. Where the header, or the keys of the first line, hold all the names of
 one of the `known` sets, that set is taken without being asked for.
 
 - `labelled`: the first word of a line is the target, the rest the text ("1 a fine film", as SST and TREC come).
@@ -243,20 +243,28 @@ def _json_lines(path: str, text: list[str], fields: tuple[str, ...]) -> list[Exa
         where = f"{path}:{number}"
         try:
             row = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # not JSON, or a number of thousands of digits
             if not line.strip():
                 raise RegardError(f"{where}: blank line", do="remove it") from None
             raise RegardError(f"{where}: not JSON ({error})", expected="one object a line") from None
         if not isinstance(row, dict):
             raise RegardError(f"{where}: a JSON {type(row).__name__}", expected="one object a line")
-        values = [pick(row, name, where) for name in fields]
-        for name, value in zip(fields, values, strict=True):
-            if not isinstance(value, str):
-                raise RegardError(f"{where}: {name!r} is {json.dumps(value)[:40]}", expected="a string")
-            if "\\u" in line and any("\ud800" <= character <= "\udfff" for character in value):
-                raise RegardError(f"{where}: {name!r} holds half a surrogate pair", expected="whole characters")
+        values = [_told(pick(row, name, where), f"{where}: {name!r}") for name in fields]
+        if "\\u" in line:
+            for name, value in zip(fields, values, strict=True):
+                if any("\ud800" <= character <= "\udfff" for character in value):
+                    raise RegardError(f"{where}: {name!r} holds half a surrogate pair", expected="whole characters")
         examples.append(_example(values, where))
     return examples
+
+
+def _told(value: Any, what: str) -> str:
+    """A value as text; scores are numbers, and often classes are."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float):
+        return json.dumps(value)
+    raise RegardError(f"{what} is {json.dumps(value)[:40]}", expected="a string or a number")
 
 
 def pick(row: Mapping[str, Any], name: str, where: str) -> Any:

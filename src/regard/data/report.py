@@ -1,6 +1,6 @@
 """What a data set holds, and what may be wrong with it: what `regard data` shows.
 
-print(report(load(default="made:dates", columns=2, known=())))
+print(report(load(default="made:dates", columns=2, known=(), labels=None)))
 """
 
 from collections import Counter
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from regard.data.problems import Problem, are_labels, names, problems
-from regard.data.splits import Splits
+from regard.data.splits import Labels, Splits
 from regard.types import Example
 
 __all__ = ["Lengths", "Part", "Report", "report"]
@@ -53,7 +53,9 @@ class Report:
             several = len(part.inputs) > 1
             sides = [(f"input {i}" if several else "source", side) for i, side in enumerate(part.inputs, 1)]
             head = [name, f"{part.rows:,}", f"{part.distinct:,}", f"{part.alphabet:,}"]
-            for side, lengths in (*sides, ("target", part.target)):
+            if any(part.target.characters):  # text alone has none
+                sides.append(("target", part.target))
+            for side, lengths in sides:
                 table.append([*head, side, "characters", *(f"{n:,}" for n in lengths.characters)])
                 table.append(["", "", "", "", "", "words", *(f"{n:,}" for n in lengths.words)])
                 head = ["", "", "", ""]
@@ -61,20 +63,24 @@ class Report:
         for name, part in self.parts.items():
             if part.labels is not None:
                 most = [f"{label or '(none)'} {count:,}" for label, count in list(part.labels.items())[:10]]
-                said.append(f"{name}: {len(part.labels)} targets: {', '.join(most)}" + ", …" * (len(part.labels) > 10))
+                count = f"{len(part.labels)} target{'s' * (len(part.labels) != 1)}"
+                said.append(f"{name}: {count}: {', '.join(most)}" + ", …" * (len(part.labels) > 10))
         said.append("")
         said += [str(problem) for problem in self.problems] or ["nothing found that looks wrong"]
         return "\n".join(said)
 
 
-def report(splits: Splits) -> Report:
-    parts = {name: _part(rows) for name in names if (rows := getattr(splits, name))}
+def report(splits: Splits, labels_of: Labels | None = None) -> Report:
+    """`labels_of` tells the labels of an example, which may have several; without it targets are told by their look."""
+    parts = {name: _part(rows, labels_of) for name in names if (rows := getattr(splits, name))}
     return Report(parts, problems(splits))
 
 
-def _part(rows: list[Example]) -> Part:
+def _part(rows: list[Example], labels_of: Labels | None) -> Part:
     sides = min(len(e.inputs) for e in rows)
-    labels = Counter(e.target for e in rows) if are_labels(rows) else None
+    labels = Counter(e.target for e in rows) if are_labels(rows) and any(e.target for e in rows) else None
+    if labels_of is not None:
+        labels = Counter(label for e in rows for label in labels_of(e))
     alphabet: set[str] = set()
     for e in rows:
         alphabet.update(*e.inputs, e.target)

@@ -2,21 +2,25 @@
 
 Which part an example falls into is decided by a hash of its inputs alone. So the same input never
 stands on both sides, the division is the same on every machine, and adding lines does not move others
-(but for the few that a cap, or a very small set, pushes back into train).
+(but for the few that a cap, a very small set or a label of their own pushes back into train).
 
     split(examples)                 # about 90 : 5 : 5, at most 2,000 for valid and for test
     split(examples, test=0.0)       # nothing for test
+    split(examples, labels=Tag.labels_of)   # no label is held out that train never shows
 """
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
+from regard.errors import RegardError
 from regard.types import Example
 
-__all__ = ["Splits", "split"]
+__all__ = ["Labels", "Splits", "split"]
+
+Labels = Callable[[Example], Iterable[str]]  # the labels of one example, each of which train has to know
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,15 @@ class Splits:
     valid: list[Example] = field(default_factory=list)
     test: list[Example] = field(default_factory=list)
     notes: list[str] = field(default_factory=list, init=False)  # what was left out in reading, one line each
+
+    def validates(self, name: str) -> None:
+        """Raise where nothing is held out: no weights could be chosen, which a training would find out late."""
+        if not self.valid:
+            count = f"{len(self.train):,} example{'s' * (len(self.train) != 1)}"
+            raise RegardError(
+                f"{name}: {count}, none of which can be held out for validation",
+                do="add others, or give a file of them with data.valid=",
+            )
 
 
 def place(inputs: tuple[str, ...], seed: int) -> float:
@@ -37,11 +50,17 @@ def place(inputs: tuple[str, ...], seed: int) -> float:
 
 
 def split(
-    examples: Sequence[Example], valid: float = 0.05, test: float = 0.05, most: int = 2_000, seed: int = 0
+    examples: Sequence[Example],
+    valid: float = 0.05,
+    test: float = 0.05,
+    most: int = 2_000,
+    seed: int = 0,
+    labels: Labels | None = None,
 ) -> Splits:
     """Shares `test` and `valid` of the distinct inputs, each capped at about `most` examples.
 
     With three distinct inputs or more no part that was asked for is empty; with two, test is; with one, both are.
+    But where targets are `labels`, an input that alone has one of them stays in train, whatever is left to hold out.
     """
     counts = Counter(example.inputs for example in examples)
     placed = sorted((place(inputs, seed), inputs) for inputs in counts)
@@ -65,9 +84,26 @@ def split(
         return chosen
 
     for_test, for_valid = first_few(placed[:tests]), first_few(placed[begin : begin + valids])
+    if labels is not None:
+        alone = _alone(examples, [inputs for _, inputs in placed if inputs in for_test | for_valid], labels)
+        for_test, for_valid = for_test - alone, for_valid - alone
     held = for_test | for_valid
     return Splits(
         train=[example for example in examples if example.inputs not in held],
         valid=[example for example in examples if example.inputs in for_valid],
         test=[example for example in examples if example.inputs in for_test],
     )
+
+
+def _alone(examples: Sequence[Example], held: list[tuple[str, ...]], labels: Labels) -> set[tuple[str, ...]]:
+    """Those of the inputs held out that have a label no other in train has, the first of several with it."""
+    has: dict[tuple[str, ...], set[str]] = {inputs: set() for inputs in held}
+    known: set[str] = set()
+    for example in examples:
+        has.get(example.inputs, known).update(labels(example))
+    alone = set()
+    for inputs in held:
+        if not has[inputs] <= known:
+            alone.add(inputs)
+            known |= has[inputs]
+    return alone

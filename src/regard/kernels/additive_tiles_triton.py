@@ -2,7 +2,7 @@
 
 With X = e^{2q} and Y = e^{2k}, made once a row, `tanh(q + k) = 1 - 2r` and `r = 1 / (1 + X·Y)`; two terms, or four of
 them, share one reciprocal, `w₁/d₁ + w₂/d₂ = (w₁d₂ + w₂d₁) / (d₁d₂)`. The gradients take h = r - ½: `tanh = -2h` and
-`1 - tanh² = 4(¼ - h²)`.
+`1 - tanh² = 4(¼ - h²)`; of float32 inputs m = 4r - 1 and `1 - tanh² = 4X·Y·r²`, which needs no 1 - r (see `slope`).
 A batch row whose |q| + |k| could leave the range of four factors (`FOURFOLD`) takes two, one beyond two (`BOUND`), or
 that is no number, or so small that 1 - 2r would lose digits (`NEAR`), a plain tanh; the kernels look at the largest
 sizes themselves, so that nothing waits for the GPU.
@@ -127,6 +127,20 @@ def energies_kernel(
     tl.store(places, tl.where(seen, energies, float("-inf")), mask=inside)
 
 
+@triton.jit
+@no_type_check
+def slope(s, y, m, EXACT: tl.constexpr):
+    """`s·r(1 - r)` of m = r - ½, or (EXACT) `16s·Y·r²` of m = 4r - 1; the rows' own X is left for the end.
+
+    As r nears 1 it has lost the digits of 1 - r: sums and products of some units of 1 made it. r² has all of its own.
+    As r nears 0 the 1 in m takes digits of r, twice as many from 2r - 1, which would be the tanh.
+    """
+    if EXACT:
+        return (s + s * m) * (y + y * m)  # three multiply-adds with the sum; s·m is needed for w anyway
+    else:  # noqa: RET505 (without it both ways would be compiled)
+        return s * (0.25 - m * m)
+
+
 @triton.jit(do_not_specialize=LENGTHS_OF_GRADIENTS)
 @no_type_check
 def gradient_kernel(
@@ -153,34 +167,48 @@ def gradient_kernel(
     start = tl.maximum(start, other_first)
     stop = tl.maximum(tl.minimum(stop, other_first + other_count), start)
     slope_at = slopes + (b64 * other_count + start - other_first) * slope_stride + rows
+    EXACT: tl.constexpr = own.dtype.element_ty == tl.float32
+    ONE: tl.constexpr = 0.25 if EXACT else 1.0  # a quarter of 1 + X·Y makes the reciprocal 4r
+    MIDDLE: tl.constexpr = 1.0 if EXACT else 0.5
     acc = tl.zeros([N, F], dtype=tl.float32)
     # Σ dE·h, for w. Σ dE·r would be the same if Σ_k dE were 0, but rounding leaves something of it, which r, all of one
     # sign, would add up over the rows.
     through = tl.zeros([N, F], dtype=tl.float32)
+    total = tl.zeros([N, 1], dtype=tl.float32)  # Σ dE: 4r - 1 is 4h + 1
     if in_range(sizes, b, batch, q_parts, k_parts):
-        x = exponential(2.0 * tile)
+        x = exponential(2.0 * tile) * ONE
         y_at = powers + (b64 * others + start) * stride + feats
         for _ in range((stop - start) // 2):
-            d1 = x * tl.load(y_at)[None, :] + 1.0
-            d2 = x * tl.load(y_at + stride)[None, :] + 1.0
+            y1 = tl.load(y_at)[None, :]
+            y2 = tl.load(y_at + stride)[None, :]
+            d1 = x * y1 + ONE
+            d2 = x * y2 + ONE
             shared = reciprocal(d1 * d2)
-            h1 = d2 * shared - 0.5  # one multiply-add
-            h2 = d1 * shared - 0.5
+            m1 = d2 * shared - MIDDLE  # one multiply-add
+            m2 = d1 * shared - MIDDLE
             s1 = tl.load(slope_at)[:, None]
             s2 = tl.load(slope_at + slope_stride)[:, None]
-            acc += s1 * (0.25 - h1 * h1)
-            acc += s2 * (0.25 - h2 * h2)
+            acc += slope(s1, y1, m1, EXACT)
+            acc += slope(s2, y2, m2, EXACT)
             if PARTIAL:
-                through += s1 * h1
-                through += s2 * h2
+                through += s1 * m1
+                through += s2 * m2
+                if EXACT:
+                    total += s1 + s2
             y_at += 2 * stride
             slope_at += 2 * slope_stride
         if (stop - start) % 2 == 1:
-            h = reciprocal(x * tl.load(y_at)[None, :] + 1.0) - 0.5
+            y = tl.load(y_at)[None, :]
+            m = reciprocal(x * y + ONE) - MIDDLE
             s = tl.load(slope_at)[:, None]
-            acc += s * (0.25 - h * h)
+            acc += slope(s, y, m, EXACT)
             if PARTIAL:
-                through += s * h
+                through += s * m
+                if EXACT:
+                    total += s
+        if EXACT:
+            acc *= 0.25 * x
+            through = 0.25 * (through - total)
     else:
         for o in range(start, stop):
             z = tl.load(other + (b64 * others + o) * width + feats, mask=feats < width, other=0.0).to(tl.float32)

@@ -75,8 +75,11 @@ def over_keys(
                 w2 = tl.where(see2, w2, 0.0)
                 v1 = tl.where(see1, v1, 0.0)
                 v2 = tl.where(see2, v2, 0.0)
-            den += w1
-            den += w2
+            if FULL:
+                den += w1 + w2  # half the steps of a long sum
+            else:
+                den += w1
+                den += w2
             if DROPPED:
                 w1 = tl.where(kept(h, k, threshold), w1, 0.0)
                 w2 = tl.where(kept(h, k + 1, threshold), w2, 0.0)
@@ -190,7 +193,8 @@ def walk_keys_kernel(
         out = tl.where(there, 4.0 * num, 0.0)
     else:
         den = tl.where(there, den, 0.0)
-        out = tl.where(den == 0.0, 0.0, num / tl.where(den == 0.0, 1.0, den) * keep_scale)
+        # `/` may be off by 2 units, as much as all the rest, and the backward pass subtracts the answer from values.
+        out = tl.where(den == 0.0, 0.0, tl.div_rn(num, tl.where(den == 0.0, 1.0, den)) * keep_scale)
         if KEEP:
             tl.store(den_ptr + at, den, mask=write)
             if CHOSEN or (not EXACT):  # a half-precision answer is too coarse for the backward pass

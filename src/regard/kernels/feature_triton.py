@@ -25,9 +25,11 @@ from regard.kernels.feature_queries_triton import walk_queries_kernel
 from regard.kernels.feature_walk_triton import STEP
 from regard.kernels.launch_triton import Launch, blocks
 from regard.kernels.mask import Sight
+from regard.kernels.math_triton import reciprocal
 
 __all__ = ["ROOM", "TILES", "WIDE", "backward", "forward", "numbers"]
 
+WIDE = 64  # features a program of `prepare` and `pull` takes
 ROOM = 60.0  # bits: (1 + 2^60)² is well inside float32, and so is its reciprocal
 
 TILES: dict[str, tuple[int, int, int]] = {  # rows, features, warps; found by benchmarks/check_feature.py
@@ -80,20 +82,32 @@ def pull_kernel(
         at = b * T * F + i[:, None] * F + f[None, :]
         den = tl.load(den_ptr + at, mask=there, other=1.0)
         grad = tl.load(grad_ptr + at, mask=there, other=0.0).to(tl.float32)
-        g = tl.where(den == 0.0, 0.0, grad / tl.where(den == 0.0, 1.0, den))  # 0 for a query that saw nothing
+        g = tl.where(den == 0.0, 0.0, tl.div_rn(grad, tl.where(den == 0.0, 1.0, den)))  # 0: it saw nothing
         D = g * tl.load(exact_ptr + at, mask=there, other=0.0)
         tl.store(g_ptr + at, g * keep_scale, mask=there)
         tl.store(d_ptr + at, D, mask=there)
 
 
-@triton.jit(do_not_specialize=["Q", "K", "threshold"])
+@triton.jit
+@no_type_check
+def largest_of_all(ptr, size, MANY: tl.constexpr):
+    """The largest magnitude in one sentence, from `prepare`'s partial answers."""
+    most = tl.zeros([MANY], tl.float32)
+    for start in range(0, size, MANY):
+        i = start + tl.arange(0, MANY)
+        most = tl.maximum(most, tl.load(ptr + i, mask=i < size, other=0.0))
+    return tl.max(most)
+
+
+@triton.jit(do_not_specialize=["Q", "K", "threshold", "parts_q", "parts_k"])
 @no_type_check
 def bias_gradient_kernel(
-    q_ptr, k_ptr, v_ptr, g_ptr, d_ptr, bias_ptr, out_ptr, seed_ptr,
-    Q, K, F, step, decay, threshold,
+    q_ptr, k_ptr, v_ptr, x_ptr, y_ptr, most_q_ptr, most_k_ptr, g_ptr, d_ptr, bias_ptr, out_ptr, seed_ptr,
+    Q, K, F, parts_q, parts_k, step, decay, room, threshold,
     DROPPED: tl.constexpr, BQ: tl.constexpr, BK: tl.constexpr,
 ):  # fmt: skip
-    """A tile of pairs walks over the features: what the energies of a pair, summed over features, would change."""
+    """A tile of pairs walks over the features: what the energies of a pair, summed over features, would change.
+    Its weights are made as the walks make theirs: D is the mean of g·v by those, and by no others do they cancel."""
     blocks_k, blocks_q = tl.cdiv(K, BK), tl.cdiv(Q, BQ)
     pid = tl.program_id(0)
     k = (pid % blocks_k) * BK + tl.arange(0, BK)
@@ -105,24 +119,31 @@ def bias_gradient_kernel(
     total = tl.zeros([BQ, BK], tl.float32)
     q_at = b * Q * F + q * F
     k_at = b * K * F + k * F
+    reach = largest_of_all(most_q_ptr + b * parts_q * F, parts_q * F, 128)
+    reach += largest_of_all(most_k_ptr + b * parts_k * F, parts_k * F, 128)
+    safe = reach * step <= room
     for start in range(0, F, 16):  # sums of sums: a long one loses a digit
         part = tl.zeros([BQ, BK], tl.float32)
         for f in range(start, tl.minimum(start + 16, F)):
-            x = tl.load(q_ptr + q_at + f, mask=q < Q, other=0.0).to(tl.float32)
             g = tl.load(g_ptr + q_at + f, mask=q < Q, other=0.0)
             D = tl.load(d_ptr + q_at + f, mask=q < Q, other=0.0)
-            y = tl.load(k_ptr + k_at + f, mask=k < K, other=0.0).to(tl.float32)
             v = tl.load(v_ptr + k_at + f, mask=k < K, other=0.0).to(tl.float32)
-            r, _ = settled((x[:, None] + y[None, :]) * step)
+            if safe:
+                x = tl.load(x_ptr + q_at + f, mask=q < Q, other=0.0)
+                y = tl.load(y_ptr + k_at + f, mask=k < K, other=0.0)
+                d = x[:, None] * y[None, :] + 1.0
+                r = reciprocal(d)
+                r += r * (1.0 - d * r)
+            else:
+                x = tl.load(q_ptr + q_at + f, mask=q < Q, other=0.0).to(tl.float32)
+                y = tl.load(k_ptr + k_at + f, mask=k < K, other=0.0).to(tl.float32)
+                r, _ = settled((x[:, None] + y[None, :]) * step)
             o = g[:, None] * v[None, :]
             if DROPPED:
                 o = tl.where(kept(row_hash(seed_ptr, (b * Q + q)[:, None], f), k[None, :], threshold), o, 0.0)
             part += tl.exp2(e + decay * (0.5 - r)) * (o - D[:, None])
         total += part
     tl.store(out_ptr + pair, tl.where(e == float("-inf"), 0.0, total), mask=there)
-
-
-WIDE = 64  # features a program of `prepare` and `pull` takes
 
 
 @dataclass(frozen=True)
@@ -186,7 +207,8 @@ def _plan(
         walk(walk_keys_kernel, "query_gradient", queries, parts[0], (True, False)),
         walk(walk_queries_kernel, "key_gradient", keys, parts[1], ()),
         Launch(bias_gradient_kernel, (blocks(queries, height) * blocks(keys, width) * batch,),
-               (queries, keys, features, growth[0], decay, threshold), (dropout > 0, height, width), warps),
+               (queries, keys, features, *reversed(parts), growth[0], decay, ROOM, threshold),
+               (dropout > 0, height, width), warps),
         parts,
     )  # fmt: skip
 
@@ -272,5 +294,7 @@ def backward(
     if bias is None or not bias_gradient:
         return dq, dk, dv, q.new_empty(0)
     dbias = torch.zeros_like(bias, memory_format=torch.contiguous_format)
-    plan.bias_gradient(q, k, v, g, D, bias, dbias, pointers[6])
+    y, most_k = _empty(k), torch.empty(batch * plan.parts[0] * features, dtype=torch.float32, device=q.device)
+    plan.prepare_keys(k, y, most_k, pointers[0])
+    plan.bias_gradient(q, k, v, room, y, most, most_k, g, D, bias, dbias, pointers[6])
     return dq, dk, dv, dbias

@@ -130,7 +130,7 @@ def pull_kernel(
             at = b * room * F + i[:, None] * F + f[None, :]
             den = tl.load(kept_ptr + at, mask=there, other=1.0)
             grad = tl.load(grad_ptr + own, mask=there, other=0.0).to(tl.float32)
-            g = tl.where(den == 0.0, 0.0, grad / tl.where(den == 0.0, 1.0, den))  # 0 for a query that saw nothing
+            g = tl.where(den == 0.0, 0.0, tl.div_rn(grad, tl.where(den == 0.0, 1.0, den)))  # 0: it saw nothing
             D = g * tl.load(kept_ptr + plane + at, mask=there, other=0.0)
             to = work_ptr + 3 * plane + batch * parts * F + at
             tl.store(to, g * keep_scale, mask=there)

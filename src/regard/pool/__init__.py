@@ -3,6 +3,7 @@
 A pooling sees only what is there: padding never counts, whatever stands in it, and a sequence of nothing gives zeros.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -17,11 +18,13 @@ __all__ = ["Pool", "Pooled", "there"]
 
 @dataclass(frozen=True)
 class Pooled:
-    """The vector; where it looked, if it did; and what its weights cost beside the loss of the task, if they do."""
+    """The vector; where it looked, if it did; what its weights cost beside the loss of the task, if they do; and, of
+    one that samples, the vector to be expected, when asked for."""
 
     vector: Float[Tensor, "batch size"]
     look: Look | None = None
     penalty: Float[Tensor, " batch"] | None = None
+    expected: Callable[[], Float[Tensor, "batch size"]] | None = None
 
 
 class Pool(nn.Module):

@@ -8,12 +8,15 @@ Any weighing will do; one that samples gives its log-probability in the look.
 
 from typing import Annotated
 
+from torch import Tensor
+
 from regard.attend.attention import Attention as Attend
 from regard.attend.score.learned_query import LearnedQuery
 from regard.attend.weigh.sample import Sample
+from regard.attend.weigh.softmax import Softmax
 from regard.find import In, Spec, build
 from regard.pool import Pool, Pooled, there
-from regard.types import Memory
+from regard.types import Look, Memory
 
 __all__ = ["Attention"]
 
@@ -29,5 +32,11 @@ class Attention(Pool):
 
     def forward(self, memory: Memory) -> Pooled:
         h, mask = there(memory)
-        look = self.attention(None, self.attention.prepare(h, mask=mask))
-        return Pooled(look.answer.squeeze(1), look)
+        prepared = self.attention.prepare(h, mask=mask)
+        look = self.attention(None, prepared)
+
+        def expected() -> Tensor:
+            soft: Look = Attend(self.attention.score, Softmax())(None, prepared)
+            return soft.answer.squeeze(1)
+
+        return Pooled(look.answer.squeeze(1), look, expected=expected if self.chooses else None)

@@ -10,9 +10,8 @@ from functools import partial
 from typing import Any, ClassVar
 
 import torch
-from jaxtyping import Bool, Float
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, dropout, softplus
+from torch.nn.functional import cross_entropy, dropout
 
 from regard.attend.attention import make
 from regard.data.batch import in_order
@@ -24,6 +23,7 @@ from regard.measure import Results
 from regard.predict.generate import Decoder
 from regard.search import Hypothesis, Search, Trace
 from regard.search.greedy import Greedy
+from regard.tasks._fertility import Fertility, must_look
 from regard.tasks._measured import Measured
 from regard.tasks._without import Without, left
 from regard.text import Text
@@ -31,40 +31,7 @@ from regard.train.task import Item, Loss
 from regard.train.teach import Teach
 from regard.types import Batch, Example, Look, Memory, Prediction, Sequences, Step, Token
 
-__all__ = ["EncoderDecoder", "Fertility", "Generation", "pairs"]
-
-
-def pairs(look: Look) -> Float[Tensor, "batch query key"]:
-    """One weight for each target and source token, the mean over heads (and features) where there are; never in half
-    precision, for they are added up."""
-    weights = look.by_key.to(torch.promote_types(look.by_key.dtype, torch.float32))
-    return weights.mean(1) if weights.dim() == 4 else weights
-
-
-class Fertility(nn.Module):
-    """How much each source token is looked at, all told: −log N(f_i | μ(h_i), σ²(h_i)) with f_i = Σ_j α_ji.
-
-    Cohn et al. 2016, "Incorporating Structural Alignment Biases into an Attentional Neural Translation Model", section
-    3.4. [μ', s] = W h_i + b, μ = softplus(μ'), σ² = exp(s) + least: without a least variance a fertility that is known
-    exactly would be worth more than any translation.
-    """
-
-    least = 0.01  # σ is a tenth of a token or more
-
-    def __init__(self, size: int) -> None:
-        super().__init__()
-        self.normal = nn.Linear(size, 2)
-
-    def forward(
-        self, memory: Memory, look: Look, target: Bool[Tensor, "batch query"]
-    ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
-        """Nats of all source tokens, and how many there are; `target` is True at the true target tokens."""
-        f = (pairs(look) * target.unsqueeze(-1)).sum(1)
-        mean, s = self.normal(memory.values).to(f.dtype).unbind(-1)
-        variance = s.exp() + self.least
-        nats = 0.5 * (torch.log(2 * math.pi * variance) + (f - softplus(mean)) ** 2 / variance)
-        there = torch.ones_like(f, dtype=torch.bool) if memory.mask is None else memory.mask
-        return nats.masked_fill(~there, 0.0).sum(), there.sum().to(f.dtype)
+__all__ = ["EncoderDecoder", "Generation"]
 
 
 class EncoderDecoder(nn.Module):
@@ -119,6 +86,9 @@ class Generation(Measured):
         super().__init__(measures, best)
         if fertility < 0:
             raise RegardError(f"fertility={fertility}", expected="0, or how much it counts beside the likelihood")
+        for option, chance in (("smoothing", smoothing), ("drop", drop)):
+            if not 0 <= chance < 1:
+                raise RegardError(f"{option}={chance}", expected="from 0 to less than 1")
         self.fertility = fertility
         self.teach: Teach = call(Teach, table(teach))
         self.options = {"source": source, "target": target, "encoder": encoder, "decoder": decoder}
@@ -154,6 +124,8 @@ class Generation(Measured):
             summary=encoder.summary,
             attention=attention,
         )
+        if self.fertility:
+            must_look(decoder, f"fertility={self.fertility}")
         return EncoderDecoder(
             len(self.texts["source"]), self.embed, self.drop, encoder, decoder, fertility=self.fertility > 0
         )
@@ -194,6 +166,8 @@ class Generation(Measured):
         teach = self.teach if model.training else Teach()
         memory = model.encode(teach.source(batch.source, len(self.texts["source"])))
         look, logits, noted = teach.unroll(model.decoder, memory, before, model.progress)
+        if model.training and self.smoothing:
+            noted = {"smoothing": self.smoothing, **noted}
         notes = {name: torch.tensor(number) for name, number in noted.items()}
         total = cross_entropy(
             logits.flatten(0, 1).float(),

@@ -20,7 +20,8 @@ class Labels(Sentences):
     labels: list[str]
     numbers: dict[str, int]
 
-    def labels_of(self, example: Example) -> Iterable[str]:
+    @staticmethod
+    def labels_of(example: Example) -> Iterable[str]:
         """The labels of one example."""
         raise NotImplementedError
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
@@ -30,7 +30,8 @@ class Read:
     memory: Memory
     pooled: Pooled | None
     inputs: Sequences
-    vector: Float[Tensor, "batch size"] | None = None  # of the example, as the head reads it
+    summary: Float[Tensor, "batch size"] | None = None  # of the example, for a baseline that is learned
+    kept: Bool[Tensor, " batch"] | None = None  # which examples kept what the pooling sampled; None: all
 
     @property
     def choices(self) -> tuple[Choice, ...]:
@@ -58,14 +59,34 @@ class Reader(nn.Module):
 
     def forward(self, inputs: Sequence[Sequences]) -> Read:
         read = inputs[0] if len(inputs) == 1 else stacked(inputs)
-        memory: Memory = self.encoder(Sequences(self.words(read.values), read.mask, read.lengths))
+        words = Sequences(self.words(read.values), read.mask, read.lengths)
+        memory: Memory = self.encoder(words)
+        summary = self._summary(words, len(inputs))
         if self.pool is None:
-            return Read(self.head(self.drop(memory.values)), memory, None, read, memory.summary)
+            return Read(self.head(self.drop(memory.values)), memory, None, read, summary)
         pooled: Pooled = self.pool(memory)
-        vectors = pooled.vector.chunk(len(inputs))
+        vector, kept = self._mixed(pooled, len(inputs))
+        vectors = vector.chunk(len(inputs))
         # Dropped after the match: two sentences that each lost other features would seem to differ in them.
         vector = self.drop(vectors[0] if self.match is None else self.match(*vectors))
-        return Read(self.head(vector), memory, pooled, read, vector)
+        return Read(self.head(vector), memory, pooled, read, summary, kept)
+
+    def _summary(self, words: Sequences, sides: int) -> Float[Tensor, "batch size"] | None:
+        """The mean of each input's words: what comes later knows what was chosen, and a baseline may not."""
+        if self.reinforce is None or self.reinforce.value is None:
+            return None
+        total = words.values.masked_fill(~words.mask.unsqueeze(-1), 0.0).sum(1)
+        return torch.cat((total / words.lengths.clamp(min=1).unsqueeze(-1)).chunk(sides), -1)
+
+    def _mixed(self, pooled: Pooled, sides: int) -> tuple[Float[Tensor, "row size"], Bool[Tensor, " batch"] | None]:
+        """Of a pooling that samples, for some examples the expected value in place of the sample, in all inputs."""
+        if self.reinforce is None or pooled.expected is None or not (self.training and self.reinforce.expected):
+            return pooled.vector, None
+        sampled, expected = (
+            one.reshape(sides, -1, one.shape[-1]).transpose(0, 1) for one in (pooled.vector, pooled.expected())
+        )
+        mixed, kept = self.reinforce.mix(sampled, expected)
+        return mixed.transpose(0, 1).flatten(0, 1), kept
 
 
 def stacked(inputs: Sequence[Sequences]) -> Sequences:

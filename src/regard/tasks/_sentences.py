@@ -18,7 +18,7 @@ from regard.data.batch import in_order
 from regard.encode import Encoder
 from regard.encode._words import Words, coverage
 from regard.errors import RegardError
-from regard.find import Spec, build, call, table
+from regard.find import Spec, build, call, settable, table
 from regard.look.gaze import Gaze
 from regard.measure import Results
 from regard.pool import Pool
@@ -90,7 +90,13 @@ class Sentences(Measured):
         counts = Counter(number for row in self.text.encode_all(texts) for number in row[:-1])
         report = coverage(self.text.vocabulary, counts, self.vectors)
         self.found = report.found
-        self.embed["width"] = self.vectors.width
+        width = self.vectors.width
+        # What a preset or the default says of the width is meant for words that are learned from nothing.
+        free = settable(Words)["width"].default, getattr(self, "preset", {}).get("embed", {}).get("width")
+        if self.embed.get("width", width) not in (width, *free):
+            got = f"embed.width={self.embed['width']}, and {given} has {width} numbers a word"
+            raise RegardError(got, do=f"leave embed.width out, or set it to {width}")
+        self.embed["width"] = width
         self.notes = [str(report)]
 
     def learn_targets(self, examples: Sequence[Example]) -> None:
@@ -119,7 +125,13 @@ class Sentences(Measured):
             size = match.size
         reinforce = None
         if encoder.chooses or (pool is not None and pool.chooses):
-            reinforce = call(Reinforce, self.reinforce, size=encoder.summary if pool is None else size)
+            reinforce = call(Reinforce, self.reinforce, size=words.size * (self.columns - 1))
+            if reinforce.expected and not (pool is not None and pool.chooses):
+                raise RegardError(
+                    f"reinforce.expected={reinforce.expected} and nothing that has an expected value",
+                    expected="a pooling that samples",
+                    do="add pool=attention pool.weigh=sample, or leave it out",
+                )
         return Reader(words, encoder, pool, match, self.head(size), reinforce, self.drop)
 
     def _pool(self, encoder: Encoder) -> Pool | None:
@@ -212,7 +224,7 @@ class Sentences(Measured):
         if model.reinforce is not None and (taught := self._choice(read, len(batch.inputs))) is not None:
             log_prob, entropy, chosen = taught
             earned = reward(-nats, chosen, self.price)
-            policy = model.reinforce(log_prob, earned, read.vector, entropy=entropy).sum()
+            policy = model.reinforce(log_prob, earned, read.summary, entropy=entropy, kept=read.kept).sum()
             total = policy if model.encoder.phase == "policy" else total + policy
             notes |= {"chosen": chosen.mean().detach()} if read.choices else {}
         return Loss(total, self.count(batch), notes, nats.detach().sum())

@@ -34,10 +34,12 @@ from regard.find import PLAIN, In, Of, Spec
 from regard.measure import Results
 from regard.predict.generate import Decoder
 from regard.search import Search
-from regard.tasks._generation import EncoderDecoder, pairs
+from regard.tasks._fertility import must_look, pairs
+from regard.tasks._generation import EncoderDecoder
 from regard.tasks.translate import ATTENTION, DECODER, ENCODER, Translate
 from regard.train.run import Run
 from regard.train.task import Loss
+from regard.train.teach import CHANCES
 from regard.types import Batch, Example, Link, Look, Memory, Sequences
 
 __all__ = ["Agree", "Both", "BothResults", "agreement", "turned", "turned_data"]
@@ -80,6 +82,7 @@ class Agree(Translate):
     """Translation in both directions, trained together to look alike (Cohn 2016, Liang 2006)."""
 
     name: ClassVar[str] = "agree"
+    yields: ClassVar[tuple[str, ...]] = ("there", "back")  # runs of their own, in the run's folder
     preset: ClassVar[dict[str, Any]] = {**Translate.preset, "train": {**Translate.preset["train"], "time": "300s"}}
 
     def __init__(
@@ -129,7 +132,10 @@ class Agree(Translate):
         self.other.texts = {"source": self.texts["target"], "target": self.texts["source"]}
 
     def model(self) -> Both:
-        return Both(super().model(), self.other.model())
+        there, back = super().model(), self.other.model()
+        if self.gamma:
+            must_look(there.decoder, f"gamma={self.gamma}")
+        return Both(there, back)
 
     def advance(self, model: nn.Module, progress: float) -> None:
         assert isinstance(model, Both)
@@ -144,7 +150,8 @@ class Agree(Translate):
         there, looked = self._taught(model.there, batch)
         back, looked_back = self.other._taught(model.back, Batch((y,), x))
         total = there.total + back.total
-        notes = {**there.notes, **{f"back_{name}": note for name, note in back.notes.items()}}
+        told = {name: note for name, note in back.notes.items() if name not in ("smoothing", *CHANCES)}  # said already
+        notes = {**there.notes, **{f"back_{name}": note for name, note in told.items()}}
         if self.gamma:  # else no weights are asked for
             agreed = agreement(looked, looked_back, x, y)
             total = total - self.gamma * agreed.sum()
@@ -180,7 +187,7 @@ class Agree(Translate):
 
     def clear(self, folder: Path) -> None:
         """Take away what `finish` wrote."""
-        for inner in (folder / "there", folder / "back"):
+        for inner in (folder / name for name in self.yields):
             if Run.is_in(inner):
                 for part in PARTS:
                     (inner / f"{part}.jsonl").unlink(missing_ok=True)

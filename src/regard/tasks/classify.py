@@ -14,6 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import cross_entropy, log_softmax
 
+from regard.errors import RegardError
 from regard.find import PLAIN, In, Of, Spec
 from regard.predict.classify import Classify as Head
 from regard.tasks._labels import Labels
@@ -21,9 +22,16 @@ from regard.tasks._reader import Read
 from regard.train.task import Item
 from regard.types import Example, Prediction
 
-__all__ = ["Classify", "Labelled"]
+__all__ = ["Classify", "Labelled", "share_of"]
 
 WORDS: Spec = {"name": "word", "lower": True, "split": "punctuation"}
+
+
+def share_of(name: str, value: float) -> float:
+    """The value of an option that is a share."""
+    if not 0 <= value <= 1:
+        raise RegardError(f"{name}={value}", expected="a share, 0 to 1")
+    return value
 
 
 class Labelled(Labels):
@@ -32,7 +40,8 @@ class Labelled(Labels):
     Head = Head
     smoothing: float = 0.0
 
-    def labels_of(self, example: Example) -> tuple[str]:
+    @staticmethod
+    def labels_of(example: Example) -> tuple[str]:
         return (example.target,)
 
     def targets(self, items: Sequence[Item]) -> Tensor:
@@ -57,6 +66,7 @@ class Classify(Labelled):
 
     name: ClassVar[str] = "classify"
     columns: ClassVar[int] = 2
+    known: ClassVar[tuple[tuple[str, ...], ...]] = (("text", "label"), ("sentence", "label"))
     default_data: ClassVar[str] = "made:languages"
     preset: ClassVar[dict[str, Any]] = {
         "text": {"name": "character"},
@@ -84,4 +94,4 @@ class Classify(Labelled):
         longest: int = 1024,
     ) -> None:
         super().__init__(text, embed, encoder, pool, None, head, reinforce, price, measures, best, drop, longest)
-        self.smoothing = smoothing
+        self.smoothing = share_of("smoothing", smoothing)

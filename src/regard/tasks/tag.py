@@ -28,9 +28,8 @@ __all__ = ["Stream", "Tag"]
 NOTHING = -100  # the label of padding, which cross entropy leaves out
 
 
-def labels_of(example: Example) -> list[str]:
-    """At spaces only: a label may hold any other character."""
-    return [label for label in example.target.split(" ") if label]
+def counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
 
 
 class Tag(Labels):
@@ -65,8 +64,10 @@ class Tag(Labels):
     ) -> None:
         super().__init__(text, embed, encoder, None, None, head, reinforce, price, measures, best, drop, longest)
 
-    def labels_of(self, example: Example) -> list[str]:
-        return labels_of(example)
+    @staticmethod
+    def labels_of(example: Example) -> list[str]:
+        """At spaces only: a label may hold any other character."""
+        return [label for label in example.target.split(" ") if label]
 
     def _pool(self, encoder: Any) -> None:
         return None
@@ -74,7 +75,7 @@ class Tag(Labels):
     def check(self, item: Item, example: Example) -> None:
         if len(item.target) != len(item.inputs[0]):
             raise RegardError(
-                f"{example.where}: {len(item.target)} labels for {len(item.inputs[0])} tokens",
+                f"{example.where}: {counted(len(item.target), 'label')} for {counted(len(item.inputs[0]), 'token')}",
                 expected="a label for each token, with spaces between",
             )
 

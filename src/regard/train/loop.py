@@ -182,7 +182,7 @@ def fit(
                 )
                 latest = f"  {task.best} {figures[task.best]:.4g}"
                 shown = (f"{name} {number:.4g}" for name, number in figures.items() if isinstance(number, float))
-                show.say(f"step {place.step}: loss {value:.4f}, " + ", ".join(shown))
+                show.say(f"step {place.step}: loss {value:.4f}; valid: " + ", ".join(shown))
                 loss_sum.zero_()
                 place.loss_count = 0
                 place.finished = place.step >= place.steps or (place.settled and place.since >= patience)

@@ -59,7 +59,9 @@ class Run:
     @staticmethod
     def open(folder: Path) -> "Run":
         if not (folder / "config.toml").is_file():
-            what = "is not a run: it has no config.toml" if folder.is_dir() else "is not there"
+            what = "is not there"
+            if folder.exists():
+                what = "is not a run: it " + ("has no config.toml" if folder.is_dir() else "is a file")
             raise RegardError(f"{folder} {what}", expected="a folder made by 'regard train'")
         try:
             config = tomllib.loads((folder / "config.toml").read_text(encoding="utf-8"))

@@ -30,9 +30,10 @@ from regard.errors import RegardError
 from regard.text import Text
 from regard.types import Look, Memory, Sequences
 
-__all__ = ["Teach", "disturbed", "truth"]
+__all__ = ["CHANCES", "Teach", "disturbed", "truth"]
 
 Sampling = Literal["none", "linear", "exponential", "inverse"]
+CHANCES = ("blank", "drop", "replace", "swap")
 KAPPA = 0.1
 FAR = 3  # places a word may move
 
@@ -85,7 +86,7 @@ class Teach:
         replace: float = 0.0,
         swap: float = 0.0,
     ) -> None:
-        for name, chance in (("blank", blank), ("drop", drop), ("replace", replace), ("swap", swap)):
+        for name, chance in zip(CHANCES, (blank, drop, replace, swap), strict=True):
             if not 0 <= chance < 1:
                 raise RegardError(f"teach.{name}={chance}", expected="a chance from 0 up to, not including, 1")
         if not 0 < least <= 1:
@@ -105,6 +106,7 @@ class Teach:
         """After what the decoder was shown: where it looked, the logits of every token, and what is worth a note."""
         epsilon = truth(self.sampling, self.least, progress)
         notes = {} if self.sampling == "none" else {"truth": epsilon}
+        notes |= {name: chance for name in CHANCES if (chance := getattr(self, name))}
         shown = self._blanked(before)
         if epsilon >= 1:
             return *decoder.unroll(memory, shown), notes

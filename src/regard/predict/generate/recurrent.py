@@ -24,6 +24,7 @@ from torch.nn.functional import dropout as drop
 from torch.nn.functional import linear
 
 from regard.attend.attention import Attention
+from regard.errors import RegardError
 from regard.predict.generate import Decoder
 from regard.predict.shared import Shared
 from regard.types import Beams, Look, Memory
@@ -85,6 +86,8 @@ class Speaks(Decoder):
 
     def __init__(self, vocab: int, embed: int, readout: int, tie: bool, dropout: float) -> None:
         super().__init__()
+        if not 0 <= dropout <= 1:
+            raise RegardError(f"dropout={dropout}", expected="from 0 to 1")
         self.dropout = dropout
         self.embedding = nn.Embedding(vocab, embed)
         nn.init.normal_(self.embedding.weight, std=embed**-0.5)
