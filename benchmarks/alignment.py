@@ -2,13 +2,13 @@
 
     python benchmarks/alignment.py links DATA --source de --target en --out FILE    # eflomal's, for the test pairs
     python benchmarks/alignment.py dates - --jobs 8 --time 2m                       # the built-in dates: all is known
-    python benchmarks/alignment.py gold DATA --jobs 24 --time 4m --links FILE       # es→en Europarl, links by people
+    python benchmarks/alignment.py gold DATA --jobs 24 --time 20m --links FILE      # es→en Europarl, links by people
 
 In `links` DATA is a folder as for benchmarks/translate.py, or the folder of es-en; the aligner counts in all its text.
 In `gold` DATA holds train.es, train.en (also .gz), dev.es, dev.en and dev.key. The pairs of dev are not trained on; the
 targets are given and the model looks while it reads them (forced decoding). What every model is given is `RECIPE`:
-as many epochs for all. Multi30k against the aligner's links is in benchmarks/generation.py. Figures go to
-results/NAME.json as they come.
+as many steps for all, where --time allows them. Multi30k against the aligner's links is in benchmarks/generation.py.
+Figures go to results/NAME.json as they come.
 """
 
 import argparse
@@ -56,9 +56,9 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "agreement": ("agree", {"gamma": 1.0}),
 }
 
-# What lets attention form on 5,000 long pairs: many small steps at a high rate (a batch is eight pairs), the frequent
-# words alone, and an encoder whose states stay with their words, a convolution over three of them with a residual. A
-# recurrent one took far longer. Attention after the step: its query has read the word before.
+# What lets attention form on 5,000 long pairs: many small steps (some eight pairs each) at a high rate, the frequent
+# words alone, and an encoder whose states stay with their words: a convolution over three of them, and a residual
+# (after 1,000 steps AER 0.80; recurrent 0.96). Attention after the step: its query has read the word before.
 RECIPE: dict[str, Any] = {
     "source": {"name": "word", "size": 2500},
     "target": {"name": "word", "size": 2000},
@@ -180,7 +180,7 @@ def write_links(given: argparse.Namespace) -> None:
     if (folder / "dev.key").exists():
         rest, test = (pairs(folder, part, given.source, given.target) for part in ("train", "dev"))
     else:
-        splits = load("", 2, (), train=str(folder), source=given.source, target=given.target)
+        splits = load("", 2, (), None, train=str(folder), source=given.source, target=given.target)
         rest, test = [*splits.train, *splits.valid], splits.test
     found = statistical([*rest, *test], "grow")[-len(test) :]
     Path(given.out).write_text("".join(f"{to_pharaoh(one)}\n" for one in found))

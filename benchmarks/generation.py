@@ -159,7 +159,7 @@ def table(given: argparse.Namespace) -> None:
 def lists(given: argparse.Namespace) -> None:
     """Seconds for the test sentences: the best alone and the five best, with and without alignments, by turns."""
     model = regard.load(given.rest[0])
-    test = load("", 2, (), train=given.data, source="de", target="en").test
+    test = load("", 2, (), None, train=given.data, source="de", target="en").test
     sources = [example.source for example in test]
     device = next(model.network.parameters()).device
     gc.collect()

@@ -42,6 +42,7 @@ folders = [
     "encode",
     "pool",
     "predict.generate",
+    "predict.language",
     "predict.match",
     "search",
     "measure",

@@ -19,16 +19,16 @@ def tensors(places: Places) -> list[Tensor]:
 
 def test_sinusoids_by_hand() -> None:
     """Place 3, four features: sin 3, cos 3, then the same of 3 / 10000^(2/4) = 0.03."""
-    place = sinusoid(3, 1, 4)[0]
+    place = sinusoid(torch.tensor(3), 4)
     assert place.tolist() == pytest.approx([sin(3), cos(3), sin(0.03), cos(0.03)], abs=1e-15)
     assert place.tolist() == pytest.approx([0.14112, -0.98999, 0.029996, 0.99955], abs=1e-5)
-    assert sinusoid(0, 2, 3).shape == (2, 3)
-    assert sinusoid(0, 7, 5).shape == (7, 5)  # an odd width ends with a sine
+    assert sinusoid(torch.arange(2), 3).shape == (2, 3)
+    assert sinusoid(torch.arange(7), 5).shape == (7, 5)  # an odd width ends with a sine
 
 
 def test_a_turn_by_hand() -> None:
     """Two heads of four features at place 2: pairs turn by 2 and by 2 / 10000^(1/2) = 0.02, alike in both heads."""
-    at = angles(2, 1, 4)
+    at = angles(torch.tensor([2]), 4)
     x = torch.tensor([[1.0, 0.0, 0.0, 2.0, 3.0, 4.0, 1.0, 0.0]]).double()
     a = [cos(2), sin(2), -2 * sin(0.02), 2 * cos(0.02)]
     b = [3 * cos(2) - 4 * sin(2), 3 * sin(2) + 4 * cos(2), cos(0.02), sin(0.02)]
@@ -94,6 +94,6 @@ def test_half_precision_rounds_once() -> None:
 
 
 def test_gradients_are_right() -> None:
-    at = angles(3, 4, 6)
+    at = angles(torch.arange(3, 7), 6)
     x = torch.randn(2, 4, 12).double().requires_grad_()
     assert torch.autograd.gradcheck(lambda x: turned(x, at.cos(), at.sin()), (x,))

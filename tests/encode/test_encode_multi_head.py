@@ -102,13 +102,13 @@ def test_the_fused_path_gives_the_same() -> None:
 
 
 def test_positions() -> None:
-    table = sinusoid(0, 50, 6)
+    table = sinusoid(torch.arange(50), 6)
     assert table.shape == (50, 6)
     expected = [sin(3), cos(3), sin(3 / 10_000 ** (1 / 3)), cos(3 / 10_000 ** (1 / 3))]
     assert table[3, :4].tolist() == pytest.approx(expected, abs=1e-12)
     assert table[0].tolist() == [0, 1, 0, 1, 0, 1]
-    assert sinusoid(0, 4, 5).shape == (4, 5)
-    assert sinusoid(0, 0, 4).shape == (0, 4)
+    assert sinusoid(torch.arange(4), 5).shape == (4, 5)
+    assert sinusoid(torch.arange(0), 4).shape == (0, 4)
 
 
 def test_a_place_is_told_from_another() -> None:

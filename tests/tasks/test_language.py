@@ -12,7 +12,7 @@ import torch
 from regard.api import configure, make_task
 from regard.data.load import load_part
 from regard.errors import RegardError
-from regard.predict.language import Language as Network
+from regard.predict.language import LanguageModel
 from regard.search.beam import Beam
 from regard.search.greedy import Greedy
 from regard.search.sample import Sample
@@ -34,9 +34,11 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-def both(**options: Any) -> tuple[Language, Network]:
+def both(**options: Any) -> tuple[Language, LanguageModel]:
     torch.manual_seed(5)
-    task = Language(**{"text": "word", "network": {"hidden": 6}, "search": "greedy", "longest": 12, **options})
+    task = Language(
+        **{"text": "word", "network": {"name": "recurrent", "hidden": 6}, "search": "greedy", "longest": 12, **options}
+    )
     task.learn(examples)
     model = task.model().double().eval()
     with torch.no_grad():  # sharper than at the start of training, so that answers differ
@@ -87,7 +89,7 @@ def test_lines_run_on_or_stand_alone() -> None:
 # --- loss and measures ---------------------------------------------------------------------------------------
 
 
-def told(task: Language, chances: dict[str, float]) -> Network:
+def told(task: Language, chances: dict[str, float]) -> LanguageModel:
     """Whatever was read, these chances."""
     model = task.model().eval()
     with torch.no_grad():
@@ -277,3 +279,23 @@ def test_it_learns_a_text_by_heart(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert done.outcome.best < 1.2
     model = done.model
     assert model.task.predict(model.network, [("five six",), ("nine",)])[0].text == "five six seven eight"
+
+
+def test_a_transformer_serves_too() -> None:
+    """Its looks are of all layers where asked for, and what it says is as likely as its loss has it."""
+    network = {"name": "transformer", "size": 8, "heads": 2, "layers": 2, "inner": 8}
+    task, model = both(network=network, running=False, window=100)
+    model.look_at("all")
+    (answer,) = task.predict(model, [("the dog",)])
+    assert answer.look is not None
+    assert answer.look.names == ("layer 1 head 1", "layer 1 head 2", "layer 2 head 1", "layer 2 head 2")
+    rows = len(answer.look.rows)
+    assert answer.look.weights.shape == (4, rows, len(answer.look.columns))
+    np.testing.assert_allclose(answer.look.weights.sum(-1), 1.0, atol=1e-6)
+    words = task.text.encode(answer.text)[:-1]
+    with torch.no_grad():
+        log_p = torch.log_softmax(model.logits(model(torch.tensor([[Text.end, *words]]))[1])[0], -1)
+    found = words[2:] + [Text.end] * (answer.look.rows[-1].text == task.text.seen[Text.end])
+    assert len(found) == rows
+    assert answer.score == pytest.approx(sum(log_p[at + 2, token].item() for at, token in enumerate(found)), rel=1e-6)
+    assert not model.carries

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.errors import RegardError
@@ -27,23 +27,20 @@ __all__ = ["Kind", "Places", "Positions", "angles", "sinusoid", "turned"]
 Kind = Literal["sinusoid", "learned", "rotary"]
 
 
-def angles(first: int, time: int, width: int, device: torch.device | str | None = None) -> Float[Tensor, "time half"]:
-    """`i / 10000^{2f/width}` for the places i from `first` on and f < width / 2."""
-    f = torch.arange((width + 1) // 2, device=device, dtype=torch.float64)
-    i = torch.arange(first, first + time, device=device, dtype=torch.float64)
-    return i[:, None] / 10_000 ** (2 * f / width)
+def angles(i: Int[Tensor, "*some"], width: int) -> Float[Tensor, "*some half"]:
+    """`i / 10000^{2f/width}` for the places i and f < width / 2."""
+    f = torch.arange((width + 1) // 2, device=i.device, dtype=torch.float64)
+    return i.double().unsqueeze(-1) / 10_000 ** (2 * f / width)
 
 
-def sinusoid(
-    first: int, time: int, width: int, device: torch.device | str | None = None
-) -> Float[Tensor, "time width"]:
+def sinusoid(i: Int[Tensor, "*some"], width: int) -> Float[Tensor, "*some width"]:
     """The sine of each angle in the even features, its cosine in the odd ones after them."""
-    angle = angles(first, time, width, device)
-    return torch.stack([angle.sin(), angle.cos()], -1).flatten(1)[:, :width]
+    angle = angles(i, width)
+    return torch.stack([angle.sin(), angle.cos()], -1).flatten(-2)[..., :width]
 
 
 def turned(
-    x: Float[Tensor, "*row time heads"], cos: Float[Tensor, "time half"], sin: Float[Tensor, "time half"]
+    x: Float[Tensor, "*row time heads"], cos: Float[Tensor, "*rows time half"], sin: Float[Tensor, "*rows time half"]
 ) -> Float[Tensor, "*row time heads"]:
     """Every head's pairs (a, b) as (a cos − b sin, a sin + b cos); worked out in float32 at least."""
     half = cos.shape[-1]
@@ -55,11 +52,11 @@ def turned(
 
 @dataclass(frozen=True)
 class Places:
-    """Some places, next to each other: what is added to the vectors there, and how queries and keys are turned."""
+    """Some places: what is added to the vectors there, and how queries and keys are turned."""
 
-    vectors: Float[Tensor, "time size"] | None = None
-    cos: Float[Tensor, "time half"] | None = None
-    sin: Float[Tensor, "time half"] | None = None
+    vectors: Float[Tensor, "*rows time size"] | None = None
+    cos: Float[Tensor, "*rows time half"] | None = None
+    sin: Float[Tensor, "*rows time half"] | None = None
 
     def added(self, x: Float[Tensor, "*row time size"]) -> Float[Tensor, "*row time size"]:
         return x if self.vectors is None else x + self.vectors.to(x.dtype)
@@ -88,16 +85,21 @@ class Positions(nn.Module):
             nn.init.normal_(self.places.weight, std=size**-0.5)
 
     def forward(self, first: int, time: int, device: torch.device | str | None = None) -> Places:
+        """Places next to each other, the same for every row."""
+        return self.at(torch.arange(first, first + time, device=device), first + time)
+
+    def at(self, i: Int[Tensor, "*row time"], end: int) -> Places:
+        """These places, all before `end`; they may be others in each row."""
         if self.places is not None:
             longest = self.places.num_embeddings
-            if first + time > longest:
+            if end > longest:
                 raise RegardError(
-                    f"a sequence of {first + time:,} tokens",
+                    f"a sequence of {end:,} tokens",
                     expected=f"at most {longest:,}, for which positions are learned",
                     do="use positions=sinusoid or rotary, or train with a larger longest",
                 )
-            return Places(self.places.weight[first : first + time])
+            return Places(self.places(i))
         if self.kind == "sinusoid":
-            return Places(sinusoid(first, time, self.size, device))
-        angle = angles(first, time, self.width, device)
+            return Places(sinusoid(i, self.size))
+        angle = angles(i, self.width)
         return Places(cos=angle.cos(), sin=angle.sin())

@@ -28,6 +28,7 @@ kinds = {
     "pool": "pool",
     "match": "predict.match",
     "decode": "predict.generate",
+    "language": "predict.language",
     "search": "search",
     "measure": "measure",
     "made": "data.made",

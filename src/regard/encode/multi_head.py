@@ -11,6 +11,7 @@ tables there are 8 heads of 75, no biases and no projection W_o of the heads joi
 
 from typing import ClassVar
 
+import torch
 from torch import nn
 from torch.nn.functional import dropout
 
@@ -50,7 +51,7 @@ class MultiHead(Encoder):
 
     def forward(self, inputs: Sequences) -> Memory:
         values, mask = inputs.values, inputs.mask
-        x = values + sinusoid(0, values.shape[1], values.shape[2], values.device).to(values.dtype)
+        x = values + sinusoid(torch.arange(values.shape[1], device=values.device), values.shape[2]).to(values.dtype)
         x = x.masked_fill(~mask.unsqueeze(-1), 0.0)
         dropped = dropout(x, self.dropout, self.training)
         look = self.attention(dropped, self.attention.prepare(dropped, mask=mask))

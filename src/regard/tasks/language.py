@@ -6,6 +6,7 @@ nothing to do with each other). Words or pieces as `text` says: with `text=word`
 the papers; `word_perplexity` compares over all kinds of text.
 
     regard train language --data book.txt
+    regard train language --data book.txt network=transformer
     regard train language data.train=ptb.train.txt data.valid=ptb.valid.txt data.test=ptb.test.txt text=word
 
 **How running text is cut.** Zaremba, Sutskever & Vinyals 2014 and Merity, Keskar & Socher 2017 carry the network's
@@ -19,7 +20,6 @@ contexts four times as long, which a state can carry; what attention looks back 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Annotated, Any, ClassVar
 
 import torch
@@ -27,13 +27,12 @@ from jaxtyping import Int
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from regard.attend.attention import make
 from regard.data.batch import in_order
 from regard.errors import RegardError
-from regard.find import PLAIN, In, Of, Spec, build, call, table
+from regard.find import In, Of, Spec, build, table
 from regard.look.gaze import Gaze
 from regard.measure import Results
-from regard.predict.language import Language as Network
+from regard.predict.language import LanguageModel
 from regard.search import Hypothesis, Search, Trace
 from regard.tasks._measured import Measured
 from regard.text import Text
@@ -64,7 +63,7 @@ class Language(Measured):
     default_data: ClassVar[str] = "made:stories"
     preset: ClassVar[dict[str, Any]] = {
         "text": {"name": "word", "split": "punctuation"},
-        "network": {"cell": "lstm", "hidden": 128, "layers": 1, "drop_in": 0.0, "drop_out": 0.0},
+        "network": {"name": "recurrent", "cell": "lstm", "hidden": 128, "layers": 1, "drop_in": 0.0, "drop_out": 0.0},
         "attention": {"score": {"name": "additive", "hidden": 64}},
         "running": False,
         "search": "greedy",
@@ -74,7 +73,7 @@ class Language(Measured):
     def __init__(
         self,
         text: Annotated[Spec, In("text")] = "bpe",
-        network: Annotated[Spec, Of("predict.language.Language")] = PLAIN,
+        network: Annotated[Spec, In("predict.language")] = "recurrent",
         attention: Annotated[Spec | None, Of("attend.attention.make")] = None,
         window: int = 100,
         context: int = 50,
@@ -108,10 +107,10 @@ class Language(Measured):
 
     # --- model and loss ----------------------------------------------------------------------------------
 
-    def model(self) -> Network:
-        options = table(self.options["network"])
-        attention = None if self.attention is None else partial(call, make, dict(self.attention))  # type: ignore[arg-type]
-        return call(Network, options, vocab=len(self.text), attention=attention)  # type: ignore[no-any-return]
+    def model(self) -> LanguageModel:
+        attention = None if self.attention is None else table(self.attention)
+        given = {"vocab": len(self.text), "attention": attention}
+        return build("predict.language", self.options["network"], **given)  # type: ignore[no-any-return]
 
     def items(self, examples: Sequence[Example]) -> list[Item]:
         return self._items(examples, 1)
@@ -137,7 +136,7 @@ class Language(Measured):
 
     def _forced(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Int[Tensor, " some"]]:
         """Logits of what is to be said, row after row, and what it is; for context only none are worked out."""
-        assert isinstance(model, Network)
+        assert isinstance(model, LanguageModel)
         assert isinstance(batch.target, Sequences)
         read, target = batch.source, batch.target
         _, r = model(read.values)
@@ -154,7 +153,8 @@ class Language(Measured):
         self, model: nn.Module, examples: Sequence[Example], quick: bool = False, search: Search | None = None
     ) -> Results:
         """How likely the texts are; nothing is searched for, so there are no predictions."""
-        items = self._items(examples, FARTHER if self.attention is None else 1)
+        assert isinstance(model, LanguageModel)
+        items = self._items(examples, FARTHER if model.carries else 1)
         nats, tokens, right, device = 0.0, 0, 0, next(model.parameters()).device
         for rows in in_order([item.lengths for item in items], tokens=16_384):
             logits, said = self._forced(model, self.collate([items[row] for row in rows]).to(device))
@@ -174,9 +174,9 @@ class Language(Measured):
         tokens: int = 8_192,
         trace: bool = False,
     ) -> list[Prediction]:
-        """Each text with what may follow it up to the end of its line; `look` adds where an attention looked back,
+        """Each text with what may follow it up to the end of its line; `look` adds where the network looked back,
         and `trace` the steps of the search."""
-        assert isinstance(model, Network)
+        assert isinstance(model, LanguageModel)
         begun = [[Text.end, *row[:-1]] for row in self.text.encode_all([text[0] for text in texts])]
         device, found = next(model.parameters()).device, [list[Hypothesis]()] * len(texts)
         steps: dict[int, tuple[tuple[Step, ...], ...]] = {}
@@ -197,9 +197,7 @@ class Language(Measured):
                 steps |= zip(rows, watched.steps(self.text.pieces), strict=True)
         answers = []
         for text, one, best in zip(texts, begun, found, strict=True):
-            gazes = (
-                self._gazes(model, one, best, text[0]) if look and model.attention is not None else [None] * len(best)
-            )
+            gazes = self._gazes(model, one, best, text[0]) if look and model.looks else [None] * len(best)
             first, *others = [self._answer(text[0], one, h, gaze) for h, gaze in zip(best, gazes, strict=True)]
             answers.append(Prediction(first.text, first.score, first.look, text[0], tuple(others)))
         return [replace(answer, steps=steps[row]) for row, answer in enumerate(answers)] if trace else answers
@@ -212,10 +210,10 @@ class Language(Measured):
             text = text.rstrip(" ")
         return Prediction(text + rest, found.score if math.isfinite(found.score) else -math.inf, gaze, text)
 
-    def _gazes(self, model: Network, begun: list[int], found: Sequence[Hypothesis], text: str) -> list[Gaze]:
+    def _gazes(self, model: LanguageModel, begun: list[int], found: Sequence[Hypothesis], text: str) -> list[Gaze]:
         """Where each token that was found came from: asked once all are known, for the past grows with every step."""
         read = Sequences.pad([[*begun, *one.tokens[:-1]] for one in found])
-        look, _ = model(read.values.to(model.bias.device))
+        look, _ = model(read.values.to(model.embedding.weight.device))
         assert look is not None
         weights = look.by_key.float().cpu().numpy()
         gazes = []
@@ -224,7 +222,9 @@ class Language(Measured):
             pieces = self.text.pieces([*begun[1:], *one.tokens])
             columns = (Token(self.text.seen[Text.end], 0, 0), *pieces[:-1])
             rows = pieces[len(begun) - 1 :]
-            gazes.append(Gaze(each[..., len(begun) - 1 : length, :length], rows, columns, title=text))
+            gazes.append(
+                Gaze(each[..., len(begun) - 1 : length, :length], rows, columns, title=text, panels=model.panels)
+            )
         return gazes
 
 

@@ -28,7 +28,9 @@ def guarded(
     energies: Float[Tensor, "*lead key"],
     mask: Bool[Tensor, "*some key"] | None = None,
 ) -> Float[Tensor, "*lead key"]:
-    """Apply a sparse weighing of the package, which fails on rows of −inf, to the visible keys only."""
+    """Apply a sparse weighing of the package, which fails on rows of −inf and on none, to the visible keys only."""
+    if energies.shape[-1] == 0:
+        return energies
     if mask is None:
         return weigh(energies)
     hidden = ~mask

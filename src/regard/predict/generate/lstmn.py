@@ -107,7 +107,7 @@ class Lstmn(Speaks):
     ) -> tuple[Look, Float[Tensor, "batch time vocab"]]:
         state, looks = self.start(memory), []
         # A look that no step waits for is taken for all steps at once.
-        later = self.fusion == "shallow" and not self.attention.stateful
+        later = self.fusion == "shallow" and not self.attention.waits
         with whole(memory):
             x = self._embed(tokens)
             for one in zip(*(each.split(1, dim=1) for each in (x, self.W_x(x), self.gates_x(x))), strict=True):
@@ -116,7 +116,10 @@ class Lstmn(Speaks):
                     state, look = self._above(state)
                 looks.append(look)
             h = state.tape[:, 0, 1:, : self.hidden]
-            seen = self.attention(h, state.memory) if later else Look.join([look for look in looks if look is not None])
+            if later:
+                seen = self.attention(h, state.memory, self.attention.start(state.memory))
+            else:
+                seen = Look.join([look for look in looks if look is not None])
             r = self._readout(h, seen)
         return seen, self._logits(r)
 

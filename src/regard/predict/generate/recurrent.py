@@ -136,7 +136,7 @@ class Recurrent(Speaks):
     @property
     def parallel(self) -> bool:
         """Whether known tokens are read all at once."""
-        return self.place == "after" and not self.feed and not self.attention.stateful
+        return self.place == "after" and not self.feed and not self.attention.waits
 
     def start(self, memory: Memory) -> State:
         memory = in_kind(memory, self.bridge.weight.dtype)
@@ -163,7 +163,7 @@ class Recurrent(Speaks):
         state = self.start(memory)
         if self.parallel:
             s = self._read_all(state, embedded)
-            look = self.attention(s, state.memory)
+            look = self.attention(s, state.memory, self.attention.start(state.memory))
             return look, self._logits(self._read(s, look.answer, embedded, self.readout))
         looks, states, fed = [], [], []
         with whole(memory):

@@ -19,17 +19,17 @@ mean of all layers head by head, or all of them, their heads one after another. 
     state, look, logits = decoder.step(decoder.start(memory), token)
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import dropout, linear
 
 from regard.attend.attention import Attention
 from regard.attend.block import Block, xavier
+from regard.attend.layers import Layers
 from regard.attend.mask import causal
 from regard.attend.positions import Kind, Places, Positions
 from regard.errors import RegardError
@@ -61,7 +61,7 @@ class State(Beams):
         return Memory(self.keys[layer].flatten(0, 1), self.values[layer].flatten(0, 1)) if self.keys else None
 
 
-class Transformer(Decoder):
+class Transformer(Layers, Decoder):  # type: ignore[override]
     """Layers of self-attention, attention to the memory, and a network for each token."""
 
     def __init__(
@@ -83,10 +83,7 @@ class Transformer(Decoder):
         super().__init__()
         if layers < 1:
             raise RegardError(f"layers={layers}", expected="1 or more, for only they look at the memory")
-        if isinstance(look, int) and not -layers <= look < layers:
-            raise RegardError(f"look={look}", expected=f"a layer from 0 to {layers - 1}, or last, mean or all")
         self.size, self.dropout = size, dropout
-        self.look: str | int = look
         self.embedding = nn.Embedding(vocab, size)
         nn.init.normal_(self.embedding.weight, std=size**-0.5)
         self.positions = Positions(positions, size, heads, longest)
@@ -98,28 +95,16 @@ class Transformer(Decoder):
             Block(size, heads, inner, dropout, _asking(attention, size, heads), score, weigh) for _ in range(layers)
         )
         self.norm = nn.LayerNorm(size)
+        self.show(look)
 
-    def look_at(self, layers: str) -> None:
-        """`last`, `mean`, `all`, or one by its number, from 1."""
-        count = len(self.blocks)
-        if layers in ("last", "mean", "all"):
-            self.look = layers
-        elif layers.isascii() and layers.isdecimal() and 1 <= int(layers) <= count:
-            self.look = int(layers) - 1
-        else:
-            raise RegardError(f"layers {layers}", expected=f"a number from 1 to {count}, or last, mean or all")
-
-    @property
-    def panels(self) -> tuple[str, ...]:  # type: ignore[override]
-        if self.look != "all" or len(self.blocks) == 1:
-            return ()
-        heads = [block.asking.heads.heads for block in self.blocks]
-        return tuple(f"layer {i} head {j}" for i, many in enumerate(heads, 1) for j in range(1, many + 1))
+    def looking(self, block: Any) -> Attention:
+        """Attention to the memory."""
+        return block.asking  # type: ignore[no-any-return]
 
     @property
     def parallel(self) -> bool:
         """Whether known tokens are read all at once: unless a look at the memory depends on earlier ones."""
-        return not any(block.asking.stateful for block in self.blocks)
+        return not any(block.asking.waits for block in self.blocks)
 
     def start(self, memory: Memory) -> State:
         return State((), (), (None,) * len(self.blocks), self._prepared(memory), memory)
@@ -141,7 +126,7 @@ class Transformer(Decoder):
             values.append(read.values.unflatten(0, shape))
         looked = tuple(look.state for look in looks)
         after = State(tuple(keys), tuple(values), looked, state.prepared, state.memory)
-        return after, self._shown(looks), self._logits(x).reshape(*shape, -1)
+        return after, self.shown(looks), self._logits(x).reshape(*shape, -1)
 
     def unroll(
         self, memory: Memory, tokens: Int[Tensor, "batch time"]
@@ -155,10 +140,10 @@ class Transformer(Decoder):
         looks = []
         for block, prepared in zip(self.blocks, self._prepared(memory), strict=True):
             x, _, _ = block.attend(x, places, seen=seen)
-            x, look = block.ask(x, prepared)
+            x, look = block.ask(x, prepared, block.asking.start(prepared))
             x = block.think(x)
             looks.append(look)
-        return self._shown(looks), self._logits(x)
+        return self.shown(looks), self._logits(x)
 
     def _prepared(self, memory: Memory) -> tuple[Memory, ...]:
         """The memory as each layer's attention asks it."""
@@ -175,45 +160,8 @@ class Transformer(Decoder):
     def _logits(self, x: Float[Tensor, "row time size"]) -> Float[Tensor, "row time vocab"]:
         return linear(self.norm(x), self.embedding.weight)
 
-    def _shown(self, looks: Sequence[Look]) -> Look:
-        """The looks of all layers as the one that was asked for."""
-        if self.look == "last" or len(looks) == 1:
-            return looks[-1]
-        if isinstance(self.look, int):
-            return looks[self.look]
-        if self.look == "mean":
-            return _mean(looks)
-        return _side_by_side(looks)
-
 
 def _asking(attention: Callable[..., Attention], size: int, heads: int) -> Attention:
     """Attention to the memory, as the task makes it; where that has no heads, under as many as self-attention has."""
     made = attention(query=size, key=size, value=size)
     return made if made.heads is not None else attention(query=size, key=size, value=size, heads=heads)
-
-
-def _mean(looks: Sequence[Look]) -> Look:
-    """The mean of several layers, head by head; what they chose, they chose together."""
-    return Look(
-        answer=torch.stack([look.answer for look in looks]).mean(0),
-        weigh=lambda: torch.stack([look.weights for look in looks]).mean(0),
-        log_prob=_of_all([look.log_prob for look in looks], lambda parts: torch.stack(parts).sum(0)),
-        entropy=_of_all([look.entropy for look in looks], lambda parts: torch.stack(parts).sum(0)),
-        features=looks[0].features,
-    )
-
-
-def _side_by_side(looks: Sequence[Look]) -> Look:
-    """Several layers as if their heads were one layer's: those of the first layer, of the second, …"""
-    return Look(
-        answer=torch.cat([look.answer for look in looks], dim=-1),
-        weigh=lambda: torch.cat([look.weights for look in looks], dim=1),
-        log_prob=_of_all([look.log_prob for look in looks], lambda parts: torch.cat(parts, dim=1)),
-        entropy=_of_all([look.entropy for look in looks], lambda parts: torch.cat(parts, dim=1)),
-        features=looks[0].features,
-    )
-
-
-def _of_all(parts: list[Tensor | None], join: Callable[[list[Tensor]], Tensor]) -> Tensor | None:
-    there = [part for part in parts if part is not None]
-    return join(there) if len(there) == len(parts) else None

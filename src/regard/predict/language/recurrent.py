@@ -1,4 +1,4 @@
-"""A language model: a recurrent network that says, after every token, what the next may be. Nothing in, n tokens out.
+"""A recurrent language model: a state carries what was read, and says what the next token may be.
 
     h_t = R(h_{t−1}, E x_t)        R: `layers` of LSTM (Hochreiter & Schmidhuber 1997), GRU or Elman
     logits = E h_t + b             E, the embeddings, serve both ends (Press & Wolf 2017)
@@ -15,18 +15,12 @@ With `attention`, each step also looks back at the states so far, its own includ
 
 Daniluk et al. 2017, "Frustratingly Short Attention Spans in Neural Language Modeling", section 2.
 
-It is a decoder without an encoder: what it goes on from, the beginning of a text, is its memory, so every search
-serves it. The first step after `start` reads nothing (the memory ends where the answer begins), whatever token it is
-given; each later one reads its token.
-
-    model = Language(vocab=10_000, attention=None)
-    look, r = model(tokens)                                           # known tokens, all at once
-    [[found]] = Sample()(model, model.read(beginning), start=2, end=3, longest=torch.tensor([50]))
+    Recurrent(vocab=10_000, attention=None)(tokens)
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -35,12 +29,14 @@ from torch.func import functional_call
 from torch.nn.functional import dropout, embedding, linear
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from regard.attend.attention import Attention
+from regard.attend.attention import make
 from regard.attend.mask import causal
 from regard.errors import RegardError
+from regard.find import call
+from regard.predict.language import LanguageModel, begun
 from regard.types import Beams, Look, Memory, Sequences
 
-__all__ = ["Language", "State"]
+__all__ = ["Recurrent", "State", "locked"]
 
 CELLS: dict[str, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 
@@ -63,7 +59,7 @@ def locked(x: Float[Tensor, "batch time size"], rate: float, training: bool) -> 
     return x * dropout(x.new_ones(len(x), 1, x.shape[-1]), rate)
 
 
-class Language(nn.Module):
+class Recurrent(LanguageModel):
     """An Elman, LSTM or GRU network over a text, with or without a look back."""
 
     wide = False  # an LSTM's cell sums up hundreds of steps: half precision would lose the small ones
@@ -71,7 +67,7 @@ class Language(nn.Module):
     def __init__(
         self,
         vocab: int,
-        attention: Callable[..., Attention] | None,
+        attention: Mapping[str, Any] | None,
         cell: Literal["elman", "lstm", "gru"] = "lstm",
         hidden: int = 800,
         layers: int = 2,
@@ -81,7 +77,7 @@ class Language(nn.Module):
         drop_weights: float = 0.0,
         drop_words: float = 0.0,
     ) -> None:
-        super().__init__()
+        super().__init__(vocab, attention)
         rates = {"drop_in": drop_in, "drop_between": drop_between, "drop_out": drop_out}
         for name, rate in {**rates, "drop_weights": drop_weights, "drop_words": drop_words}.items():
             if not 0 <= rate < 1:
@@ -95,14 +91,21 @@ class Language(nn.Module):
         # One layer each, for cuDNN's dropout between layers would draw a mask a step.
         self.rnn = nn.ModuleList(CELLS[cell](hidden, hidden, batch_first=True) for _ in range(layers))
         self.bias = nn.Parameter(torch.zeros(vocab))
-        self.attention = None if attention is None else attention(query=hidden, key=hidden, value=hidden)
+        sizes = {"query": hidden, "key": hidden, "value": hidden}
+        self.attention = None if attention is None else call(make, dict(attention), **sizes)
         if self.attention is not None and self.attention.stateful:
             raise RegardError("an attention that keeps a state between looks", expected="one without, to look back")
         self.readout = None if attention is None else nn.Linear(2 * hidden, hidden)
 
+    @property
+    def looks(self) -> bool:  # type: ignore[override]
+        return self.attention is not None
+
+    @property
+    def carries(self) -> bool:  # type: ignore[override]
+        return self.attention is None
+
     def forward(self, tokens: Int[Tensor, "batch time"]) -> tuple[Look | None, Float[Tensor, "batch time hidden"]]:
-        """What is known after each token of a text read from its beginning: where it looked, and what `logits` takes.
-        Padding may follow a row, and changes nothing before it."""
         h, look = locked(self._words(tokens), self.drop_in, self.training), None
         for number, layer in enumerate(self.rnn):
             h = self._through(layer, locked(h, self.drop_between, self.training) if number else h)
@@ -130,9 +133,7 @@ class Language(nn.Module):
 
     def read(self, beginnings: Sequences) -> Memory:
         """The beginning of each text as what can be looked back at, with the network's state after it as `summary`."""
-        lengths = beginnings.lengths
-        if not bool((lengths > 0).all()):
-            raise RegardError("a text without a beginning", expected="one token or more to go on from")
+        lengths = begun(beginnings).lengths
         packed = pack_padded_sequence(
             self.embedding(beginnings.values), lengths, batch_first=True, enforce_sorted=False
         )
