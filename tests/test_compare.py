@@ -183,6 +183,16 @@ def test_mistakes_are_told_before_anything_is_trained(data: Path, tmp_path: Path
     assert not (tmp_path / "out").exists()
 
 
+def test_a_run_is_no_place_for_a_comparison(done: tuple[Path, list[Row], list[str]], data: Path) -> None:
+    run = done[0] / "bigru-seed1"
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    with pytest.raises(
+        RegardError, match=r"bigru-seed1 is a run itself; expected a folder for several; choose another"
+    ):
+        compared(data, run)
+    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+
+
 def test_data_that_cannot_be_read_too(tmp_path: Path) -> None:
     path = tmp_path / "bad.tsv"
     path.write_text("".join(f"a {n}\t{'xy'[n % 2]}\n" for n in range(20)) + "\tx\n")

@@ -4,7 +4,7 @@ result = regard.train("translate", data="pairs.tsv", out="runs/mine", time="5m")
 regard.load("runs/mine")("Dienstag, 5. März 2024").text
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,10 @@ from torch import nn
 from regard.data.load import load as load_data
 from regard.data.splits import Splits
 from regard.errors import RegardError
-from regard.find import build, call, find, full, nearest, settable
+from regard.find import build, call, find, full, nearest, outside, settable
 from regard.tasks._features import Features
 from regard.tasks._features import checked as in_features
+from regard.tasks._given import given
 from regard.tasks._without import Without, checked
 from regard.train.card import card
 from regard.train.device import device_of, precise
@@ -74,6 +75,14 @@ class Model:
                 more["without"] = checked(self.task, without, len(rows), self.inputs)
             more |= {"features": in_features(self.task, features)} if features else {}
             return self.task.predict(self.network, rows, look, chosen, places, **more)  # type: ignore[no-any-return]
+
+    def score(
+        self, rows: Sequence[Sequence[str]], look: bool = True, places: Sequence[Example] = ()
+    ) -> list[Prediction]:
+        """Texts that are given instead of found, `model.score([("source", "target"), …])`: the log-probability of each
+        and of its tokens, and where the model looked. A task that goes on with a text takes the texts themselves."""
+        with torch.inference_mode(), self.precision():
+            return given(self.task, self.network, rows, look, places)
 
     @property
     def inputs(self) -> int:
@@ -281,31 +290,12 @@ def flat(config: Mapping[str, Any], path: str = "") -> list[tuple[str, Any]]:
     return pairs
 
 
-def _outside(config: Any) -> Iterator[str]:
-    """Everything in a configuration that `find` would import from elsewhere: any name with a dot.
-
-    The tables of `data` and `train` name no parts, only files and times, but for a set that is made; and no part has
-    an option `vectors` that is anything but a file.
-    """
-    if isinstance(config, Mapping):
-        for key, value in config.items():
-            if key not in ("data", "train", "vectors"):
-                yield from _outside(value)
-            elif key != "vectors" and isinstance(value, Mapping) and str(value.get("train")).startswith("made:"):
-                yield from _outside(value["train"])
-    elif isinstance(config, list | tuple):
-        for value in config:
-            yield from _outside(value)
-    elif isinstance(config, str) and "." in config:
-        yield config
-
-
 def load(folder: str | Path, device: str = "auto", trust: bool = False) -> Model:
     """A trained run, ready to answer. `trust` lets a run name classes from outside regard, whose code is then run."""
     run = Run.open(Path(folder))
-    if not trust and (outside := next(_outside(run.config), None)):
+    if not trust and (stranger := next(outside(run.config), None)):
         raise RegardError(
-            f"{folder} uses {outside}, a part from outside regard",
+            f"{folder} uses {stranger}, a part from outside regard",
             do="load it with trust=True (--trust) if you know what it does",
         )
     task = make_task(run.config)

@@ -100,7 +100,11 @@ def contest(
     """Train models, each with options of its own, measure, and write table.md, table.json and table.png into `out`."""
     import torch
 
+    from regard.train.run import Run
+
     out = Path(out)
+    if Run.is_in(out):
+        raise RegardError(f"{out} is a run itself", expected="a folder for several", do="choose another --out")
     _possible(task, kinds)
     runs = [(name, seed) for seed in range(1, seeds + 1) for name in kinds]
     threads = max(1, torch.get_num_threads() // jobs)

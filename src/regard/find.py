@@ -15,7 +15,7 @@ or `attention: Annotated[Spec, Of("attend.attention.make")]` for the options of 
 import importlib
 import inspect
 import types as pytypes
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pkgutil import iter_modules
@@ -23,7 +23,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from regard.errors import RegardError
 
-__all__ = ["PLAIN", "In", "Of", "Spec", "build", "call", "check", "find", "full", "names", "nearest", "table"]
+__all__ = [
+    *("PLAIN", "In", "Of", "Spec", "build", "call", "check", "find", "full", "names", "nearest", "outside", "table")
+]
 
 type_names = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}
 
@@ -208,3 +210,22 @@ def build(folder: str, spec: Spec, **given: Any) -> Any:
     """The part that `spec` asks for, made with its options and with what the code gives."""
     table = _named(spec, None, folder)
     return call(_target(In(folder), table, folder), table, **given)
+
+
+def outside(config: Any) -> Iterator[str]:
+    """Everything in a configuration that `find` would import from elsewhere: any name with a dot.
+
+    The tables of `data` and `train` name no parts, only files and times, but for a set that is made; and no part has
+    an option `vectors` that is anything but a file.
+    """
+    if isinstance(config, Mapping):
+        for key, value in config.items():
+            if key not in ("data", "train", "vectors"):
+                yield from outside(value)
+            elif key != "vectors" and isinstance(value, Mapping) and str(value.get("train")).startswith("made:"):
+                yield from outside(value["train"])
+    elif isinstance(config, list | tuple):
+        for value in config:
+            yield from outside(value)
+    elif isinstance(config, str) and "." in config:
+        yield config

@@ -242,6 +242,7 @@ class Prediction:
     others: "tuple[Prediction, ...]" = ()  # the rest of an n-best list, best first
     looks: tuple[Any, ...] = ()  # further gazes, where a model looks in several places
     steps: tuple[tuple[Step, ...], ...] = ()  # of the search, best hypothesis first, where they were asked for
+    tokens: tuple[tuple[Token, float], ...] = ()  # of a text that was given, each with its log-probability
 
     def __str__(self) -> str:
         return self.text

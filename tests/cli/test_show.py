@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from regard.cli.show import answered, count, figure, figures, labels, looked, plain, setting, table, to_json
+from regard.cli.show import answered, count, figure, figures, labels, likely, looked, plain, setting, table, to_json
 from regard.look.gaze import Gaze
 from regard.types import Prediction, Token
 
@@ -50,6 +50,19 @@ def test_json_has_no_word_for_infinity() -> None:
         "b": [1.5, None],
         "c": "ü",
     }
+
+
+def test_likely() -> None:
+    """p = 1/2 and 1/4; many tokens go on in further lines."""
+    tokens = ((Token("y\x1b"), math.log(0.5)), (Token("</s>"), math.log(0.25)))
+    assert likely(Prediction("y", math.log(0.125), tokens=tokens)) == [
+        "log p = -2.079, token by token p =\n  y␛ 0.50  </s> 0.25"
+    ]
+    assert likely(Prediction("y", -1.0)) == []
+    [many] = likely(Prediction("y", -1.0, tokens=tokens[1:] * 20))
+    assert [line.count("</s>") for line in many.split("\n")] == [0, 7, 7, 6]
+    assert all(len(line) < 80 for line in many.split("\n"))
+    assert " 0.00" in likely(Prediction("y", -math.inf, tokens=((Token("y"), -math.inf),)))[0]
 
 
 def test_looked() -> None:

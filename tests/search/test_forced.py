@@ -37,6 +37,8 @@ def test_by_hand():
     assert [h.tokens for h in found] == [(3, END), (END,), (), (0, END)]
     assert [h.log_prob for h in found] == pytest.approx([math.log(0.27), math.log(0.1), 0.0, -math.inf])
     assert [h.score for h in found] == [h.log_prob for h in found]
+    assert found[0].each == pytest.approx((math.log(0.3), math.log(0.9)))
+    assert [len(h.each) for h in found] == [2, 1, 0, 2]
     assert found[0].weights.flatten().tolist() == pytest.approx([0, 0.1, 0.6, 0.3, 0, 0.9, 0.1, 0])
     assert found[2].weights.shape == (0, 4)
     [mean] = forced(Table(), memory_of([1]), [[3, END]], start=START, length=1.0)

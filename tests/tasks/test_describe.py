@@ -117,6 +117,8 @@ def test_answers_are_measured_with_their_values() -> None:
     figures = task.measure(found)
     assert found.predictions[0].text == examples[0].target
     assert (figures["exact_match"], figures["slots"], figures["slots_all"]) == (1.0, 1.0, 1.0)
+    assert figures["meteor"] == pytest.approx(100 * (1 - 0.5 / 8**3))  # eight words and signs in one chunk
+    assert str(figures["meteor_variant"]).startswith("exact+stem")
 
 
 @pytest.mark.parametrize("delexicalise", [(), names])

@@ -299,3 +299,22 @@ def test_a_transformer_serves_too() -> None:
     assert len(found) == rows
     assert answer.score == pytest.approx(sum(log_p[at + 2, token].item() for at, token in enumerate(found)), rel=1e-6)
     assert not model.carries
+
+
+@pytest.mark.parametrize("attention", [None, looking], ids=["plain", "looking"])
+def test_texts_that_are_given(attention: Any) -> None:
+    """Each by itself, as `results` has them together where lines do not run on; a token each, the end too."""
+    task, model = both(attention=attention, running=False, window=100)
+    texts = ["the dog sat on the cat", "a dog ran", "the cat"]
+    found = task.score(model, [(text,) for text in texts])
+    for text, one in zip(texts, found, strict=True):
+        alone = task.results(model, [Example((text,), "", "")])
+        assert one.score == pytest.approx(-alone.nats, rel=1e-6)
+        assert [piece.text for piece, _ in one.tokens] == [*text.split(), task.text.seen[Text.end]]
+        assert sum(value for _, value in one.tokens) == pytest.approx(one.score)
+        assert (one.look is None) == (attention is None)
+        if one.look is not None:
+            count = len(one.tokens)
+            assert one.look.weights.shape == (count, count)
+            assert not np.triu(one.look.weights, 1).any()
+    assert task.score(model, [("a dog ran",)], look=False)[0].look is None

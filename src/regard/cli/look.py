@@ -2,8 +2,9 @@
 
 A task of two inputs takes its texts two by two. What the answer was drawn from is shown first, then where the encoder
 itself looked, where it does. Of an attention with weights of its own for each feature the mean is shown, and with
-`--features` some of them one by one. A page holds all of it, and how the answer was searched for, also of several runs
-(`--beside`); of other files each holds one picture: look.png, look-2.png, …
+`--features` some of them one by one. With `--target` the answer is given (one a text): the model looks while it reads
+it, and how likely it is, in all and token by token, is told. A page holds all of it, and how the answer was searched
+for, also of several runs (`--beside`); of other files each holds one picture: look.png, look-2.png, …
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from regard.cli.options import search
-from regard.cli.show import answered, looked, plain
+from regard.cli.show import answered, count, likely, looked, plain
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
@@ -35,6 +36,10 @@ def run(
     out: Annotated[
         str, typer.Option("--out", "-o", metavar="FILE", help=f"Where to write it: {', '.join(kinds)}.")
     ] = "",
+    targets: Annotated[
+        list[str],
+        typer.Option("--target", metavar="ANSWER", help="Give the answer, one a text: look while it is read."),
+    ] = [],  # noqa: B006
     beam: Annotated[int | None, typer.Option("--beam", metavar="N", help="Search with a beam of this width.")] = None,
     layers: Annotated[
         str, typer.Option("--layers", metavar="N|all", help="Of a Transformer: layer N, mean, last or all of them.")
@@ -59,22 +64,25 @@ def run(
         raise RegardError(f"{out!r}: cannot tell what to write", expected="a name ending in " + ", ".join(kinds))
     if not all(text.strip() for text in texts):
         raise RegardError("an empty text", expected="something to look at")
+    if targets and (beam is not None or features):
+        raise RegardError(f"--target and {'--features' if beam is None else '--beam'}", expected="one of them")
     wanted = search(beam)
     if features:
         wanted["features"] = _features(features)
     if beside and suffix != ".html":
         raise RegardError("--beside without a page", do="write one: -o look.html")
-    looks = [_look(one, texts, wanted, suffix, layers, device, trust) for one in (folder, *beside)]
+    looks = [_look(one, texts, targets, wanted, suffix, layers, device, trust) for one in (folder, *beside)]
     for model, rows, predictions in looks:
         if beside:
             print(f"{plain(str(model.run.folder))}:")
         for row, prediction in zip(rows, predictions, strict=True):
             if out:
-                print(answered(prediction, row, model.searches))
+                print("\n".join([answered(prediction, row, model.searches), *likely(prediction)]))
                 continue
             from regard.look.terminal import show
 
-            print("\n\n".join([looked(prediction, row, model.searches), *map(show, prediction.looks)]) + "\n")
+            parts = [looked(prediction, row, model.searches), *map(show, prediction.looks), *likely(prediction)]
+            print("\n\n".join(parts) + "\n")
     if out:
         gazes = [gaze for prediction in looks[0][2] for gaze in (prediction.look, *prediction.looks)]
         written = [_page(looks, Path(out))] if suffix == ".html" else _save(gazes, Path(out))
@@ -82,9 +90,16 @@ def run(
 
 
 def _look(
-    folder: str, texts: list[str], wanted: dict[str, Any], suffix: str, layers: str, device: str, trust: bool
+    folder: str,
+    texts: list[str],
+    targets: list[str],
+    wanted: dict[str, Any],
+    suffix: str,
+    layers: str,
+    device: str,
+    trust: bool,
 ) -> "Looked":
-    """What one run says to the texts, and where it looked."""
+    """What one run says to the texts, or how it takes what is said for it, and where it looked."""
     from regard.api import load
 
     model = load(folder, device, trust)
@@ -96,13 +111,19 @@ def _look(
         one = "text" if size == 1 else "pair"
         raise RegardError(f"{len(rows)} {one}s for one {suffix}", do=f"give one {one}, or write a page: -o look.html")
     if layers:
-        decoder: Any = getattr(model.network, "decoder", None)
-        if decoder is None:
+        decoder: Any = getattr(model.network, "decoder", model.network)
+        if not hasattr(decoder, "look_at"):
             raise RegardError(f"{folder} has no layers that look", expected="a Transformer that writes")
         decoder.look_at(layers)
-    if suffix == ".html" and model.searches:
-        wanted = {**wanted, "trace": True}  # the page plays the search step by step
-    predictions = model.predict(rows, **wanted)
+    if targets:
+        model.score([])  # whether it can is told first
+        if len(targets) != len(rows):
+            raise RegardError(f"{count(len(targets), 'target')} for {count(len(rows), 'text')}", expected="one a text")
+        predictions = model.score([(*row, target) for row, target in zip(rows, targets, strict=True)])
+    else:
+        if suffix == ".html" and model.searches:
+            wanted = {**wanted, "trace": True}  # the page plays the search step by step
+        predictions = model.predict(rows, **wanted)
     if any(prediction.look is None for prediction in predictions):
         raise RegardError(f"{folder} does not look at its input", expected="a run whose model attends")
     return model, rows, predictions

@@ -5,6 +5,9 @@ arrived is answered at once, up to 512 lines together: a pipe that drips is answ
 large batches. An empty line is answered with an empty line. For a task of two inputs a line holds both, with a TAB
 between.
 
+With `--score` nothing is searched for: a line holds a source and its target (TAB between), and the log-probability of
+the target is written.
+
 With `--stream` a one-way tagger answers each line before the next is there: a line holds a token or several, its
 labels are written at once, and the model reads on from where it was; an empty line ends the sentence.
 """
@@ -17,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from regard.cli.options import search
-from regard.cli.show import labels, to_json
+from regard.cli.show import count, labels, to_json
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
@@ -66,6 +69,9 @@ def run(
     allowed: Annotated[
         str, typer.Option("--allowed", metavar="FILE", help="Only the answers in this file, one a line, come out.")
     ] = "",
+    scoring: Annotated[
+        bool, typer.Option("--score", help="Lines hold source TAB target: the target's log-probability comes out.")
+    ] = False,
     tagging: Annotated[
         bool, typer.Option("--stream", help="Tag tokens as they come, a line each; an empty line ends the sentence.")
     ] = False,
@@ -92,6 +98,10 @@ def run(
             shares = max(1, wanted.get("groups", own.get("groups", 1)))
             wanted["width"] = -(-max(nbest, own.get("width", 5)) // shares) * shares
         wanted |= _limits(model, least, no_repeat, prefix, allowed)
+        if scoring:
+            if wanted or tagging:
+                raise RegardError("--score searches for nothing", do="leave out the options of a search, and --stream")
+            model.score([])  # whether it can is told before a line is waited for
         if wanted:
             model.predict([], **wanted)  # options that make no search are told before a line is waited for
         answer = _tagger(model, folder) if tagging else None
@@ -106,7 +116,8 @@ def run(
                 continue
             if seed is not None:
                 wanted["seed"] = seed + number  # else every chunk would draw alike
-            sys.stdout.buffer.write("".join(f"{line}\n" for line in _answers(model, lines, as_json, wanted)).encode())
+            some = _scores(model, lines, as_json) if scoring else _answers(model, lines, as_json, wanted)
+            sys.stdout.buffer.write("".join(f"{line}\n" for line in some).encode())
             sys.stdout.buffer.flush()
 
 
@@ -214,6 +225,29 @@ def _answers(model: "Model", lines: list[tuple[str, str]], as_json: bool, wanted
             yield to_json({**given, **_object(prediction, model.searches)})
         else:
             yield _one_line("" if prediction is None else prediction.text)
+
+
+def _scores(model: "Model", lines: list[tuple[str, str]], as_json: bool) -> Iterator[str]:
+    """How likely the targets are; a task whose data are texts alone takes the line as it is."""
+    from regard.types import Example
+
+    alone, places = model.task.columns == 1, []
+    for text, where in lines:
+        fields = (text,) if alone else tuple(text.split("\t"))
+        if text.strip(" "):  # a TAB alone is no empty line, but a pair of nothing
+            if not alone and len(fields) != 2:
+                raise RegardError(f"{where}: {count(len(fields), 'field')}", expected="2, source TAB target")
+            places.append(Example(fields[:-1], fields[-1], where))
+    answers = iter(model.score([(*one.inputs, one.target) for one in places], look=False, places=places))
+    for text, _ in lines:
+        one = next(answers) if text.strip(" ") else None
+        if not as_json:
+            yield "" if one is None else f"{one.score:.6g}"
+            continue
+        said = {"source": one.source if one else ""} if not alone else {}
+        tokens = [{"text": token.text, "log_prob": log_prob} for token, log_prob in one.tokens] if one else []
+        score = {"score": one.score if one else None, "tokens": tokens}
+        yield to_json({**said, "text" if alone else "target": one.text if one else "", **score})
 
 
 def _inputs(model: "Model", text: str, where: str) -> tuple[str, ...]:

@@ -14,7 +14,9 @@ from regard.files import finite
 if TYPE_CHECKING:
     from regard.types import Prediction
 
-__all__ = ["answered", "count", "figure", "figures", "labels", "looked", "plain", "setting", "table", "to_json"]
+__all__ = [
+    *("answered", "count", "figure", "figures", "labels", "likely", "looked", "plain", "setting", "table", "to_json")
+]
 
 between = " | "  # two inputs in one line
 
@@ -75,6 +77,19 @@ def answered(prediction: "Prediction", inputs: Sequence[str], searched: bool = T
         known.append(f"true: {plain(true)}")
     aside = f" ({', '.join(known)})" if known else ""
     return f"{plain(between.join(inputs))} → {plain(prediction.text)}{aside}"
+
+
+def likely(prediction: "Prediction") -> list[str]:
+    """Of an answer that was given its log-probability, and below how likely each token was; nothing of one found."""
+    if not prediction.tokens:
+        return []
+    from regard.look.gaze import visible
+
+    each = [f"{plain(visible(token.text))} {math.exp(log_prob):.2f}" for token, log_prob in prediction.tokens]
+    lines = [""]
+    for one in each:  # as many to a line as fit a terminal
+        lines[-1:] = [f"{lines[-1]}  {one}"] if len(lines[-1]) + len(one) < 78 else [lines[-1], f"  {one}"]
+    return ["\n".join([f"log p = {figure(prediction.score)}, token by token p =", *lines])]
 
 
 def looked(prediction: "Prediction", inputs: Sequence[str], searched: bool = True, true: str | None = None) -> str:

@@ -23,13 +23,14 @@ class Hypothesis:
     `tokens` has the end token where it was chosen; a sequence cut at its greatest length has none.
     `log_prob` is the sum over its tokens; `score` is what it was ranked by, which a search may normalise.
     `weights` (where asked for, on the CPU) say where each token's step looked: `[time, key]`, under heads
-    `[head, time, key]`.
+    `[head, time, key]`. `each` has the log-probability of every token where the sequence was given.
     """
 
     tokens: tuple[int, ...]
     score: float
     log_prob: float
     weights: Tensor | None = field(default=None, repr=False, compare=False)
+    each: tuple[float, ...] = field(default=(), repr=False, compare=False)
 
 
 @runtime_checkable

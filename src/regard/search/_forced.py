@@ -3,7 +3,7 @@
 log p(tokens) = Σ_t log p(token_t | start, tokens before t), all steps in one `unroll`.
 
     [true] = forced(decoder, memory, [text.encode("ein Mann schläft")], start=Text.start)
-    true.log_prob, true.weights
+    true.log_prob, true.each, true.weights
 """
 
 from collections.abc import Sequence
@@ -56,6 +56,7 @@ def forced(
     each = log_probs(logits, tokens.new_zeros(0)).gather(-1, tokens[..., None]).squeeze(-1)
     there = torch.arange(tokens.shape[1]) < torch.tensor(sizes)[:, None]
     totals = each.masked_fill(~there.to(each.device), 0.0).sum(dim=1).tolist()
+    alone = each.tolist()
     looked = look.by_key.cpu() if weights else None
     return [
         Hypothesis(
@@ -64,6 +65,7 @@ def forced(
             log_prob=totals[b],
             # A copy, so that keeping one hypothesis does not keep the whole batch alive.
             weights=None if looked is None else looked[b, ..., : sizes[b], :].clone(),
+            each=tuple(alone[b][: sizes[b]]),
         )
         for b in range(len(targets))
     ]

@@ -14,16 +14,17 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, dropout
 
 from regard.attend.attention import make
+from regard.attend.score.learned_query import LearnedQuery
 from regard.data.batch import in_order
 from regard.encode import Encoder
 from regard.errors import RegardError
 from regard.find import PLAIN, Spec, build, call, table
-from regard.look.gaze import Gaze
 from regard.measure import Results
 from regard.predict.generate import Decoder
 from regard.search import Hypothesis, Search, Trace
 from regard.search.greedy import Greedy
 from regard.tasks._fertility import Fertility, must_look
+from regard.tasks._given import gaze, read
 from regard.tasks._measured import Measured
 from regard.tasks._without import Without, left
 from regard.text import Text
@@ -124,6 +125,10 @@ class Generation(Measured):
             summary=encoder.summary,
             attention=attention,
         )
+        if any(isinstance(part, LearnedQuery) for part in decoder.modules()):
+            raise RegardError(
+                "score learned_query takes no query", expected="one that does: a decoder asks at each step"
+            )
         if self.fertility:
             must_look(decoder, f"fertility={self.fertility}")
         return EncoderDecoder(
@@ -276,9 +281,30 @@ class Generation(Measured):
         self, source: str, found: Hypothesis, columns: tuple[Token, ...], panels: tuple[str, ...]
     ) -> Prediction:
         text, rows = self.texts["target"]._write(found.tokens)  # its text and its pieces in one go
-        gaze = None
-        if found.weights is not None and found.weights.shape[-1]:  # without attention there are no keys
-            weights = found.weights.float().numpy()[..., : len(columns)]
-            gaze = Gaze(weights, tuple(rows), columns, title=source, panels=panels if weights.ndim == 3 else ())
         score = found.score if math.isfinite(found.score) else -math.inf
-        return Prediction(text, score, gaze, source)
+        return Prediction(text, score, gaze(found, rows, columns, source, panels), source)
+
+    @torch.no_grad()
+    def score(
+        self,
+        model: nn.Module,
+        rows: Sequence[tuple[str, ...]],
+        look: bool = True,
+        places: Sequence[Example] = (),
+        tokens: int = 8_192,
+    ) -> list[Prediction]:
+        """Targets that are given beside their sources, in order: how likely each is and each of its tokens, and with
+        `look` where the model looked while it read them."""
+        assert isinstance(model, EncoderDecoder)
+        texts = {side: [row[place] for row in rows] for place, side in enumerate(("source", "target"))}
+        ids = {side: self.texts[side].encode_all(texts[side]) for side in texts}
+        for row, both in enumerate(zip(*ids.values(), strict=True)):
+            self._fits(max(map(len, both)), places[row].where if places else f"input {row + 1}")
+        seen = {side: self.texts[side].tokens_all(texts[side]) for side in texts}
+        answers = []
+        for row, one in enumerate(read(model, ids["source"], ids["target"], look, tokens)):
+            (source, target), said = rows[row], seen["target"][row]
+            looked = gaze(one, said, seen["source"][row], source, model.decoder.panels)
+            each = tuple(zip(said, one.each, strict=True))
+            answers.append(Prediction(target, one.log_prob, looked, source, tokens=each))
+        return answers

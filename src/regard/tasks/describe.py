@@ -72,6 +72,7 @@ class Describe(Generation):
             "perplexity",
             "bleu",
             "chrf",
+            "meteor",
             "alignment",
         ),
         best: str = "chrf",
@@ -127,6 +128,24 @@ class Describe(Generation):
             for one, text, (source, values) in zip(found, texts, records, strict=True)
         ]
 
+    def score(
+        self,
+        model: nn.Module,
+        rows: Sequence[tuple[str, ...]],
+        look: bool = True,
+        places: Sequence[Example] = (),
+        tokens: int = 8_192,
+    ) -> list[Prediction]:
+        """Given texts about their records; a value that was set aside counts as its placeholder."""
+        where = [one.where for one in places] or [f"input {row}" for row in range(1, len(rows) + 1)]
+        records = [self._record(row[0], at) for row, at in zip(rows, where, strict=True)]
+        hidden = [(source, hide(row[1], values)) for row, (source, values) in zip(rows, records, strict=True)]
+        found = super().score(model, hidden, look, places, tokens)
+        return [
+            replace(_whole(one, put_back(source, values), values), source=row[0], text=row[1])
+            for one, row, (source, values) in zip(found, rows, records, strict=True)
+        ]
+
 
 def _whole(prediction: Prediction, record: PutBack, values: dict[str, str]) -> Prediction:
     """A prediction, and all others beside it, with the values in text, look and steps."""
@@ -140,4 +159,6 @@ def _whole(prediction: Prediction, record: PutBack, values: dict[str, str]) -> P
         tuple(replace(one, tokens=tuple(values.get(token, token) for token in one.tokens)) for one in step)
         for step in prediction.steps
     )
-    return replace(prediction, text=said.text, look=gaze, source=record.text, others=others, steps=steps)
+    tokens = tuple((said.token(token), log_prob) for token, log_prob in prediction.tokens)
+    whole = {"text": said.text, "look": gaze, "source": record.text}
+    return replace(prediction, **whole, others=others, steps=steps, tokens=tokens)

@@ -202,6 +202,38 @@ class Language(Measured):
             answers.append(Prediction(first.text, first.score, first.look, text[0], tuple(others)))
         return [replace(answer, steps=steps[row]) for row, answer in enumerate(answers)] if trace else answers
 
+    @torch.no_grad()
+    def score(
+        self,
+        model: nn.Module,
+        rows: Sequence[tuple[str, ...]],
+        look: bool = True,
+        places: Sequence[Example] = (),
+        tokens: int = 8_192,
+    ) -> list[Prediction]:
+        """Texts that are given, each by itself, in order: how likely each is and each of its tokens, the end among
+        them, and with `look` where the network looked back meanwhile."""
+        assert isinstance(model, LanguageModel)
+        texts = [row[0] for row in rows]
+        ids, pieces = self.text.encode_all(texts), self.text.tokens_all(texts)
+        found: dict[int, Prediction] = {}
+        for some in in_order([len(one) for one in ids], tokens=tokens):
+            read = Sequences.pad([[Text.end, *ids[row][:-1]] for row in some])
+            seen, r = model(read.values.to(model.embedding.weight.device))
+            log_p = torch.log_softmax(model.logits(r).float(), -1).cpu()
+            weights = seen.by_key.float().cpu().numpy() if look and seen is not None else [None] * len(some)
+            for row, scores, each in zip(some, log_p, weights, strict=True):
+                count = len(ids[row])
+                told = scores[torch.arange(count), torch.tensor(ids[row])].tolist()
+                gaze = None
+                if each is not None:
+                    columns = (Token(self.text.seen[Text.end], 0, 0), *pieces[row][:-1])
+                    shown = each[..., :count, :count]
+                    gaze = Gaze(shown, tuple(pieces[row]), columns, title=texts[row], panels=model.panels)
+                parts = tuple(zip(pieces[row], told, strict=True))
+                found[row] = Prediction(texts[row], sum(told), gaze, texts[row], tokens=parts)
+        return [found[row] for row in range(len(rows))]
+
     def _answer(self, text: str, begun: list[int], found: Hypothesis, gaze: Gaze | None) -> Prediction:
         """The beginning as it was given, and behind it what was found."""
         before, whole = (self.text.decode(ids) for ids in (begun[1:], [*begun[1:], *found.tokens]))

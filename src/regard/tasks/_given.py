@@ -1,0 +1,68 @@
+"""A text that is given instead of found: how likely it is, token by token, and where the model looked meanwhile.
+
+    log p(y | x) = Σ_t log p(y_t | y_<t, x),     the end among the y_t; what is not in the vocabulary is `<unk>`
+
+Nothing is searched for and nothing divided by the length. A task that can do it has a method `score`; each of its rows
+holds as many texts as a line of its data: source and target, or the text alone.
+
+    [one] = model.score([("Dienstag, 5. März 2024", "2024-03-05")])
+    one.score, one.tokens, one.look
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor, nn
+
+from regard.data.batch import in_order
+from regard.errors import RegardError
+from regard.look.gaze import Gaze
+from regard.search import Hypothesis, forced
+from regard.text import Text
+from regard.types import Example, Prediction, Sequences, Token
+
+__all__ = ["gaze", "given", "read"]
+
+
+def given(
+    task: Any, network: nn.Module, rows: Sequence[Sequence[str]], look: bool, places: Sequence[Example]
+) -> list[Prediction]:
+    """The rows as the task scores them, once they are such as can be; `places` says where each was read."""
+    if not hasattr(task, "score"):
+        raise RegardError(f"{task.name} scores no given texts", expected="a task that writes texts, as translate")
+    roles = ("source", "target") if task.columns == 2 else ("text",)
+    for number, row in enumerate(rows):
+        where = places[number].where if places else f"input {number + 1}"
+        texts = (row,) if isinstance(row, str) else row
+        if len(texts) != len(roles):
+            raise RegardError(
+                f"{where}: {len(texts)} text{'s' * (len(texts) != 1)}", expected=f"{len(roles)} ({', '.join(roles)})"
+            )
+        for role, text in zip(roles, texts, strict=True):
+            if not text.strip():
+                raise RegardError(f"{where}: an empty {role}", expected="something to read")
+    whole = [(row,) if isinstance(row, str) else tuple(row) for row in rows]
+    return task.score(network, whole, look, places)  # type: ignore[no-any-return]
+
+
+def read(
+    model: Any, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], weights: bool, tokens: int
+) -> list[Hypothesis]:
+    """Every target as the model's decoder reads it, in the order they came."""
+    found: dict[int, Hypothesis] = {}
+    first: Tensor = next(model.parameters())
+    for rows in in_order([(len(s), len(t)) for s, t in zip(sources, targets, strict=True)], tokens=tokens):
+        memory = model.encode(Sequences.pad([sources[row] for row in rows]).to(first.device))
+        some = [targets[row] for row in rows]
+        found |= zip(rows, forced(model.decoder, memory, some, start=Text.start, weights=weights), strict=True)
+    return [found[row] for row in range(len(targets))]
+
+
+def gaze(
+    found: Hypothesis, rows: Sequence[Token], columns: Sequence[Token], title: str, panels: tuple[str, ...]
+) -> Gaze | None:
+    """Where the decoder looked for the tokens of a hypothesis; None where it does not look, or was not asked."""
+    if found.weights is None or not found.weights.shape[-1]:  # without attention there are no keys
+        return None
+    weights = found.weights.float().numpy()[..., : len(columns)]
+    return Gaze(weights, tuple(rows), tuple(columns), title=title, panels=panels if weights.ndim == 3 else ())

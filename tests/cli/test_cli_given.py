@@ -1,0 +1,106 @@
+"""`regard predict --score` and `regard look --target`: answers that are given instead of found."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from command_line import Regard, contents, tiny
+
+from regard.api import load
+from regard.cli.look import kinds
+
+lines = "abc\tcba\n\nfedcb\tbcdef\n \nab\taaaa"
+
+
+def test_a_line_a_pair(regard: Regard, run: Path, tmp_path: Path) -> None:
+    pairs = [("abc", "cba"), ("fedcb", "bcdef"), ("ab", "aaaa")]
+    expected = [one.score for one in load(run).score(pairs)]
+    said = regard("predict", run, "--score", stdin=lines.encode())
+    assert (said.code, said.err) == (0, "")
+    first, empty, second, blank, third, end = said.out.split("\n")
+    assert [float(one) for one in (first, second, third)] == pytest.approx(expected, rel=1e-4)
+    assert empty == blank == end == ""
+    (tmp_path / "pairs.tsv").write_text(lines)
+    assert regard("predict", run, tmp_path / "pairs.tsv", "--score").out == said.out
+
+
+def test_the_answer_of_the_search_has_its_score(regard: Regard, run: Path) -> None:
+    """A beam's score is the mean over the tokens."""
+    found = json.loads(regard("predict", run, "--json", "--beam", "3", stdin=b"abc\n").out)
+    scored = json.loads(regard("predict", run, "--score", "--json", stdin=f"abc\t{found['text']}\n".encode()).out)
+    assert scored["score"] / len(scored["tokens"]) == pytest.approx(found["score"], abs=1e-5)
+
+
+def test_json(regard: Regard, run: Path) -> None:
+    first, empty, *_ = map(
+        json.loads, regard("predict", run, "--score", "--json", stdin=lines.encode()).out.splitlines()
+    )
+    assert set(first) == {"source", "target", "score", "tokens"}
+    assert (first["source"], first["target"]) == ("abc", "cba")
+    assert [one["text"] for one in first["tokens"]] == ["c", "b", "a", "</s>"]
+    assert sum(one["log_prob"] for one in first["tokens"]) == pytest.approx(first["score"], abs=1e-5)
+    assert empty == {"source": "", "target": "", "score": None, "tokens": []}
+
+
+@pytest.mark.parametrize(
+    ("words", "data", "found"),
+    [
+        ([], "abc\tcba\nabc\n", "standard input:2: 1 field; expected 2, source TAB target"),
+        ([], "abc\tcba\tx\n", "standard input:1: 3 fields; expected 2, source TAB target"),
+        ([], "abc\t\n", "standard input:1: an empty target; expected something to read"),
+        ([], "\tabc\n", "standard input:1: an empty source; expected something to read"),
+        ([], "\t\n", "standard input:1: an empty source; expected something to read"),
+        ([], f"a\t{'a' * 1500}\n", "standard input:1: 1,501 tokens; expected at most 1,024"),
+        (["--beam", "3"], "", "--score searches for nothing; leave out the options of a search"),
+        (["--sample"], "", "--score searches for nothing"),
+        (["--prefix", "a"], "", "--score searches for nothing"),
+        (["--stream"], "", "--score searches for nothing"),
+    ],
+)
+def test_wishes_that_cannot_be_met(regard: Regard, run: Path, words: list[str], data: str, found: str) -> None:
+    assert found in regard("predict", run, "--score", *words, stdin=data.encode()).line()
+
+
+def test_a_look_at_what_is_given(regard: Regard, run: Path) -> None:
+    said = regard("look", run, "abc", "fed", "--target", "cb", "--target", "d")
+    assert (said.code, said.err) == (0, "")
+    first, second = load(run).score([("abc", "cb"), ("fed", "d")])
+    shown = said.out.split("\n")
+    assert shown[0] == "abc → cb"
+    assert shown[2].split() == ["a", "b", "c", "</s>"]
+    assert [line.split()[0] for line in shown[3:6]] == ["c", "b", "</s>"]
+    assert f"log p = {first.score:.4g}, token by token p =\n" in said.out
+    assert "  " + "  ".join(f"{token.text} {math.exp(p):.2f}" for token, p in first.tokens) + "\n" in said.out
+    assert f"log p = {second.score:.4g}," in said.out
+
+
+@pytest.mark.parametrize("kind", kinds)
+def test_as_a_file(regard: Regard, run: Path, tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"look{kind}"
+    said = regard("look", run, "abc", "--target", "fff", "-o", path)
+    assert (said.code, said.err) == (0, "")
+    assert said.out.startswith("abc → fff\nlog p = -")
+    assert said.out.endswith(f"written to {path}\n")
+    if kind == ".json":
+        assert [token["text"] for token in json.loads(path.read_text())["rows"]] == ["f", "f", "f", "</s>"]
+    if kind == ".html":
+        [item] = json.loads(path.read_text().partition('id="data">')[2].partition("</script>")[0])["items"]
+        assert (item["answer"], item["steps"]) == ("fff", None)
+        assert item["score"] == pytest.approx(load(run).score([("abc", "fff")])[0].score)
+
+
+def test_looks_that_cannot_be(regard: Regard, run: Path) -> None:
+    assert regard("look", run, "abc", "--target", "").line() == "input 1: an empty target; expected something to read"
+    assert regard("look", run, "a", "b", "--target", "c").line() == "1 target for 2 texts; expected one a text"
+    assert regard("look", run, "a", "--target", "c", "--beam", 2).line() == "--target and --beam; expected one of them"
+    assert "--target and --features" in regard("look", run, "a", "--target", "c", "--features", 2).line()
+
+
+def test_a_score_without_queries_is_told_before_a_run_is_made(regard: Regard, pairs: Path, tmp_path: Path) -> None:
+    options = [one for one in tiny if not one.startswith("attention")]
+    said = regard(
+        "train", "translate", "--data", pairs, "--out", tmp_path / "run", *options, "attention.score=learned_query"
+    )
+    assert said.line().startswith("score learned_query takes no query; expected one that does")
+    assert contents(tmp_path) == {}

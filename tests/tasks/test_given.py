@@ -1,0 +1,203 @@
+"""Texts that are given: as likely as step after step says, as search says of its own, alone as in a batch."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sentence_tasks import both as sentences
+from torch.nn.functional import log_softmax
+
+from regard.api import Model
+from regard.errors import RegardError
+from regard.search import Search
+from regard.search.beam import Beam
+from regard.search.sample import Sample
+from regard.tasks._generation import EncoderDecoder, Generation
+from regard.tasks._given import given
+from regard.tasks.agree import Agree
+from regard.tasks.describe import Describe
+from regard.tasks.summarise import Summarise
+from regard.tasks.translate import Translate
+from regard.text import Text
+from regard.train.run import Run
+from regard.types import Example, Prediction, Sequences
+
+examples = [Example(("ab ba",), "xy"), Example(("a",), "y"), Example(("abba abab baba",), "xxyyxy")]
+rows = [("ab ba", "xy"), ("a", "yxxyyxyxxy"), ("abba abab baba", "y"), ("b", "xx")]
+deep = {"name": "transformer", "size": 8, "inner": 8, "heads": 2, "layers": 2}
+decoders: dict[str, dict[str, Any]] = {
+    "before": {"decoder": {"name": "recurrent", "embed": 6, "hidden": 7}},
+    "after": {"decoder": {"name": "recurrent", "embed": 6, "hidden": 7, "place": "after"}},
+    "lstmn": {"decoder": {"name": "lstmn", "embed": 6, "hidden": 7}},
+    "plain": {"decoder": {"name": "plain", "embed": 6, "hidden": 7}},
+    "transformer": {"decoder": deep, "attention": {"score": "scaled_dot"}},
+}
+
+
+def both(kind: type[Generation] = Translate, some: list[Example] = examples, **options: Any) -> tuple[Any, Any]:
+    torch.manual_seed(3)
+    sizes: dict[str, Any] = {
+        "source": "character",
+        "target": "character",
+        "embed": 6,
+        "encoder": {"name": "recurrent", "hidden": 5, "layers": 1},
+        **decoders["before"],
+        "attention": {"score": {"name": "additive", "hidden": 4}},
+        "longest": 40,
+    }
+    task = kind(**{**sizes, **options})
+    task.learn(some)
+    model = task.model().eval()
+    with torch.no_grad():  # sharper than at the start of training, so that answers differ
+        for parameter in model.parameters():
+            parameter.mul_(1.5)
+    return task, model
+
+
+def stepped(task: Generation, model: EncoderDecoder, source: str, target: str) -> list[float]:
+    """The log-probability of each token, one step after the other."""
+    with torch.no_grad():
+        memory = model.encode(Sequences.pad([task.texts["source"].encode(source)]))
+        state, before, found = model.decoder.start(memory), Text.start, []
+        for token in task.texts["target"].encode(target):
+            state, _, logits = model.decoder.step(state, torch.tensor([[before]]))
+            found.append(float(log_softmax(logits[0, 0].double(), -1)[token]))
+            before = token
+    return found
+
+
+@pytest.mark.parametrize("name", decoders)
+def test_as_step_after_step(name: str) -> None:
+    task, model = both(**decoders[name])
+    for (source, target), one in zip(rows, given(task, model, rows, True, ()), strict=True):
+        each = stepped(task, model, source, target)
+        assert (one.source, one.text) == (source, target)
+        assert [log_prob for _, log_prob in one.tokens] == pytest.approx(each, abs=1e-5)
+        assert one.score == pytest.approx(sum(each), abs=1e-5)
+        assert [token.text for token, _ in one.tokens] == [*target, "</s>"]
+        if name == "plain":
+            assert one.look is None
+        else:
+            assert one.look.weights.shape[-2:] == (len(target) + 1, len(source) + 1)
+            assert np.allclose(one.look.weights.sum(-1), 1, atol=1e-5)
+            assert [token.text for token in one.look.rows] == [*target, "</s>"]
+
+
+@pytest.mark.parametrize("kind", [Translate, Agree, Summarise])
+@pytest.mark.parametrize("search", [Beam(20, 0.0, 20), Sample(count=5, seed=1)])
+def test_what_a_search_finds_scores_and_looks_the_same(kind: type[Generation], search: Search) -> None:
+    task, model = both(kind)
+    found = task.predict(model, [(source,) for source, _ in rows], search=search)
+    answers = [(one.source, each, each.text) for one in found for each in (one, *one.others)]
+    whole = [one for one in answers if one[2] and one[1].look.rows[-1].text == "</s>"]  # not cut at the greatest length
+    assert len(whole) > 3
+    for (source, one, text), scored in zip(
+        whole, given(task, model, [(s, t) for s, _, t in whole], True, ()), strict=True
+    ):
+        assert (scored.source, scored.text) == (source, text)
+        assert scored.score == pytest.approx(one.score, abs=1e-5)
+        assert np.allclose(scored.look.weights, one.look.weights, atol=1e-5)
+        assert (scored.look.rows, scored.look.columns) == (one.look.rows, one.look.columns)
+
+
+def test_alone_as_in_a_batch_and_without_looking() -> None:
+    task, model = both()
+    together, alone = (task.score(model, rows, tokens=tokens) for tokens in (8_192, 1))
+    for one, other, blind in zip(together, alone, task.score(model, rows, look=False), strict=True):
+        assert one.score == pytest.approx(other.score, abs=1e-5)
+        assert np.allclose(one.look.weights, other.look.weights, atol=1e-6)
+        assert (blind.look, blind.score, blind.tokens) == (None, one.score, one.tokens)
+    assert task.score(model, []) == []
+
+
+def test_what_is_not_known_is_scored_as_unknown_and_shown_as_written() -> None:
+    task, model = both()
+    strange, mark = task.score(model, [("ab", "xßy"), ("ab", "xy")])
+    assert [token.text for token, _ in strange.tokens] == ["x", "ß", "y", "</s>"]
+    assert strange.tokens[1][1] < 0
+    assert strange.tokens[0][1] == pytest.approx(mark.tokens[0][1])
+
+
+def test_values_of_a_record_count_as_their_placeholders() -> None:
+    some = [Example(("name[Blue Spice], eatType[pub]",), "Blue Spice is a pub."), Example(("name[A]",), "A is.")]
+    word = {"name": "word", "split": "punctuation"}
+    task, model = both(Describe, some, source=word, target=word, delexicalise=("name",))
+    new, old, hidden = given(
+        task,
+        model,
+        [(f"name[{name}], eatType[pub]", f"{name} is a pub.") for name in ("New Place", "Blue Spice", "x_name")],
+        True,
+        (),
+    )
+    assert new.score == pytest.approx(old.score)
+    assert new.score == pytest.approx(hidden.score)
+    assert (new.text, new.source) == ("New Place is a pub.", "name[New Place], eatType[pub]")
+    assert [token.text for token, _ in new.tokens] == ["New Place", "is", "a", "pub", ".", "</s>"]
+    assert [token.text for token in new.look.rows] == ["New Place", "is", "a", "pub", ".", "</s>"]
+    with pytest.raises(RegardError, match=r"^lines:7: 'just words' is no field"):
+        given(task, model, [("just words", "A")], False, [Example((), "", "lines:7")])
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (("a", ""), "input 2: an empty target; expected something to read"),
+        (("a", " \t"), "input 2: an empty target"),
+        (("", "x"), "input 2: an empty source"),
+        (("a",), "input 2: 1 text; expected 2 (source, target)"),
+        ("a", "input 2: 1 text; expected 2 (source, target)"),
+        (("a", "b", "c"), "input 2: 3 texts; expected 2"),
+        (("a", "x" * 41), "input 2: 42 tokens; expected at most 40"),
+    ],
+)
+def test_what_cannot_be_scored(row: Any, said: str) -> None:
+    task, model = both()
+    with pytest.raises(RegardError) as caught:
+        given(task, model, [("a", "x"), row], False, ())
+    assert str(caught.value).startswith(said)
+    with pytest.raises(RegardError) as caught:
+        given(task, model, [row], False, [Example((), "", "lines.tsv:9")])
+    assert str(caught.value).startswith(said.replace("input 2", "lines.tsv:9"))
+
+
+def test_a_task_of_texts_alone_takes_them_as_they_are() -> None:
+    class Alone:
+        name, columns = "alone", 1
+
+        def score(self, network: Any, rows: Any, look: bool, places: Any) -> Any:
+            return [Prediction(text, -1.0) for (text,) in rows]
+
+    network = torch.nn.Identity()
+    assert [one.text for one in given(Alone(), network, ["a b", ("c",)], False, ())] == ["a b", "c"]
+    with pytest.raises(RegardError, match=r"^input 1: an empty text"):
+        given(Alone(), network, [" "], False, ())
+    with pytest.raises(RegardError, match=r"^input 1: 2 texts; expected 1 \(text\)"):
+        given(Alone(), network, [("a", "b")], False, ())
+
+
+@pytest.mark.parametrize("name", ["classify", "entail", "relate"])
+def test_a_task_that_writes_no_texts(name: str) -> None:
+    task, model = sentences(name)
+    with pytest.raises(RegardError, match=f"^{name} scores no given texts; expected a task that writes texts"):
+        given(task, model, [], False, ())
+
+
+def test_from_the_model() -> None:
+    task, network = both()
+    config = {"task": "translate", "train": {"precision": "fp32"}}
+    model = Model(Run(Path("none"), config, {}), task, network)
+    assert [one.score for one in model.score(rows)] == pytest.approx([one.score for one in task.score(network, rows)])
+    assert model.score(rows[:1], look=False)[0].look is None
+
+
+@pytest.mark.parametrize("decoder", ["before", "after", "lstmn", "transformer"])
+def test_a_decoder_asks_so_its_score_takes_a_query(decoder: str) -> None:
+    with pytest.raises(RegardError, match=r"^score learned_query takes no query; expected one that does"):
+        both(**{**decoders[decoder], "attention": {"score": "learned_query"}})
+
+
+def test_a_decoder_that_never_looks_does_not_mind() -> None:
+    task, model = both(**{**decoders["plain"], "attention": {"score": "learned_query"}})
+    assert len(task.score(model, rows)) == 4
