@@ -104,3 +104,18 @@ def test_a_score_without_queries_is_told_before_a_run_is_made(regard: Regard, pa
     )
     assert said.line().startswith("score learned_query takes no query; expected one that does")
     assert contents(tmp_path) == {}
+
+
+def test_a_language_model_scores_texts_alone(regard: Regard, tmp_path: Path) -> None:
+    data, folder = tmp_path / "lines.txt", tmp_path / "run"
+    data.write_text("the cat sat\na dog ran\n" * 20)
+    options = ("text=word", "network=transformer", "network.size=8", "network.layers=1", "network.heads=2")
+    assert regard("train", "language", "--data", data, "--out", folder, "--quiet", *options, "train.steps=2").code == 0
+    texts = ["the cat ran", "a dog"]
+    said = regard("predict", folder, "--score", stdin="".join(f"{text}\n" for text in texts).encode())
+    assert said.err == ""
+    assert [float(one) for one in said.out.split()] == pytest.approx(
+        [one.score for one in load(folder).score(texts)], rel=1e-4
+    )
+    assert "answers none; leave it out, or use predict --score" in regard("look", folder, "a", "--target", "dog").line()
+    assert regard("look", folder, "the cat", "--layers", "1").code == 0

@@ -119,6 +119,10 @@ def _look(
         model.score([])  # whether it can is told first
         if len(targets) != len(rows):
             raise RegardError(f"{count(len(targets), 'target')} for {count(len(rows), 'text')}", expected="one a text")
+        if model.task.columns == 1:
+            raise RegardError(
+                f"--target: {folder} goes on with a text and answers none", do="leave it out, or use predict --score"
+            )
         predictions = model.score([(*row, target) for row, target in zip(rows, targets, strict=True)])
     else:
         if suffix == ".html" and model.searches:

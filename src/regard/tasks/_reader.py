@@ -76,7 +76,7 @@ class Reader(nn.Module):
         if self.reinforce is None or self.reinforce.value is None:
             return None
         total = words.values.masked_fill(~words.mask.unsqueeze(-1), 0.0).sum(1)
-        return torch.cat((total / words.lengths.clamp(min=1).unsqueeze(-1)).chunk(sides), -1)
+        return torch.cat((total / words.mask.sum(-1, keepdim=True).clamp(min=1)).chunk(sides), -1)
 
     def _mixed(self, pooled: Pooled, sides: int) -> tuple[Float[Tensor, "row size"], Bool[Tensor, " batch"] | None]:
         """Of a pooling that samples, for some examples the expected value in place of the sample, in all inputs."""
