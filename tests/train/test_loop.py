@@ -669,7 +669,8 @@ class Shown:
 def test_the_log_is_strict_about_what_it_says(tmp_path: Path) -> None:
     fit_in(tmp_path / "run", steps=5)
     [event] = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
-    assert event.keys() == {"step", "loss", "valid", "epoch", "rate", "seconds", "tokens_per_second"}
+    assert event.keys() == {"step", "loss", "valid", "epoch", "rate", "seconds", "tokens_per_second", "notes"}
+    assert event["notes"] == {"smoothing": pytest.approx(0.1)}
     assert event["valid"].keys() == {"perplexity", "exact_match", "token_accuracy"}
     assert 0 < event["seconds"] < 100
     assert event["tokens_per_second"] > 0

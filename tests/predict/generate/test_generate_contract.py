@@ -23,10 +23,10 @@ small = {"hidden": 8, "embed": 8, "size": 8, "layers": 2}
 given = {"vocab": vocab, "memory": width, "summary": width, "attention": partial(make)}
 
 
-def decoder(name: str, bias: tuple[Any, ...] = (), **more: Any) -> Decoder:
+def decoder(name: str) -> Decoder:
     known = find.settable(find.find("predict.generate", name))
-    options = {key: value for key, value in {**small, **more}.items() if key in known}
-    part = find.build("predict.generate", {"name": name, **options}, **{**given, "attention": partial(make, bias=bias)})
+    options = {key: value for key, value in small.items() if key in known}
+    part = find.build("predict.generate", {"name": name, **options}, **given)
     assert isinstance(part, Decoder)
     return part.double().eval()
 
@@ -70,22 +70,6 @@ def test_all_at_once_is_one_by_one(name: str) -> None:
         assert (one is None) == (other is None)
         if one is not None:
             torch.testing.assert_close(one, other)
-
-
-@every
-@pytest.mark.parametrize(
-    "bias", ["position", "markov", "fertility", {"name": "window", "kind": "monotone", "D": 1}, "window"], ids=str
-)
-def test_biases_count_steps_alike(name: str, bias: Any) -> None:
-    """What speaks for a position by the number of the step is told it also where all steps are taken at once."""
-    torch.manual_seed(2)
-    part, memory = decoder(name, (bias,), place="after", feed=False, fusion="shallow"), a_memory()
-    with torch.no_grad():  # biases begin as zeros
-        for parameter in part.parameters():
-            parameter += torch.randn_like(parameter) / 2
-    once, stepped = part.unroll(memory, tokens), Decoder.unroll(part, memory, tokens)
-    torch.testing.assert_close(once[1], stepped[1])
-    torch.testing.assert_close(once[0].weights, stepped[0].weights)
 
 
 @every
