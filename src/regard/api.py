@@ -128,7 +128,7 @@ class Model:
 
     def data(self) -> Splits:
         """The data this run was trained on, read again."""
-        return _read(self.task, self.config)
+        return read(self.task, self.config)
 
     def __repr__(self) -> str:
         size = sum(p.numel() for p in self.network.parameters())
@@ -176,7 +176,8 @@ def make_task(config: Mapping[str, Any]) -> Task:
     return build("tasks", {"name": config["task"], **options})  # type: ignore[no-any-return]
 
 
-def _read(task: Any, config: Mapping[str, Any]) -> Splits:
+def read(task: Any, config: Mapping[str, Any]) -> Splits:
+    """The data a configuration names, as the task, or its class alone, wants it."""
     given = {"default": task.default_data, "columns": task.columns, "known": getattr(task, "known", ())}
     return call(load_data, config["data"], **given, labels=getattr(task, "labels_of", None))  # type: ignore[no-any-return]
 
@@ -197,7 +198,7 @@ def prepare(task: str, options: Mapping[str, Any]) -> Prepared:
     seconds(config["train"]["time"])  # what the loop could not use is said before anything is written
     device_of(config["train"]["device"])
     made = make_task(config)
-    splits = _read(made, config)
+    splits = read(made, config)
     made.learn(splits.train)
     made.items([*splits.valid, *splits.test])  # what is too long there is better told before the training than after it
     splits.validates(config["data"]["train"] or made.default_data)

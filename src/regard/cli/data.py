@@ -25,16 +25,13 @@ def run(
 ) -> None:
     """Check data before training. Counts, lengths, duplicates, empty lines, leaks between splits, and what to do."""
     options = asked(task, None, pairs or [], data)
-    from regard.api import configure
-    from regard.data.load import load
+    from regard.api import configure, read
     from regard.data.report import report
-    from regard.find import call, find
+    from regard.find import find
 
     kind = find("tasks", task)
     config = configure(task, options)
-    labels = getattr(kind, "labels_of", None)
-    given = {"default": kind.default_data, "columns": kind.columns, "known": getattr(kind, "known", ())}
-    found = report(call(load, config["data"], **given, labels=labels), labels)
+    found = report(read(kind, config), getattr(kind, "labels_of", None))
     if as_json:
         print(to_json(found.to_dict()))
         return

@@ -40,10 +40,10 @@ def at_once(chosen: Sequence[Bool[Tensor, "batch time"]], mask: Bool[Tensor, "ba
     return mask.shape[1] <= SHORT if mask.is_cuda else all(torch.equal(one, mask) for one in chosen)
 
 
-@lru_cache(maxsize=256)
-def _earlier_later(time: int, device: torch.device) -> Bool[Tensor, "2 1 time time"]:
-    """Which tokens stand before each, and which after."""
-    earlier = torch.ones(time, time, dtype=torch.bool, device=device).tril(-1)
+@lru_cache(maxsize=2)
+def _earlier_later(most: int, device: torch.device) -> Bool[Tensor, "2 1 most most"]:
+    """Which tokens stand before each, and which after; made once for all shorter sentences too."""
+    earlier = torch.ones(most, most, dtype=torch.bool, device=device).tril(-1)
     return torch.stack([earlier, earlier.T])[:, None]
 
 
@@ -124,7 +124,8 @@ class Resan(Disan):
         self, q: Tensor, k: Tensor, h: Tensor, mask: Tensor, asks: Tensor, answers: Tensor
     ) -> Float[Tensor, "2 batch time hidden"]:
         """`s` by masks over all pairs: few operations, and nothing that depends on how many were chosen."""
-        pairs = _earlier_later(mask.shape[1], mask.device) & mask[:, None, :]
+        time = mask.shape[1]
+        pairs = _earlier_later(1 << time.bit_length(), mask.device)[..., :time, :time] & mask[:, None, :]
         s = self.seen(q, k, h, pairs & asks[:, :, None] & answers[:, None, :]).to(h.dtype)
         if self.unchosen == "none":
             return s

@@ -22,6 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
 import torch
 from jaxtyping import Int
 from torch import Tensor, nn
@@ -218,20 +219,16 @@ class Language(Measured):
         ids, pieces = self.text.encode_all(texts), self.text.tokens_all(texts)
         found: dict[int, Prediction] = {}
         for some in in_order([len(one) for one in ids], tokens=tokens):
-            read = Sequences.pad([[Text.end, *ids[row][:-1]] for row in some])
-            seen, r = model(read.values.to(model.embedding.weight.device))
-            log_p = torch.log_softmax(model.logits(r).float(), -1).cpu()
+            read, said = (Sequences.pad(many).values.to(model.embedding.weight.device) for many in (
+                [[Text.end, *ids[row][:-1]] for row in some], [ids[row] for row in some]
+            ))  # fmt: skip
+            seen, r = model(read)
+            log_p = torch.log_softmax(model.logits(r).float(), -1).gather(-1, said.unsqueeze(-1)).squeeze(-1).tolist()
             weights = seen.by_key.float().cpu().numpy() if look and seen is not None else [None] * len(some)
-            for row, scores, each in zip(some, log_p, weights, strict=True):
-                count = len(ids[row])
-                told = scores[torch.arange(count), torch.tensor(ids[row])].tolist()
-                gaze = None
-                if each is not None:
-                    columns = (Token(self.text.seen[Text.end], 0, 0), *pieces[row][:-1])
-                    shown = each[..., :count, :count]
-                    gaze = Gaze(shown, tuple(pieces[row]), columns, title=texts[row], panels=model.panels)
-                parts = tuple(zip(pieces[row], told, strict=True))
-                found[row] = Prediction(texts[row], sum(told), gaze, texts[row], tokens=parts)
+            for row, told, each in zip(some, log_p, weights, strict=True):
+                parts = tuple(zip(pieces[row], told, strict=False))  # what is told of padding is left out
+                gaze = None if each is None else self._gaze(model, each, pieces[row], 0, texts[row])
+                found[row] = Prediction(texts[row], sum(one for _, one in parts), gaze, texts[row], tokens=parts)
         return [found[row] for row in range(len(rows))]
 
     def _answer(self, text: str, begun: list[int], found: Hypothesis, gaze: Gaze | None) -> Prediction:
@@ -250,14 +247,15 @@ class Language(Measured):
         weights = look.by_key.float().cpu().numpy()
         gazes = []
         for one, each in zip(found, weights, strict=True):
-            length = len(begun) + len(one.tokens) - 1
             pieces = self.text.pieces([*begun[1:], *one.tokens])
-            columns = (Token(self.text.seen[Text.end], 0, 0), *pieces[:-1])
-            rows = pieces[len(begun) - 1 :]
-            gazes.append(
-                Gaze(each[..., len(begun) - 1 : length, :length], rows, columns, title=text, panels=model.panels)
-            )
+            gazes.append(self._gaze(model, each, pieces, len(begun) - 1, text))
         return gazes
+
+    def _gaze(self, model: LanguageModel, weights: np.ndarray, pieces: Sequence[Token], first: int, title: str) -> Gaze:
+        """Where each token from the `first` on came from: the tokens before it, and the end before them all."""
+        length, columns = len(pieces), (Token(self.text.seen[Text.end], 0, 0), *pieces[:-1])
+        shown = weights[..., first:length, :length]
+        return Gaze(shown, tuple(pieces[first:]), columns, title=title, panels=model.panels)
 
 
 def _there(sequences: Sequences) -> Tensor:
