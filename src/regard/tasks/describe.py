@@ -106,6 +106,11 @@ class Describe(Generation):
         fields, values = set_aside(parse(text, where), self.delexicalise)
         return write(fields), values
 
+    def _records(self, rows: Sequence[tuple[str, ...]], places: Sequence[Example]) -> list[tuple[str, dict[str, str]]]:
+        """The record that each row begins with; `places` says where each was read."""
+        where = [one.where for one in places] or [f"input {row}" for row in range(1, len(rows) + 1)]
+        return [self._record(row[0], at) for row, at in zip(rows, where, strict=True)]
+
     def predict(
         self,
         model: nn.Module,
@@ -118,8 +123,7 @@ class Describe(Generation):
         without: Without = (),
     ) -> list[Prediction]:
         """Answers in the order of the records, with every value put back."""
-        where = [one.where for one in places] or [f"input {row}" for row in range(1, len(texts) + 1)]
-        records = [self._record(text[0], at) for text, at in zip(texts, where, strict=True)]
+        records = self._records(texts, places)
         found = super().predict(
             model, [(source,) for source, _ in records], look, search, places, tokens, trace, without
         )
@@ -137,8 +141,7 @@ class Describe(Generation):
         tokens: int = 8_192,
     ) -> list[Prediction]:
         """Given texts about their records; a value that was set aside counts as its placeholder."""
-        where = [one.where for one in places] or [f"input {row}" for row in range(1, len(rows) + 1)]
-        records = [self._record(row[0], at) for row, at in zip(rows, where, strict=True)]
+        records = self._records(rows, places)
         hidden = [(source, hide(row[1], values)) for row, (source, values) in zip(rows, records, strict=True)]
         found = super().score(model, hidden, look, places, tokens)
         return [
