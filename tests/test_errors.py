@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.errors import RegardError
+from regard.errors import RegardError, counted
 
 
 def test_got_expected_do_in_this_order() -> None:
@@ -40,3 +40,7 @@ def test_it_survives_the_way_back_from_a_worker() -> None:
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is RegardError
     assert str(again) == str(error)
+
+
+def test_one_and_many() -> None:
+    assert [counted(number, "line") for number in (0, 1, 2_000)] == ["0 lines", "1 line", "2,000 lines"]

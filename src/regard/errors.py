@@ -6,7 +6,12 @@ and leaves with exit code 2; in Python it is an ordinary `ValueError`.
     raise RegardError("train.tsv:12: 3 fields", expected="2 (source, target)", do="remove the extra tab")
 """
 
-__all__ = ["RegardError"]
+__all__ = ["RegardError", "counted"]
+
+
+def counted(number: int, what: str) -> str:
+    """1 example, 2,000 examples"""
+    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 class RegardError(ValueError):

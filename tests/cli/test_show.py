@@ -6,7 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from regard.cli.show import answered, count, figure, figures, labels, likely, looked, plain, setting, table, to_json
+from regard.cli.show import answered, figure, figures, labels, likely, looked, plain, setting, table, to_json
+from regard.errors import counted
 from regard.look.gaze import Gaze
 from regard.types import Prediction, Token
 
@@ -37,7 +38,7 @@ def test_figure(value: float | int | str, shown: str) -> None:
 
 
 def test_count() -> None:
-    assert [count(n, "example") for n in (0, 1, 2000)] == ["0 examples", "1 example", "2,000 examples"]
+    assert [counted(n, "example") for n in (0, 1, 2000)] == ["0 examples", "1 example", "2,000 examples"]
 
 
 def test_setting_is_what_one_would_write() -> None:

@@ -20,8 +20,8 @@ import typer
 
 from regard.cli.evaluate import read_as_trained
 from regard.cli.look import kinds
-from regard.cli.show import count, figure, plain, table
-from regard.errors import RegardError
+from regard.cli.show import figure, plain, table
+from regard.errors import RegardError, counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -221,7 +221,7 @@ def _write(links: "Sequence[Links]", out: str) -> None:
 
     text = "".join(f"{to_pharaoh(one)}\n" for one in links)
     if out:
-        print(f"{count(len(links), 'pair')} written to {plain(str(write(Path(out), text.encode())))}")
+        print(f"{counted(len(links), 'pair')} written to {plain(str(write(Path(out), text.encode())))}")
     else:
         print(text, end="", flush=True)
 

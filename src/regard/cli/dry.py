@@ -5,7 +5,8 @@ show("translate", {"encoder": {"hidden": 64}})
 
 from typing import TYPE_CHECKING, Any
 
-from regard.cli.show import count, plain, setting, table
+from regard.cli.show import plain, setting, table
+from regard.errors import counted
 
 if TYPE_CHECKING:
     from rich.tree import Tree
@@ -42,7 +43,7 @@ def show(task: str, options: dict[str, Any]) -> None:
             table([(k, setting(v), f"(default {setting(u)})") for (k, v), (_, u) in zip(changed, before, strict=True)])
         )
 
-    parts = [(name, count(len(getattr(ready.splits, name)), "example")) for name in ("train", "valid", "test")]
+    parts = [(name, counted(len(getattr(ready.splits, name)), "example")) for name in ("train", "valid", "test")]
     print(f"\ndata: {plain(ready.config['data']['train'] or ready.task.default_data)}\n{table(parts)}")
     _batch(ready)
     print("\nnothing was written")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from regard.cli.options import search
-from regard.cli.show import count, figures, plain, to_json
-from regard.errors import RegardError
+from regard.cli.show import figures, plain, to_json
+from regard.errors import RegardError, counted
 
 if TYPE_CHECKING:
     from regard.api import Model
@@ -44,7 +44,7 @@ def run(
         print(to_json({"data" if data else "split": name, "examples": len(examples), **measures}))
         return
     note = " (the run has no test split)" if split is None and name == "valid" and not data else ""
-    print(f"{plain(name)}{note}, {count(len(examples), 'example')}")
+    print(f"{plain(name)}{note}, {counted(len(examples), 'example')}")
     print(figures(measures))
 
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from regard.cli.evaluate import read_as_trained
-from regard.cli.show import count, plain, table, to_json
-from regard.errors import RegardError
+from regard.cli.show import plain, table, to_json
+from regard.errors import RegardError, counted
 
 if TYPE_CHECKING:
     from regard.api import Model
@@ -88,7 +88,7 @@ def run(
     write(place / "faithful.md", markdown(whole, folder).encode())
     write(place / "faithful.json", f"{to_json(whole)}\n".encode())
     summary: dict[str, Any] = report["summary"]
-    print(f"{plain(name)}, {count(len(examples), 'example')}, {count(summary['cases'], 'answer')}")
+    print(f"{plain(name)}, {counted(len(examples), 'example')}, {counted(summary['cases'], 'answer')}")
     print(table(lines(summary)))
     print(f"{summary['level']}: {plain(summary['verdict'])}")
     print(f"written to {plain(str(place / 'faithful.json'))}, .md and .png", file=sys.stderr)

@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from regard.cli.show import count as counted
 from regard.cli.show import plain, table, to_json
-from regard.errors import RegardError
+from regard.errors import RegardError, counted
 
 __all__ = ["run"]
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from regard.cli.options import search
-from regard.cli.show import answered, count, likely, looked, plain
-from regard.errors import RegardError
+from regard.cli.show import answered, likely, looked, plain
+from regard.errors import RegardError, counted
 
 if TYPE_CHECKING:
     from regard.api import Model
@@ -118,7 +118,9 @@ def _look(
     if targets:
         model.score([])  # whether it can is told first
         if len(targets) != len(rows):
-            raise RegardError(f"{count(len(targets), 'target')} for {count(len(rows), 'text')}", expected="one a text")
+            raise RegardError(
+                f"{counted(len(targets), 'target')} for {counted(len(rows), 'text')}", expected="one a text"
+            )
         if model.task.columns == 1:
             raise RegardError(
                 f"--target: {folder} goes on with a text and answers none", do="leave it out, or use predict --score"

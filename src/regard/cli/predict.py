@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from regard.cli.options import search
-from regard.cli.show import count, labels, to_json
-from regard.errors import RegardError
+from regard.cli.show import labels, to_json
+from regard.errors import RegardError, counted
 
 if TYPE_CHECKING:
     from regard.api import Model
@@ -236,7 +236,7 @@ def _scores(model: "Model", lines: list[tuple[str, str]], as_json: bool) -> Iter
         fields = (text,) if alone else tuple(text.split("\t"))
         if text.strip(" "):  # a TAB alone is no empty line, but a pair of nothing
             if not alone and len(fields) != 2:
-                raise RegardError(f"{where}: {count(len(fields), 'field')}", expected="2, source TAB target")
+                raise RegardError(f"{where}: {counted(len(fields), 'field')}", expected="2, source TAB target")
             places.append(Example(fields[:-1], fields[-1], where))
     answers = iter(model.score([(*one.inputs, one.target) for one in places], look=False, places=places))
     for text, _ in lines:

@@ -14,9 +14,7 @@ from regard.files import finite
 if TYPE_CHECKING:
     from regard.types import Prediction
 
-__all__ = [
-    *("answered", "count", "figure", "figures", "labels", "likely", "looked", "plain", "setting", "table", "to_json")
-]
+__all__ = [*("answered", "figure", "figures", "labels", "likely", "looked", "plain", "setting", "table", "to_json")]
 
 between = " | "  # two inputs in one line
 
@@ -40,11 +38,6 @@ def figure(value: float | int | str) -> str:
     if isinstance(value, int) or (math.isfinite(value) and abs(value) >= 1000):
         return f"{value:,.0f}"
     return f"{value:.4g}"
-
-
-def count(number: int, what: str) -> str:
-    """1 example, 2,000 examples"""
-    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def figures(measures: Mapping[str, float | int | str]) -> str:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from regard.cli.options import asked
-from regard.cli.show import count, figure, figures, looked, plain
+from regard.cli.show import figure, figures, looked, plain
+from regard.errors import counted
 
 if TYPE_CHECKING:
     from regard.api import Trained
@@ -82,7 +83,7 @@ def _ending(trained: "Trained") -> None:
     if trained.test:
         score = trained.test.get(best)
         first = "" if score is None else f": {best} {figure(score)}"
-        print(f"test, {count(len(trained.splits.test), 'example')}{first}")
+        print(f"test, {counted(len(trained.splits.test), 'example')}{first}")
         print(figures(trained.test))
     else:
         print(f"no test set; best {best} on valid: {figure(outcome.best)}")

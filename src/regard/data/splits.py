@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from regard.errors import RegardError
+from regard.errors import RegardError, counted
 from regard.types import Example
 
 __all__ = ["Labels", "Splits", "split"]
@@ -33,9 +33,8 @@ class Splits:
     def validates(self, name: str) -> None:
         """Raise where nothing is held out: no weights could be chosen, which a training would find out late."""
         if not self.valid:
-            count = f"{len(self.train):,} example{'s' * (len(self.train) != 1)}"
             raise RegardError(
-                f"{name}: {count}, none of which can be held out for validation",
+                f"{name}: {counted(len(self.train), 'example')}, none of which can be held out for validation",
                 do="add others, or give a file of them with data.valid=",
             )
 

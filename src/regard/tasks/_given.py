@@ -15,7 +15,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from regard.data.batch import in_order
-from regard.errors import RegardError
+from regard.errors import RegardError, counted
 from regard.look.gaze import Gaze
 from regard.search import Hypothesis, forced
 from regard.text import Text
@@ -35,9 +35,7 @@ def given(
         where = places[number].where if places else f"input {number + 1}"
         texts = (row,) if isinstance(row, str) else row
         if len(texts) != len(roles):
-            raise RegardError(
-                f"{where}: {len(texts)} text{'s' * (len(texts) != 1)}", expected=f"{len(roles)} ({', '.join(roles)})"
-            )
+            raise RegardError(f"{where}: {counted(len(texts), 'text')}", expected=f"{len(roles)} ({', '.join(roles)})")
         for role, text in zip(roles, texts, strict=True):
             if not text.strip():
                 raise RegardError(f"{where}: an empty {role}", expected="something to read")

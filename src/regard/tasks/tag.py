@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, log_softmax
 
 from regard.encode.recurrent import Recurrent
-from regard.errors import RegardError
+from regard.errors import RegardError, counted
 from regard.find import PLAIN, In, Of, Spec
 from regard.predict.tag import Tag as Head
 from regard.tasks._labels import Labels
@@ -26,10 +26,6 @@ from regard.types import Batch, Example, Prediction, Sequences
 __all__ = ["Stream", "Tag"]
 
 NOTHING = -100  # the label of padding, which cross entropy leaves out
-
-
-def counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
 
 
 class Tag(Labels):
