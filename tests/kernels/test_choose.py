@@ -2,8 +2,9 @@
 
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
-from regard.kernels.choose import SMALL, choose, explain
+from regard.kernels.choose import FEW, MANY, SMALL, choose, explain
 
 
 def rows(dtype: torch.dtype = torch.float32, queries: int = 512, keys: int = 512) -> tuple[torch.Tensor, torch.Tensor]:
@@ -24,6 +25,23 @@ def test_a_fused_kernel_must_be_worth_its_launch(score: str) -> None:
     assert choose(score, "softmax", *rows(queries=1, keys=keys)).path == score
     assert "little" in explain(score, "softmax", *rows(queries=1, keys=keys - 1))
     assert choose("dot", "softmax", *rows(queries=1, keys=1)).path == "sdpa"
+
+
+@pytest.mark.parametrize(
+    ("device", "queries", "keys", "path"),
+    [
+        ("cuda", FEW, MANY, "readable"),
+        ("cuda", FEW + 1, MANY, "sdpa"),
+        ("cuda", FEW, MANY - 1, "sdpa"),
+        ("cpu", FEW, MANY, "sdpa"),
+    ],
+)
+def test_a_question_or_two_over_many_keys_leave_a_fused_gpu_idle(
+    device: str, queries: int, keys: int, path: str
+) -> None:
+    with FakeTensorMode():
+        q, k = (torch.empty(2, n, 32, device=device) for n in (queries, keys))
+        assert choose("dot", "softmax", q, k).path == path
 
 
 @pytest.mark.parametrize(
