@@ -1,12 +1,13 @@
 """The sentence tables: every encoder on SNLI, SICK, SST-2 and TREC, three seeds, through `regard.compare`.
 
     python benchmarks/sentences.py snli DATA --vectors A.gz,B.gz --jobs 10      # DATA: the folder of the set
+    python benchmarks/sentences.py snli DATA --vectors A.gz,B.gz --costs        # time and memory, nothing beside it
     python benchmarks/sentences.py sick DATA --vectors A.gz,B.gz
     python benchmarks/sentences.py sst DATA --vectors …      and  trec DATA --vectors …
     python benchmarks/sentences.py price DATA --vectors …    # share of tokens chosen against accuracy, SNLI
 
 Published figures stand beside ours (Shen et al., IJCAI 2018, table 1 and 2; all of SNLI, where we train on 100,000
-pairs). What each recipe was chosen by is in docs/LOG.md.
+pairs). What each recipe was chosen by is in docs/LOG.md. With --out a table that was stopped goes on where it stood.
 """
 
 import argparse
@@ -21,8 +22,7 @@ from typing import Any
 from record import record
 
 from regard.api import merge
-from regard.compare import contest, folder_of, markdown, trained
-from regard.processes import in_processes
+from regard.compare import Row, contest, folder_of, markdown, scored
 
 # Parameters without word vectors, test score (accuracy, or Pearson), as published.
 PUBLISHED: dict[str, dict[str, tuple[float | None, float | None]]] = {
@@ -130,15 +130,19 @@ def kinds(kind: str, shared: Mapping[str, Any]) -> dict[str, dict[str, dict[str,
     return found
 
 
-def runs(task: str, wanted: Sequence[tuple[str, str, int, dict[str, Any]]], out: Path, jobs: int) -> "Scores":
+Models = Mapping[str, Mapping[str, dict[str, Any]]]
+Scores = dict[tuple[str, str, int], dict[str, Any]]
+
+
+def runs(task: str, wanted: Sequence[tuple[str, str, int, dict[str, Any]]], out: Path, jobs: int) -> Scores:
     """Scores by model, recipe and seed; a run that is there already is not trained again."""
-    work = {}
-    for name, label, seed, options in wanted:
-        folder = out / folder_of(f"{name} {label}", seed)
-        work[f"{name}, {label}, seed {seed}"] = (trained, task, options, seed, str(folder), 1)
+    work = {
+        f"{name}, {label}, seed {seed}": (options, seed, out / folder_of(f"{name} {label}", seed))
+        for name, label, seed, options in wanted
+    }
     keys = dict(zip(work, ((name, label, seed) for name, label, seed, _ in wanted), strict=True))
-    found = {}
-    with closing(in_processes(work, jobs)) as results:
+    found: Scores = {}
+    with closing(scored(task, work, jobs)) as results:
         for key, scores in results:
             found[keys[key]] = scores
             told = f"valid {scores['valid']:.4f}, test {scores['test']:.4f}"
@@ -146,20 +150,10 @@ def runs(task: str, wanted: Sequence[tuple[str, str, int, dict[str, Any]]], out:
     return found
 
 
-Models = Mapping[str, Mapping[str, dict[str, Any]]]
-Scores = dict[tuple[str, str, int], dict[str, Any]]
-
-
-def tuned(task: str, models: Models, out: Path, jobs: int) -> tuple[Scores, dict[str, str]]:
-    """Every recipe with one seed, and of each model the one that is best on the validation set."""
-    found = runs(task, [(n, label, 1, o) for n, grid in models.items() for label, o in grid.items()], out, jobs)
-    best = {name: max(grid, key=lambda label: found[name, label, 1]["valid"]) for name, grid in models.items()}
-    return found, best
-
-
-def untimed(task: str, models: Models, out: Path, seeds: int, jobs: int) -> list[dict[str, Any]]:
-    """Each model with its best recipe and all seeds."""
-    tuning, best = tuned(task, models, out, jobs)
+def table(task: str, models: Models, out: Path, seeds: int, jobs: int) -> list[dict[str, Any]]:
+    """Every recipe with one seed; of each model the one that is best on the validation set, with all seeds."""
+    tuning = runs(task, [(n, label, 1, o) for n, grid in models.items() for label, o in grid.items()], out, jobs)
+    best = {name: max(grid, key=lambda label: tuning[name, label, 1]["valid"]) for name, grid in models.items()}
     more = [(n, best[n], seed, grid[best[n]]) for seed in range(2, seeds + 1) for n, grid in models.items()]
     found = tuning | runs(task, more, out, jobs)
     rows = []
@@ -173,24 +167,20 @@ def untimed(task: str, models: Models, out: Path, seeds: int, jobs: int) -> list
     return sorted(rows, key=lambda row: statistics.mean(row["test"]), reverse=True)
 
 
-def timed(task: str, models: Models, out: Path, seeds: int, jobs: int) -> list[dict[str, Any]]:
-    """The same through `regard compare`, which also tells what each model costs."""
-    tuning, best = tuned(task, models, out, jobs)
-    final = {f"{name} {best[name]}": grid[best[name]] for name, grid in models.items()}  # as `runs` names its folders
-    rows = contest(task, final, out, seeds, jobs, lambda line: print(line, flush=True))
-    print(markdown(rows))
-    names = dict(zip(final, models, strict=True))
-    base = next((row.epoch_seconds for row in rows if names[row.name] == "multi_head"), None)
-    return [
-        {
-            **vars(row),
-            "name": names[row.name],
-            "recipe": best[names[row.name]],
-            "tuning": {label: tuning[names[row.name], label, 1]["valid"] for label in models[names[row.name]]},
-            "epoch_ratio": None if base is None else round(row.epoch_seconds / base, 2),
-        }
-        for row in rows
-    ]
+def costs(task: str, models: Models, out: Path, name: str) -> None:
+    """What each model costs with its first recipe, one after the other; a few steps make the run. Kept as they come."""
+    few = {model: merge(next(iter(grid.values())), {"train": {"steps": 20}}) for model, grid in models.items()}
+
+    def tell(rows: list[Row]) -> None:
+        there = [row for row in rows if row.epoch_seconds is not None]
+        base = next((row.epoch_seconds for row in there if row.name == "multi_head"), None)
+        kept = ("name", "parameters", "epoch_seconds", "test_seconds", "memory_mib")
+        told = [{part: getattr(row, part) for part in kept} for row in there]
+        for row in told:
+            row["epoch_ratio"] = None if base is None else round(row["epoch_seconds"] / base, 2)
+        record(name, {"rows": told})
+
+    print(markdown(contest(task, few, out, seeds=1, tell=tell)))
 
 
 def main() -> int:
@@ -203,6 +193,7 @@ def main() -> int:
     parser.add_argument("--time", default="10m", help="at most this for each training")
     parser.add_argument("--match", default="", help="how pairs of SNLI are matched; else by distance")
     parser.add_argument("--only", default="", help="these encoders, with commas between")
+    parser.add_argument("--costs", action="store_true", help="no table: what each encoder costs, alone on the machine")
     parser.add_argument("--out", default="", help="keep the runs here")
     parser.add_argument("--name", default="", help="how the file of results is called; else sentences_KIND")
     given = parser.parse_args()
@@ -213,7 +204,10 @@ def main() -> int:
     task = {"snli": "entail", "price": "entail", "sick": "relate"}.get(given.kind, "classify")
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(given.out or scratch)
-        rows = (timed if given.kind == "snli" else untimed)(task, models, out, given.seeds, given.jobs)
+        if given.costs:
+            costs(task, models, out / "costs", given.name or f"sentences_{given.kind}_costs")
+            return 0
+        rows = table(task, models, out, given.seeds, given.jobs)
     for row in rows:
         size, score = PUBLISHED[given.kind].get(row["name"], (None, None))
         row |= {

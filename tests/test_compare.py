@@ -11,8 +11,7 @@ import pytest
 
 from regard import compare as module
 from regard.cli.options import parse_pairs
-from regard.compare import Row, compare, folder_of, markdown, picture, variants
-from regard.encode.resan import Resan
+from regard.compare import Row, compare, contest, folder_of, markdown, picture, variants
 from regard.errors import RegardError
 from regard.train.log import read
 
@@ -95,33 +94,10 @@ def test_the_table(done: tuple[Path, list[Row], list[str]]) -> None:
     assert (out / "table.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_parameters_are_those_without_words(done: tuple[Path, list[Row], list[str]]) -> None:
-    """Of a bigru of 4 → 4 each way: 2 · 3 · (4·4 + 4·4 + 2·4), its source2token 2 · (8·8 + 8), the head 8 → 300 → 2."""
-    [row] = [row for row in done[1] if row.name == "encoder=bigru"]
-    assert row.parameters == 6 * 40 + 2 * 72 + 8 * 300 + 300 + 600 + 2
-
-
 def contents(out: Path) -> dict[str, bytes]:
     """What a training leaves, of every run."""
     names = ("model.safetensors", "log.jsonl", "tokenizer.json")
     return {str(path): path.read_bytes() for name in names for path in out.glob(f"*/{name}")}
-
-
-def test_costs_are_those_of_all_phases(
-    done: tuple[Path, list[Row], list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    phases: list[str] = []
-    plain = Resan.advance
-
-    def advance(part: Resan, progress: float) -> None:
-        plain(part, progress)
-        phases.append(part.phase)
-
-    monkeypatch.setattr(Resan, "advance", advance)
-    module._cost(str(done[0] / "resan-seed1"))
-    warm, timed = phases[: module.WARM], phases[-module.TIMED :]
-    assert set(warm) == {"supervised", "policy", "both"}
-    assert [timed.count(phase) for phase in ("supervised", "policy", "both")] == [20, 4, 16]  # 0.5, 0.1, 0.4 of 40
 
 
 def test_what_was_trained_is_not_trained_again(
@@ -157,6 +133,52 @@ def test_stopped_and_gone_on(
     assert len(after) == 12
     assert before.items() <= after.items()
     assert {row.name: row.test for row in rows} == {row.name: row.test for row in done[1]}  # as in one go
+
+
+def test_scores_are_kept_beside_each_run(
+    done: tuple[Path, list[Row], list[str]], data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is there under the same options, of the same files, is not even looked at; anything else is."""
+    out, _, _ = done
+    asked_for: list[list[str]] = []
+
+    def counted(work: Mapping[str, tuple[Any, ...]], jobs: int) -> Iterator[tuple[str, Any]]:
+        asked_for.append(list(work))
+        yield from here(work, jobs)
+
+    monkeypatch.setattr(module, "in_processes", counted)
+    compared(data, out, seeds=2)
+    assert asked_for == [[], ["encoder=bigru", "encoder=resan"]]  # nothing to train; costs are of today
+    (out / "bigru-seed2.json").unlink()
+    kept = json.loads((out / "resan-seed1.json").read_text())
+    kept["asked"]["files"][0][1] += 1
+    (out / "resan-seed1.json").write_text(json.dumps(kept))
+    compared(data, out, seeds=2)
+    assert asked_for[2] == ["encoder=resan seed 1", "encoder=bigru seed 2"]
+
+
+def test_the_table_is_there_before_the_costs(
+    done: tuple[Path, list[Row], list[str]], data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(work: Mapping[str, tuple[Any, ...]], jobs: int) -> Iterator[tuple[str, Any]]:
+        for key in work:
+            yield key, {"parameters": 7, "epoch_seconds": 1.25, "test_seconds": 1.0, "memory_mib": 1.0}
+            raise KeyboardInterrupt
+
+    out, before, _ = done
+    told: list[list[Row]] = []
+    kinds = {name: asked(data, list(some)) for name, some in variants(choices).items()}
+    monkeypatch.setattr(module, "in_processes", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        contest("classify", kinds, out, 2, say=lambda line: None, tell=told.append)
+    assert [[row.epoch_seconds for row in sorted(rows, key=lambda row: row.name)] for rows in told] == [
+        [None, None],
+        [1.25, None],
+    ]
+    table = (out / "table.md").read_text()
+    assert "| 0.00m | 1.2 |" in table
+    assert "| – | – | – |" in table
+    assert {row.name: row.test for row in told[1]} == {row.name: row.test for row in before}
 
 
 @pytest.mark.parametrize(
@@ -264,7 +286,8 @@ def test_the_best_stands_first(
         for key in work:
             if "seed" in key:
                 found = {"best": "loss", "lower": lower, "test": 0.2 if "bigru" in key else 0.7}
-                yield key, {**found, "train": math.inf, "valid": math.inf, "chosen": None, "measures": {"x": math.nan}}
+                yield key, {**found, "train": math.inf, "valid": math.inf, "chosen": None, "parameters": 1,
+                           "measures": {"x": math.nan}}  # fmt: skip
             else:
                 yield key, {"parameters": 1, "epoch_seconds": 1.0, "test_seconds": 1.0, "memory_mib": 1.0}
 

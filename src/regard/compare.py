@@ -4,32 +4,29 @@
 
 An option whose value is several names with commas between is varied (options of `data` never are); every combination
 is trained once for each seed, `jobs` of them at a time. When all are trained each model is timed alone, one after the
-other, on the same machine: seconds an epoch (the mean over a training's phases), seconds for the test set, and the
-most memory a training step took (on a GPU; else the process with its data). A comparison that was stopped goes on where
-it stood.
+other, on the same machine (cost.py). The tables are written as soon as all are trained, and again with every cost.
+Scores are kept beside each run: a comparison that was stopped goes on where it stood, at once.
 """
 
 import io
 import json
-import resource
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+from regard.cost import cost, parameters
 from regard.errors import RegardError
 from regard.files import finite, write_whole
 from regard.processes import in_processes
 
-__all__ = ["Row", "compare", "contest", "folder_of", "markdown", "trained", "variants"]
+__all__ = ["Row", "compare", "contest", "folder_of", "markdown", "scored", "variants"]
 
-WARM, TIMED = 10, 40  # steps before the clock starts, and steps on it
-WORDS = {"words", "embedding"}  # modules whose parameters are vectors of words
 SHARE = 10_000  # examples of the training set that are scored
 
 
@@ -40,14 +37,14 @@ class Row:
     name: str
     best: str  # the measure
     parameters: int  # without the words' vectors
-    epoch_seconds: float
-    test_seconds: float
-    memory_mib: float
     train: list[float]
     valid: list[float]  # what a recipe may be chosen by
     test: list[float]
     chosen: list[float]  # the share of tokens, where a model chooses
     measures: list[dict[str, Any]]
+    epoch_seconds: float | None = None  # this and what follows: None until it is measured
+    test_seconds: float | None = None
+    memory_mib: float | None = None
 
 
 def variants(pairs: Sequence[str]) -> dict[str, list[str]]:
@@ -96,47 +93,55 @@ def contest(
     seeds: int = 3,
     jobs: int = 1,
     say: Callable[[str], None] = print,
+    tell: Callable[[list[Row]], None] = lambda rows: None,
 ) -> list[Row]:
-    """Train models, each with options of its own, measure, and write table.md, table.json and table.png into `out`."""
-    import torch
+    """Train models, each with options of its own, measure, and write table.md, table.json and table.png into `out`.
 
+    `tell` gets the rows whenever they are written: when all are trained, and with every cost.
+    """
     from regard.train.run import Run
 
     out = Path(out)
     if Run.is_in(out):
         raise RegardError(f"{out} is a run itself", expected="a folder for several", do="choose another --out")
     _possible(task, kinds)
-    runs = [(name, seed) for seed in range(1, seeds + 1) for name in kinds]
-    threads = max(1, torch.get_num_threads() // jobs)
-    work = {
-        f"{name} seed {seed}": (trained, task, kinds[name], seed, str(out / folder_of(name, seed)), threads)
-        for name, seed in runs
+    wanted = {
+        f"{name} seed {seed}": (kinds[name], seed, out / folder_of(name, seed))
+        for seed in range(1, seeds + 1)
+        for name in kinds
     }
     began, scores = time.monotonic(), dict[str, dict[str, Any]]()
-    with closing(in_processes(work, jobs)) as results:
+    with closing(scored(task, wanted, jobs)) as results:
         for key, found in results:
             scores[key] = found
-            left = (time.monotonic() - began) / len(scores) * (len(runs) - len(scores))
-            line = f"{len(scores)}/{len(runs)}  {key}: {found['best']} {found['test']:.4g}"
-            say(line + (f" (left {_clock(left)})" if len(scores) < len(runs) else ""))
-    rows = []
-    with closing(in_processes({name: (_cost, str(out / folder_of(name, 1))) for name in kinds}, 1)) as costs:
-        for name, cost in costs:
-            mine = [scores[f"{name} seed {seed}"] for seed in range(1, seeds + 1)]
-            rows.append(
-                Row(name, mine[0]["best"], **cost,
-                    train=[one["train"] for one in mine], valid=[one["valid"] for one in mine],
-                    test=[one["test"] for one in mine],
-                    chosen=[one["chosen"] for one in mine if one["chosen"] is not None],
-                    measures=[one["measures"] for one in mine])
-            )  # fmt: skip
-    best, lower = rows[0].best, next(iter(scores.values()))["lower"]
+            left = (time.monotonic() - began) / len(scores) * (len(wanted) - len(scores))
+            line = f"{len(scores)}/{len(wanted)}  {key}: {found['best']} {found['test']:.4g}"
+            say(line + (f" (left {_clock(left)})" if len(scores) < len(wanted) else ""))
+    rows = [_row(name, [scores[f"{name} seed {seed}"] for seed in range(1, seeds + 1)]) for name in kinds]
+    lower = next(iter(scores.values()))["lower"]
     rows.sort(key=lambda row: statistics.mean(row.test), reverse=not lower)
-    write_whole(out / "table.md", markdown(rows) + "\n")
-    told = {"task": task, "options": kinds, "seeds": seeds, "measure": best, "rows": [vars(row) for row in rows]}
-    write_whole(out / "table.json", json.dumps(finite(told), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
-    write_whole(out / "table.png", picture(rows, best))
+    told = {"task": task, "options": kinds, "seeds": seeds, "measure": rows[0].best}
+
+    def write() -> None:
+        whole = finite(told | {"rows": [vars(row) for row in rows]})
+        write_whole(out / "table.md", markdown(rows) + "\n")
+        write_whole(out / "table.json", json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+        write_whole(out / "table.png", picture(rows, rows[0].best))
+        tell(rows)
+
+    write()
+    with closing(in_processes({name: (cost, str(out / folder_of(name, 1))) for name in kinds}, 1)) as costs:
+        for name, found in costs:
+            rows = [replace(row, **found) if row.name == name else row for row in rows]
+            write()
     return rows
+
+
+def _row(name: str, scores: Sequence[Mapping[str, Any]]) -> Row:
+    """A model by the scores of its seeds."""
+    train, valid, test, measures = ([one[part] for one in scores] for part in ("train", "valid", "test", "measures"))
+    chosen = [one["chosen"] for one in scores if one["chosen"] is not None]
+    return Row(name, scores[0]["best"], scores[0]["parameters"], train, valid, test, chosen, measures)
 
 
 def _possible(task: str, kinds: Mapping[str, Mapping[str, Any]]) -> None:
@@ -152,6 +157,41 @@ def _possible(task: str, kinds: Mapping[str, Mapping[str, Any]]) -> None:
     for made in tasks[1:]:
         made.restore(first.keep())  # the same words do: it is the sizes of the parts that are tried
         api._network(made)
+
+
+Wanted = Mapping[str, tuple[Mapping[str, Any], int, Path]]
+
+
+def scored(task: str, wanted: Wanted, jobs: int) -> Generator[tuple[str, dict[str, Any]], None, None]:
+    """Scores of runs, each wanted by a key with its options, seed and folder; those that are there already come first,
+    and at once: their scores were kept beside them, under the same options and of the same files."""
+    import torch
+
+    from regard.train.run import Run
+
+    threads, work = max(1, torch.get_num_threads() // jobs), dict[str, tuple[Any, ...]]()
+    asked = {key: _asked(task, options, seed) for key, (options, seed, _) in wanted.items()}
+    for key, (options, seed, folder) in wanted.items():
+        kept = Path(f"{folder}.json")
+        found = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() and Run.is_in(folder) else {}
+        if found.get("asked") == asked[key]:
+            yield key, found["scores"]
+        else:
+            work[key] = (trained, task, options, seed, str(folder), threads)
+    with closing(in_processes(work, jobs)) as results:
+        for key, scores in results:
+            if finite(scores) == scores:  # JSON has no word for others: they are taken again
+                whole = json.dumps({"asked": asked[key], "scores": scores}, indent=1, ensure_ascii=False)
+                write_whole(Path(f"{wanted[key][2]}.json"), whole + "\n")
+            yield key, scores
+
+
+def _asked(task: str, options: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """All that scores hang on, as JSON gives it back."""
+    given = [Path(one) for value in options.get("data", {}).values() for one in str(value).split(",")]
+    files = [[str(path), path.stat().st_size, path.stat().st_mtime_ns] for path in given if path.is_file()]
+    whole = {"task": task, "options": options, "seed": seed, "files": files}
+    return json.loads(json.dumps(whole))  # type: ignore[no-any-return]
 
 
 def trained(task: str, options: Mapping[str, Any], seed: int, folder: str, threads: int) -> dict[str, Any]:
@@ -179,68 +219,7 @@ def trained(task: str, options: Mapping[str, Any], seed: int, folder: str, threa
         "valid": result.outcome.best,
         "chosen": None if chosen is None else float(chosen),
         "measures": dict(measures),
-        "parameters": _parameters(model.network),
-    }
-
-
-def _parameters(network: Any) -> int:
-    """How many there are, but for the words' vectors."""
-    return sum(p.numel() for name, p in network.named_parameters() if not WORDS & {*name.split(".")})
-
-
-def _cost(folder: str) -> dict[str, Any]:
-    """What a model of this run costs, alone on the machine: parameters, time and memory."""
-    import torch
-
-    from regard import api
-    from regard.data.batch import batches
-    from regard.train.run import Run
-    from regard.train.step import step
-
-    train = Run.open(Path(folder)).config["train"]
-    model = api.load(folder, train["device"], trust=True)  # it was trained here
-    task, network = model.task, model.network
-    splits = model.data()
-    device = next(network.parameters()).device
-    items = task.items(splits.train)
-    rows = batches([i.lengths for i in items], tokens=train["tokens"], rows=train["rows"], seed=1, epoch=0)
-    optimiser = torch.optim.AdamW(network.parameters(), lr=1e-4, fused=device.type == "cuda")
-    network.train()
-
-    def wait() -> float:
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)
-        return time.perf_counter()
-
-    def steps(some: Sequence[list[int]]) -> int:
-        """Spread over a whole training: a model whose phases cost differently costs what it does on average."""
-        for number, one in enumerate(some):
-            task.advance(network, number / max(1, len(some) - 1))
-            batch = task.collate([items[row] for row in one]).to(device)
-            step(task, network, batch, optimiser, clip=train["clip"], precision=train["precision"])
-        return sum(map(len, some))
-
-    chosen = (rows * (1 + (WARM + TIMED) // len(rows)))[: WARM + TIMED]
-    steps(chosen[:WARM])
-    if device.type == "cuda":
-        torch.cuda.reset_peak_memory_stats(device)
-    start = wait()
-    seen = steps(chosen[WARM:])
-    epoch = (wait() - start) / seen * len(items)
-    if device.type == "cuda":
-        memory = torch.cuda.max_memory_allocated(device) / 2**20
-    else:
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    network.eval()
-    held = splits.test or splits.valid
-    model.evaluate(held[:200])
-    start = wait()
-    model.evaluate(held)
-    return {
-        "parameters": _parameters(network),
-        "epoch_seconds": round(epoch, 3),
-        "test_seconds": round(wait() - start, 3),
-        "memory_mib": round(memory, 1),
+        "parameters": parameters(model.network),
     }
 
 
@@ -254,6 +233,10 @@ def _spread(values: Sequence[float]) -> str:
     return said if len(values) < 2 else f"{said} ± {statistics.stdev(values):.2g}"
 
 
+def _figure(value: float | None, form: str) -> str:
+    return "–" if value is None else format(value, form)
+
+
 def markdown(rows: Sequence[Row]) -> str:
     """The table, best first."""
     chosen, best = any(row.chosen for row in rows), rows[0].best
@@ -265,8 +248,9 @@ def markdown(rows: Sequence[Row]) -> str:
         yield "|" + "---|" * len(head)
         for row in rows:
             cells = [
-                row.name.replace("|", "\\|"), f"{row.parameters / 1e6:.2f}m", f"{row.epoch_seconds:.1f}",
-                f"{row.test_seconds:.2f}", f"{row.memory_mib:,.0f}", _spread(row.train), _spread(row.test),
+                row.name.replace("|", "\\|"), f"{row.parameters / 1e6:.2f}m",
+                _figure(row.epoch_seconds, ".1f"), _figure(row.test_seconds, ".2f"), _figure(row.memory_mib, ",.0f"),
+                _spread(row.train), _spread(row.test),
             ]  # fmt: skip
             cells += [_spread(row.chosen) if row.chosen else ""] * chosen
             yield f"| {' | '.join(cells)} |"
@@ -282,15 +266,15 @@ def picture(rows: Sequence[Row], best: str) -> bytes:
     names = [row.name.replace("encoder=", "") for row in rows][::-1]
     figure = Figure(figsize=(9, 0.9 + 0.42 * len(rows)), layout="constrained", dpi=150)
     FigureCanvasAgg(figure)
-    score, cost = figure.subplots(1, 2, sharey=True)
+    score, epoch = figure.subplots(1, 2, sharey=True)
     for place, row in enumerate(rows[::-1]):
         score.plot(row.test, [place] * len(row.test), "o", color="#1f5f99", alpha=0.6, markersize=5)
         score.plot([statistics.mean(row.test)], [place], "|", color="#d55e00", markersize=16, markeredgewidth=2)
-        cost.barh(place, row.epoch_seconds, color="#9db8d2")
+        epoch.barh(place, row.epoch_seconds or 0.0, color="#9db8d2")
     score.set_yticks(range(len(names)), names, parse_math=False)
     score.set_title(f"test {best}, every seed and the mean", fontsize=10, parse_math=False)
-    cost.set_title("seconds an epoch", fontsize=10)
-    for axes in (score, cost):
+    epoch.set_title("seconds an epoch", fontsize=10)
+    for axes in (score, epoch):
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
     made = io.BytesIO()

@@ -36,7 +36,13 @@ def in_processes(work: Mapping[str, tuple[Any, ...]], jobs: int) -> Generator[tu
                 for pipe in wait(list(running), timeout=0.2):
                     assert isinstance(pipe, Connection)
                     key, process = running.pop(pipe)
-                    yield key, _received(pipe, key, process)
+                    try:
+                        found = _received(pipe, key, process)
+                    except RegardError:
+                        if stop.asked is not None:  # who asked us to stop asked it too
+                            raise KeyboardInterrupt from None
+                        raise
+                    yield key, found
                 if stop.asked is not None:
                     raise KeyboardInterrupt
     finally:

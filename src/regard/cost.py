@@ -1,0 +1,81 @@
+"""What a model costs, alone on the machine: parameters, seconds an epoch, seconds for the test set, memory.
+
+    cost("runs/entail")       # {"parameters": 3126005, "epoch_seconds": 4.3, "test_seconds": 0.27, "memory_mib": 869.3}
+
+An epoch's time is the mean over a training's phases, taken from steps spread over it. Memory is the most that such a
+step took on a GPU; else that of the process with its data.
+"""
+
+import resource
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+__all__ = ["TIMED", "WARM", "cost", "parameters"]
+
+WARM, TIMED = 10, 40  # steps before the clock starts, and steps on it
+ENOUGH = 20_000  # examples of which the batches are made
+WORDS = {"words", "embedding"}  # modules whose parameters are vectors of words
+
+
+def parameters(network: Any) -> int:
+    """How many there are, but for the words' vectors."""
+    return sum(p.numel() for name, p in network.named_parameters() if not WORDS & {*name.split(".")})
+
+
+def cost(folder: str) -> dict[str, Any]:
+    """What a training of this run's model costs, and its use; the run is left as it is."""
+    import torch
+
+    from regard import api
+    from regard.data.batch import batches
+    from regard.train.run import Run
+    from regard.train.step import step
+
+    train = Run.open(Path(folder)).config["train"]
+    model = api.load(folder, train["device"], trust=True)  # it was trained here
+    task, network = model.task, model.network
+    splits = model.data()
+    device = next(network.parameters()).device
+    some = splits.train[:: max(1, len(splits.train) // ENOUGH)]  # every n-th: long and short ones as in all
+    items = task.items(some)
+    rows = batches([i.lengths for i in items], tokens=train["tokens"], rows=train["rows"], seed=1, epoch=0)
+    optimiser = torch.optim.AdamW(network.parameters(), lr=1e-4, fused=device.type == "cuda")
+    network.train()
+
+    def wait() -> float:
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        return time.perf_counter()
+
+    def steps(batch_rows: Sequence[list[int]]) -> int:
+        """Spread over a whole training: a model whose phases cost differently costs what it does on average."""
+        for number, one in enumerate(batch_rows):
+            task.advance(network, number / max(1, len(batch_rows) - 1))
+            batch = task.collate([items[row] for row in one]).to(device)
+            step(task, network, batch, optimiser, clip=train["clip"], precision=train["precision"])
+        return sum(map(len, batch_rows))
+
+    chosen = (rows * (1 + (WARM + TIMED) // len(rows)))[: WARM + TIMED]
+    steps(chosen[:WARM])
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+    start = wait()
+    seen = steps(chosen[WARM:])
+    epoch = (wait() - start) / seen * len(items) * len(splits.train) / len(some)
+    if device.type == "cuda":
+        memory = torch.cuda.max_memory_allocated(device) / 2**20
+    else:
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    network.eval()
+    held = splits.test or splits.valid
+    model.evaluate(held[:200])
+    start = wait()
+    model.evaluate(held)
+    return {
+        "parameters": parameters(network),
+        "epoch_seconds": round(epoch, 3),
+        "test_seconds": round(wait() - start, 3),
+        "memory_mib": round(memory, 1),
+    }
