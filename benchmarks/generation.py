@@ -29,7 +29,7 @@ from translate import RECIPE, wait
 import regard
 from regard.api import merge
 from regard.cli.options import parse_pairs
-from regard.compare import WORDS
+from regard.cost import parameters
 from regard.data.load import load
 from regard.measure import Results
 from regard.measure.bleu import Bleu
@@ -113,7 +113,7 @@ def variant(options: dict[str, Any], seed: int, folder: str, links: str) -> dict
         "steps": done.outcome.step,
         "seconds": round(done.outcome.seconds, 1),
         "tokens_per_second": round(done.outcome.per_second),
-        "parameters": sum(p.numel() for n, p in model.network.named_parameters() if not WORDS & {*n.split(".")}),
+        "parameters": parameters(model.network),
         "by_length": by_length(test, answers),
     }
     decoder: Any = getattr(model.network, "decoder", None)

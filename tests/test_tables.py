@@ -1,5 +1,7 @@
 """Figures are recorded whole and without the machine's name; tables are made from them and never stale."""
 
+import ast
+import importlib
 import importlib.util
 import json
 import re
@@ -199,3 +201,17 @@ def test_a_name_stays_in_its_folder(kept: Path, name: str) -> None:
     with pytest.raises(ValueError, match="cannot be the name"):
         record.record(name, {})
     assert not kept.exists()
+
+
+def test_benchmarks_import_what_there_is() -> None:
+    """They are run seldom, some on a GPU alone: a name that is gone shows here."""
+    missing = []
+    for path in sorted((root / "benchmarks").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "regard":
+                module = importlib.import_module(node.module or "")
+                names = [one.name for one in node.names if not hasattr(module, one.name)]
+                inside = hasattr(module, "__path__")
+                gone = [n for n in names if not (inside and importlib.util.find_spec(f"{node.module}.{n}"))]
+                missing += [f"{path.name}: {node.module} has no {name}" for name in gone]
+    assert not missing
