@@ -311,14 +311,14 @@ def timed(row: tuple[str, int, int, int, torch.dtype], quick: bool) -> list[str]
         sight, base = Sight(), additive_triton.TILES
         seen = additive_triton.arguments(sight, length, length)
         steps = {
-            "exponents": lambda: additive_triton.exponents(plain[0], plain[1], pack=True),
+            "exponents": lambda: additive_triton.exponents(plain[0], plain[1]),
             "softmax": lambda p=torch.randn(batch, length, length, device=GPU): additive_triton.softmax_(
                 p, length, length, 0, dtype, 0.0, None
             ),
         }
         lines.append(f"{name:20} parts    " + ", ".join(f"{part} {median(call):.3f}" for part, call in steps.items()))
         found: dict[str, list[tuple[float, str]]] = {"energies": [], "gradients": []}
-        ready = additive_triton.exponents(plain[0], plain[1], pack=True)
+        ready = additive_triton.exponents(plain[0], plain[1])
         for queries, keys, warps, anchor in ENERGIES:
             tile = replace(base, queries=queries, keys=keys, warps=warps, anchor=anchor)
             call = lambda tile=tile: additive_triton._energies(  # noqa: E731

@@ -15,7 +15,7 @@ if torch.cuda.is_available():
 
 from regard.kernels import additive_triton
 from regard.kernels.additive_triton import TILES, Tiles
-from regard.kernels.exponents_triton import BOUND, FOURFOLD, NEAR, WIDE, exponents, padded
+from regard.kernels.exponents_triton import BOUND, FOURFOLD, NEAR, WIDE, exponents, padded, powers
 from regard.kernels.mask import Sight
 from regard.kernels.mask_triton import arguments
 
@@ -51,7 +51,7 @@ def inputs(queries: int = 9, keys: int = 37, width: int = 11) -> tuple[Tensor, T
 
 def energies(q: Tensor, k: Tensor, w: Tensor, tile: Tiles = TILES, sight: Sight | None = None) -> Tensor:
     seen = arguments(sight or Sight(), q.shape[1], k.shape[1])
-    ready = exponents(q, k, pack=True)
+    ready = exponents(q, k)
     return additive_triton._energies(ready, q, k, w, None, seen, 0, q.shape[1], tile)[:, :, : k.shape[1]]
 
 
@@ -123,20 +123,21 @@ def test_what_is_hidden_is_minus_infinity() -> None:
     assert (found[:, ~seen] == float("-inf")).all()
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("of_keys", [False, True])
-def test_gradients_in_every_range(of_keys: bool) -> None:
+def test_gradients_in_every_range(of_keys: bool, dtype: torch.dtype) -> None:
     """`dq = w Σ_k dE (1 − tanh²)`, `dw = Σ dE tanh`. A softmax's dE sum to 0 over the keys but for rounding: w's
     gradient must not rely on it, or it adds up what rounding left."""
     q, k, w = inputs(queries=10, width=3)
+    q, k = q.to(dtype), k.to(dtype)
     slopes = torch.randn(len(ranges), 10, 37)
     own, other = (k, q) if of_keys else (q, k)
     turned = slopes if of_keys else slopes.transpose(1, 2)
     wide = torch.zeros(*turned.shape[:2], padded(turned.shape[2], WIDE))
     wide[:, :, : turned.shape[2]] = turned
-    powers, seen = exponents(q, k, pack=False), arguments(Sight(), 10, 37)
+    ready, seen = powers(other, 1.0 if dtype == torch.float32 and not of_keys else 2.0), arguments(Sight(), 10, 37)
     found, dw = additive_triton._gradient(
-        own, other, powers.x if of_keys else powers.y, wide, w, powers, (0, own.shape[1]), (0, other.shape[1]), seen,
-        of_keys, torch.float32, TILES,
+        own, other, wide, w, ready, (0, own.shape[1]), (0, other.shape[1]), seen, of_keys, torch.float32, TILES
     )  # fmt: skip
     exact_q, exact_k, exact_w = (one.double().requires_grad_() for one in (q, k, w))
     e = (exact_w * torch.tanh(exact_q[:, :, None] + exact_k[:, None])).sum(-1)
@@ -159,10 +160,9 @@ def test_a_slope_far_below_keeps_its_digits(of_keys: bool, width: int) -> None:
     turned = slopes if of_keys else slopes.transpose(1, 2)
     wide = torch.zeros(*turned.shape[:2], padded(turned.shape[2], WIDE))
     wide[:, :, : turned.shape[2]] = turned
-    powers, seen = exponents(q, k, pack=False), arguments(Sight(), 9, 23)
+    ready, seen = powers(other, 2.0 if of_keys else 1.0), arguments(Sight(), 9, 23)
     found, dw = additive_triton._gradient(
-        own, other, powers.x if of_keys else powers.y, wide, w, powers, (0, own.shape[1]), (0, other.shape[1]), seen,
-        of_keys, torch.float32, TILES,
+        own, other, wide, w, ready, (0, own.shape[1]), (0, other.shape[1]), seen, of_keys, torch.float32, TILES
     )  # fmt: skip
     z = q.double()[:, :, None] + k.double()[:, None]
     terms = slopes.double()[..., None] * w.double() / z.cosh().square()

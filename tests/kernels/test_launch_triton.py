@@ -1,7 +1,10 @@
 """A launch gives its kernel the tensors, numbers and constants it was made with, every time it is called."""
 
 import os
-from typing import no_type_check
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any, no_type_check
 
 import pytest
 import torch
@@ -13,6 +16,7 @@ pytest.importorskip("triton")
 import triton
 import triton.language as tl
 
+from regard.kernels import launch_triton
 from regard.kernels.launch_triton import Launch, blocks
 
 place = "cuda" if torch.cuda.is_available() else "cpu"
@@ -46,6 +50,86 @@ def test_an_address_that_does_not_divide_by_16() -> None:
     launch(x[:20], None, out)
     launch(x[1:], None, out)
     assert torch.equal(out, 3 * x[1:])
+
+
+class Compiled:
+    """What Triton's compiled kernels offer, and what was asked of it."""
+
+    function, packed_metadata = "function", "packed"
+
+    def __init__(self) -> None:
+        self.plain: list[Any] = []
+        self.lean: list[Any] = []
+        self.heard: list[Any] = []
+
+    def run(self, *given: Any) -> None:
+        self.lean.append(given)
+
+    def __getitem__(self, grid: Any) -> Any:
+        return lambda *given, **options: self.heard.append(given) if not options else self.plain.append(given) or self
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Triton and PyTorch as they are with a GPU whose tensors lie on the CPU: device -1, stream 70."""
+    hooks = SimpleNamespace(launch_enter_hook=SimpleNamespace(calls=[]), launch_exit_hook=None)
+    active = SimpleNamespace(get_current_stream=lambda device: 71 + device)
+    runtime = SimpleNamespace(driver=SimpleNamespace(active=active))
+    monkeypatch.setattr(launch_triton, "triton", SimpleNamespace(knobs=SimpleNamespace(runtime=hooks), runtime=runtime))
+    monkeypatch.setattr(launch_triton, "INTERPRETED", False)
+    monkeypatch.setattr(launch_triton, "_compiled", {})
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: -1)
+    return hooks
+
+
+def test_a_compiled_kernel_is_handed_addresses(gpu: SimpleNamespace) -> None:
+    kernel = Compiled()
+    launch, x = Launch(kernel, (2,), (20, 3.0), (False, 16)), torch.zeros(20)
+    launch(x, None, x)  # compiled by Triton itself, with the tensors
+    assert len(kernel.plain) == 1
+    launch(x, None, x)
+    told = (x.data_ptr(), None, x.data_ptr(), 20, 3.0, False, 16)
+    assert kernel.lean == [(2, 1, 1, 70, "function", "packed", None, None, None, *told)]
+    Launch(kernel, (3,), (20, 3.0), (False, 16))(x, None, x)  # the same kernel on another grid is compiled already
+    assert len(kernel.plain) == 1
+    assert kernel.lean[1][:3] == (3, 1, 1)
+    gpu.launch_enter_hook.calls.append(print)
+    launch(x, None, x)
+    gpu.launch_enter_hook.calls.clear()
+    gpu.launch_exit_hook = print
+    launch(x, None, x)
+    assert kernel.heard == [told, told]
+    assert len(kernel.lean) == 2
+
+
+@pytest.mark.usefixtures("gpu")
+def test_what_lies_elsewhere_is_triton_s_to_refuse() -> None:
+    kernel = Compiled()
+    launch, x = Launch(kernel, (2,), (20, 3.0), (False, 16)), torch.zeros(21)
+    launch(x, None, x)
+    launch(x, None, x[1:])
+    launch.device = 0  # and x lies on the CPU
+    launch(x, None, x)
+    assert (len(kernel.plain), kernel.lean) == (3, [])
+
+
+@pytest.mark.usefixtures("gpu")
+def test_a_launch_on_another_device_than_the_current_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, now = Compiled(), [5]
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: now[0])
+
+    @contextmanager
+    def device(index: int) -> Iterator[None]:
+        before, now[0] = now[0], index
+        yield
+        now[0] = before
+
+    monkeypatch.setattr(torch.cuda, "device", device)
+    launch, x = Launch(kernel, (2,), (20, 3.0), (False, 16)), torch.zeros(20)
+    launch(x, None, x)
+    launch(x, None, x)
+    assert [given[3] for given in kernel.lean] == [70]
+    assert now == [5]
 
 
 def test_blocks() -> None:

@@ -15,7 +15,7 @@ place = "cuda" if torch.cuda.is_available() else "cpu"
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
 
-@pytest.mark.parametrize("keys", [1, 30, 300])
+@pytest.mark.parametrize("keys", [1, 30, 300, 2100])  # 2100: more than are read at once
 def test_forward_and_backward(keys: int) -> None:
     stride = -(-keys // 128) * 128
     energies = torch.full((2, 7, stride), float("nan"), device=place)
@@ -34,14 +34,15 @@ def test_forward_and_backward(keys: int) -> None:
     fine[0, 3] = fine[1, 2] = False
     torch.testing.assert_close(found[fine].double(), true[fine].detach(), rtol=1e-5, atol=1e-7)
     dp = torch.randn(2, 7, keys, device=place)
-    slopes, same = softmax_backward(p, dp, keys, 7, 0, torch.float32, 0.0, None)
+    slopes, turned, same = softmax_backward(p, dp, keys, 7, 0, torch.float32, 0.0, None)
     assert same is p
     (expected,) = torch.autograd.grad(true[fine], wanted, dp[fine].double())
     torch.testing.assert_close(slopes[:, :, :keys][fine].double(), expected[fine], rtol=1e-4, atol=1e-6)
     assert (slopes[0, 3, :keys] == 0).all()
+    torch.testing.assert_close(turned[:, :, :7], slopes[:, :, :keys].transpose(1, 2), rtol=0, atol=0, equal_nan=True)
 
 
-@pytest.mark.parametrize("keys", [2, 3, 30, 300])
+@pytest.mark.parametrize("keys", [2, 3, 30, 300, 2100])
 @pytest.mark.parametrize("dropout", [0.0, 0.5])  # 1 and 2 times: dP itself is not rounded
 def test_what_the_keys_share_costs_no_digits(keys: int, dropout: float) -> None:
     """`dE = P (dP - D)` where dP - D is small beside dP, as it is in a row that sees few keys: dE is exact to the last

@@ -11,6 +11,7 @@ each row, when a person wants to look.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any, Literal
 
@@ -63,6 +64,7 @@ def additive_reference(
     return weights.to(v.dtype) @ v
 
 
+@lru_cache(maxsize=8)
 def _path(backend: str) -> Any:
     """The module whose `forward`, `backward` and `weights` serve."""
     if backend == "cpu":

@@ -17,7 +17,7 @@ from torch.nn.functional import pad
 
 from regard.kernels.additive_cpu import pieces, whole
 from regard.kernels.additive_tiles_triton import energies_kernel, gradient_kernel
-from regard.kernels.exponents_triton import WIDE, Exponents, exponents, padded
+from regard.kernels.exponents_triton import WIDE, Exponents, Powers, exponents, padded, powers
 from regard.kernels.launch_triton import Launch, blocks
 from regard.kernels.mask import Sight
 from regard.kernels.mask_triton import Seen, arguments
@@ -41,6 +41,19 @@ class Tiles:
 
 
 TILES = Tiles()  # the best of those tried on one H200, at every size (docs/LOG.md)
+
+
+@lru_cache(maxsize=4096)
+def _numbers(pattern: str, band: int, queries: int, keys: int) -> Seen:
+    return arguments(Sight(pattern=pattern, band=band), queries, keys)
+
+
+def _seen(sight: Sight, queries: int, keys: int) -> Seen:
+    """What the kernels are told of what may be seen; kept where no tensor is part of it."""
+    given = (sight.lengths, sight.query_lengths, sight.allowed, sight.query_positions)
+    if all([one is None for one in given]):  # noqa: C419 (a list is quicker, and this is asked at every call)
+        return _numbers(sight.pattern, sight.band, queries, keys)
+    return arguments(sight, queries, keys)
 
 
 @lru_cache(maxsize=4096)
@@ -88,17 +101,17 @@ def _energies(
 @lru_cache(maxsize=4096)
 def _gradient_plan(
     batch: int, owns: int, others: int, width: int, span: tuple[int, int], other_span: tuple[int, int],
-    strides: tuple[int, int], parts: tuple[int, int], bounds: tuple[int, int], switches: tuple[bool, bool, bool],
+    strides: tuple[int, int], parts: int, bounds: tuple[int, int], switches: tuple[bool, bool, bool],
     partial: bool, tile: Tiles, *kind: Any,
 ) -> Launch:  # fmt: skip
     down = blocks(span[1], tile.rows)
-    numbers = (batch, owns, span[1], others, width, span[0], *other_span, *strides, *parts, *bounds)
+    numbers = (batch, owns, span[1], others, width, span[0], *other_span, *strides, parts, *bounds)
     constants = (*switches, partial, tile.rows, tile.features)
     return Launch(gradient_kernel, (batch * down * blocks(width, tile.features),), numbers, constants, tile.grad_warps)
 
 
 def _gradient(
-    own: Tensor, other: Tensor, powers: Tensor, slopes: Tensor, w: Tensor, ready: Exponents, span: tuple[int, int],
+    own: Tensor, other: Tensor, slopes: Tensor, w: Tensor, ready: Powers, span: tuple[int, int],
     others: tuple[int, int], seen: Seen, of_keys: bool, dtype: torch.dtype, tile: Tiles,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The gradient of rows `span` of `own` from the rows `others` of `other`; that of w beside that of the queries."""
@@ -113,10 +126,10 @@ def _gradient(
     sums = torch.empty(rows, width, dtype=torch.float32, device=own.device)
     switches = (ends[0] is not None, ends[1] is not None, seen.tensors[4] is not None)
     launch = _gradient_plan(
-        batch, owns, other.shape[1], width, span, others, (powers.shape[2], slopes.shape[2]), ready.parts, bounds,
+        batch, owns, other.shape[1], width, span, others, (ready.both.shape[2], slopes.shape[2]), ready.parts, bounds,
         switches, not of_keys, tile, own.device, own.dtype, other.dtype, dtype, seen.types,
     )  # fmt: skip
-    launch(own, other, powers, slopes, w, ready.sizes, out, sums, *ends)
+    launch(own, other, ready.both, slopes, w, ready.sizes, out, sums, *ends)
     return out, sums if of_keys else sums.sum(0)
 
 
@@ -129,13 +142,12 @@ def forward(
     q, k, w = q.contiguous(), k.contiguous(), w.float().contiguous()
     tile = tile or TILES
     answers = []
-    seen = arguments(sight, queries, keys)
-    with torch.cuda.device_of(q):  # type: ignore[no-untyped-call]
-        ready = exponents(q, k, pack=True)
-        for first, count in pieces(batch, queries, keys, WIDE):
-            p = _energies(ready, q, k, w, bias, seen, first, count, tile)
-            factors = softmax_(p, keys, queries, first, v.dtype, dropout, seed)
-            answers.append(torch.bmm(factors[:, :, :keys], v))
+    seen = _seen(sight, queries, keys)
+    ready = exponents(q, k)
+    for first, count in pieces(batch, queries, keys, WIDE):
+        p = _energies(ready, q, k, w, bias, seen, first, count, tile)
+        factors = softmax_(p, keys, queries, first, v.dtype, dropout, seed)
+        answers.append(torch.bmm(factors if factors.shape[2] == keys else factors[:, :, :keys], v))
     answer = answers[0] if len(answers) == 1 else torch.cat(answers, 1)
     return answer, p if whole(batch, queries, keys) else q.new_empty(0, dtype=torch.float32)
 
@@ -149,43 +161,40 @@ def backward(
     q, k, grad, weight = q.contiguous(), k.contiguous(), grad.to(v.dtype), w.float().contiguous()
     tile = tile or TILES
     exact = whole(batch, queries, keys)  # else the pieces are added up in float32
-    seen = arguments(sight, queries, keys)
+    seen = _seen(sight, queries, keys)
     dqs, dk, dv, dw = [], None, None, None
     dbias = None if bias is None else torch.zeros(bias.shape, dtype=torch.float32, device=q.device)
-    with torch.cuda.device_of(q):  # type: ignore[no-untyped-call]
-        powers = exponents(q, k, pack=False)
-        ready = None if exact else exponents(q, k, pack=True)
-        for first, count in pieces(batch, queries, keys, WIDE):
-            rows = slice(first, first + count)
-            if ready is not None:
-                p = _energies(ready, q, k, weight, bias, seen, first, count, tile)
-                softmax_(p, keys, queries, first, torch.float32, 0.0, None)
-            dp = torch.bmm(grad[:, rows], v.transpose(1, 2))
-            slopes, factors = softmax_backward(p, dp, keys, queries, first, v.dtype, dropout, seed)
-            del dp
-            here = torch.bmm(factors[:, :, :keys].transpose(1, 2), grad[:, rows])
-            dv = here if exact else here.float() if dv is None else dv.add_(here)
-            del factors
-            if dbias is not None:
-                total = slopes[:, :, :keys]
-                total = total.sum(0, keepdim=True) if dbias.shape[0] == 1 else total
-                if dbias.shape[1] == 1:
-                    dbias += total.sum(1, keepdim=True)
-                else:
-                    dbias[:, rows] = total
-            turned = slopes.new_empty(batch, keys, padded(count, WIDE))
-            turned[:, :, :count] = slopes[:, :, :keys].transpose(1, 2)
-            dq, part = _gradient(
-                q, k, powers.y, turned, weight, powers, (first, count), (0, keys), seen, False, q.dtype, tile
-            )
-            dqs.append(dq)
-            del turned
-            dw = part if dw is None else dw.add_(part)
-            here, _ = _gradient(
-                k, q, powers.x, slopes, weight, powers, (0, keys), (first, count), seen, True,
-                k.dtype if exact else torch.float32, tile,
-            )  # fmt: skip
-            dk = here if dk is None else dk.add_(here)
+    ready = None if exact else exponents(q, k)
+    for first, count in pieces(batch, queries, keys, WIDE):
+        rows = slice(first, first + count)
+        if ready is not None:
+            p = _energies(ready, q, k, weight, bias, seen, first, count, tile)
+            softmax_(p, keys, queries, first, torch.float32, 0.0, None)
+        dp = torch.bmm(grad[:, rows], v.transpose(1, 2))
+        slopes, turned, factors = softmax_backward(p, dp, keys, queries, first, v.dtype, dropout, seed)
+        del dp
+        here = torch.bmm(factors[:, :, :keys].transpose(1, 2), grad[:, rows])
+        dv = here if exact else here.float() if dv is None else dv.add_(here)
+        del factors
+        if dbias is not None:
+            total = slopes[:, :, :keys]
+            total = total.sum(0, keepdim=True) if dbias.shape[0] == 1 else total
+            if dbias.shape[1] == 1:
+                dbias += total.sum(1, keepdim=True)
+            else:
+                dbias[:, rows] = total
+        # The powers of one side at a time, and of each piece anew: little work, and less memory than both.
+        of_keys = powers(k, 1.0 if q.dtype == torch.float32 else 2.0)
+        dq, part = _gradient(q, k, turned, weight, of_keys, (first, count), (0, keys), seen, False, q.dtype, tile)
+        del of_keys
+        dqs.append(dq)
+        del turned
+        dw = part if dw is None else dw.add_(part)
+        here, _ = _gradient(
+            k, q, slopes, weight, powers(q, 2.0), (0, keys), (first, count), seen, True,
+            k.dtype if exact else torch.float32, tile,
+        )  # fmt: skip
+        dk = here if dk is None else dk.add_(here)
     assert dk is not None
     assert dv is not None
     assert dw is not None
@@ -198,9 +207,8 @@ def weights(q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, sight: Sight) 
     """The weights themselves, float32 [batch, query, key]."""
     queries, keys = q.shape[1], k.shape[1]
     q, k = q.contiguous(), k.contiguous()
-    with torch.cuda.device_of(q):  # type: ignore[no-untyped-call]
-        ready = exponents(q, k, pack=True)
-        seen = arguments(sight, queries, keys)
-        p = _energies(ready, q, k, w.float().contiguous(), bias, seen, 0, queries, TILES)
-        softmax_(p, keys, queries, 0, torch.float32, 0.0, None)
+    ready = exponents(q, k)
+    seen = _seen(sight, queries, keys)
+    p = _energies(ready, q, k, w.float().contiguous(), bias, seen, 0, queries, TILES)
+    softmax_(p, keys, queries, 0, torch.float32, 0.0, None)
     return p[:, :, :keys]

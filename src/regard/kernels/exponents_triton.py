@@ -3,7 +3,8 @@
 `tanh(q + k) = 1 - 2 / (1 + e^{2q}·e^{2k})` holds in float32 while the largest |q| + |k| lies between `NEAR`
 and `BOUND`; the largest sizes of each batch row are left on the GPU for the kernels to look at.
 
-    ready = exponents(q, k, pack=True)         # ready.x, ready.y, ready.sizes
+    ready = exponents(q, k)         # ready.x, ready.y, ready.sizes: e^{2q} and e^{2k} by pairs of features
+    of_keys = powers(k, 1.0)        # of_keys.both, of_keys.sizes: e^k and e^-k, row by row, for the gradients
 """
 
 from dataclasses import dataclass
@@ -18,7 +19,10 @@ from torch import Tensor
 from regard.kernels.launch_triton import Launch, blocks
 from regard.kernels.math_triton import exponential, packed
 
-__all__ = ["BOUND", "FOURFOLD", "NEAR", "WIDE", "Exponents", "exponents", "in_range", "padded", "size_of"]
+__all__ = [
+    "BOUND", "FOURFOLD", "NEAR", "WIDE", "Exponents", "Powers", "exponents", "largest_of", "padded", "powers",
+    "size_of",
+]  # fmt: skip
 
 BOUND = tl.constexpr(21.0)  # |q| + |k|: two factors of 1 + e^{2·21} have a finite, normal reciprocal
 FOURFOLD = tl.constexpr(10.5)  # the same for four factors
@@ -28,14 +32,15 @@ ROWS = 32  # rows of a tile
 WIDE = 128  # rows of energies and of features are padded to this: every load is aligned, and none needs a mask
 
 
-@triton.jit(do_not_specialize=["q_time", "k_time", "width", "pairs", "q_tiles", "batch"])
+# The lengths never make Triton compile another kernel; the width may: where it divides by 16 loads are wide.
+@triton.jit(do_not_specialize=["q_time", "k_time", "pairs", "q_tiles", "batch"])
 @no_type_check
 def exponents_kernel(
     q, k, x, y, sizes, q_time, k_time, width, pairs, x_stride, y_stride, q_tiles, batch,
-    PACK: tl.constexpr, T: tl.constexpr, F: tl.constexpr,
+    T: tl.constexpr, F: tl.constexpr,
 ):  # fmt: skip
-    """e^{2q} and e^{2k}, zero beyond the ends, and the largest |x| of every tile (as bits, so that a NaN counts as the
-    largest). PACK: pairs of features as words [batch, pair, stride]; else [batch, time, stride]."""
+    """e^{2q} and e^{2k}, 1 beyond the ends, pairs of features as words [batch, pair, stride], and the largest |x| of
+    every tile (as bits, so that a NaN counts as the largest)."""
     b = tl.program_id(0)
     b64 = b.to(tl.int64)
     across, tile = tl.num_programs(2), tl.program_id(1)
@@ -47,23 +52,32 @@ def exponents_kernel(
         tile -= q_tiles
         largest = sizes + batch * q_tiles * across + (b * k_tiles + tile) * across + tl.program_id(2)
     rows = tile * T + tl.arange(0, T)[:, None]
+    cols = tl.program_id(2) * 2 * F + tl.arange(0, 2 * F)[None, :]
+    inside = (rows < time) & (cols < width)
+    each = tl.load(source + b64 * time * width + rows * width + cols, mask=inside, other=0.0).to(tl.float32)
+    even, odd = tl.split(tl.reshape(exponential(2.0 * each), [T, F, 2]))
+    to = tile * T + tl.arange(0, T)[None, :]
+    down = tl.program_id(2) * F + tl.arange(0, F)[:, None]
+    place = out + (b64 * pairs + down) * stride + to
+    tl.store(place, tl.trans(packed(even, odd)), mask=(down < pairs) & (to < stride))
+    tl.store(largest, tl.max(tl.max(tl.abs(each).to(tl.int32, bitcast=True), 1), 0))
+
+
+@triton.jit(do_not_specialize=["time", "scale"])
+@no_type_check
+def powers_kernel(x, both, sizes, time, width, stride, scale, T: tl.constexpr, F: tl.constexpr):
+    """For every row one of e^{scale·x}, then one of e^{-scale·x}, 1 beyond its end; and the largest |x|, as above."""
+    b64 = tl.program_id(0).to(tl.int64)
+    rows = tl.program_id(1) * T + tl.arange(0, T)[:, None]
     cols = tl.program_id(2) * F + tl.arange(0, F)[None, :]
-    base = source + b64 * time * width + rows * width
-    if PACK:
-        even = tl.load(base + 2 * cols, mask=(rows < time) & (2 * cols < width), other=0.0).to(tl.float32)
-        odd = tl.load(base + 2 * cols + 1, mask=(rows < time) & (2 * cols + 1 < width), other=0.0).to(tl.float32)
-        bits = tl.maximum(tl.abs(even).to(tl.int32, bitcast=True), tl.abs(odd).to(tl.int32, bitcast=True))
-        words = tl.trans(packed(exponential(2.0 * even), exponential(2.0 * odd)))
-        to = tile * T + tl.arange(0, T)[None, :]
-        down = tl.program_id(2) * F + tl.arange(0, F)[:, None]
-        tl.store(out + (b64 * pairs + down) * stride + to, words, mask=(down < pairs) & (to < stride))
-    else:
-        each = tl.load(base + cols, mask=(rows < time) & (cols < width), other=0.0).to(tl.float32)
-        bits = tl.abs(each).to(tl.int32, bitcast=True)
-        tl.store(
-            out + (b64 * time + rows) * stride + cols, exponential(2.0 * each), mask=(rows < time) & (cols < stride)
-        )
-    tl.store(largest, tl.max(tl.max(bits, 1), 0))
+    inside = (rows < time) & (cols < width)
+    each = tl.load(x + b64 * time * width + rows * width + cols, mask=inside, other=0.0).to(tl.float32)
+    place = both + (b64 * time + rows) * 2 * stride + cols
+    tl.store(place, exponential(scale * each), mask=(rows < time) & (cols < stride))
+    tl.store(place + stride, exponential(-scale * each), mask=(rows < time) & (cols < stride))
+    most = tl.max(tl.max(tl.abs(each).to(tl.int32, bitcast=True), 1), 0)
+    part = (tl.program_id(0) * tl.num_programs(1) + tl.program_id(1)) * tl.num_programs(2) + tl.program_id(2)
+    tl.store(sizes + part, most)
 
 
 @triton.jit
@@ -84,14 +98,6 @@ def size_of(sizes, b, batch, q_parts, k_parts):
     return largest_of(sizes, b * q_parts, q_parts) + largest_of(sizes, batch * q_parts + b * k_parts, k_parts)
 
 
-@triton.jit
-@no_type_check
-def in_range(sizes, b, batch, q_parts, k_parts):
-    """Whether batch row `b` may use the products."""
-    size = size_of(sizes, b, batch, q_parts, k_parts)
-    return (size <= BOUND) & (size >= NEAR)
-
-
 def padded(size: int, to: int) -> int:
     return -(-size // to) * to
 
@@ -106,34 +112,53 @@ class Exponents:
     parts: tuple[int, int]
 
 
+@dataclass(frozen=True)
+class Powers:
+    """e^{scale·x} and e^{-scale·x}, a row after the other, and the largest |x| of the tiles, so many a batch row."""
+
+    both: Tensor  # [batch, 2 · time, stride]
+    sizes: Tensor
+    parts: int
+
+
 @lru_cache(maxsize=4096)
-def _plan(batch: int, q_time: int, k_time: int, width: int, pack: bool, *kind: Any) -> tuple[Launch, Any]:
+def _plan(batch: int, q_time: int, k_time: int, width: int, *kind: Any) -> tuple[Launch, Any]:
     """The launch, and the shapes of what it fills."""
-    pairs = padded(width, 8) // 2
-    if pack:
-        strides, high = (padded(q_time, WIDE), padded(k_time, WIDE)), pairs
-        tiles = (strides[0] // ROWS, strides[1] // ROWS)
-        shapes = ((batch, pairs, strides[0]), (batch, pairs, strides[1]))
-    else:
-        strides, high = (padded(width, WIDE),) * 2, padded(width, WIDE)
-        tiles = (blocks(q_time, ROWS), blocks(k_time, ROWS))
-        shapes = ((batch, q_time, strides[0]), (batch, k_time, strides[1]))
-    columns = 32
-    across = blocks(high, columns)
+    pairs, columns = padded(width, 8) // 2, 32
+    strides = (padded(q_time, WIDE), padded(k_time, WIDE))
+    tiles, across = (strides[0] // ROWS, strides[1] // ROWS), blocks(pairs, columns)
     launch = Launch(
         exponents_kernel, (batch, sum(tiles), across),
-        (q_time, k_time, width, pairs, *strides, tiles[0], batch), (pack, ROWS, columns),
+        (q_time, k_time, width, pairs, *strides, tiles[0], batch), (ROWS, columns),
     )  # fmt: skip
+    shapes = ((batch, pairs, strides[0]), (batch, pairs, strides[1]))
     return launch, (*shapes, (tiles[0] * across, tiles[1] * across))
 
 
-def exponents(q: Tensor, k: Tensor, pack: bool) -> Exponents:
-    """e^{2q} and e^{2k}, both in one launch; `pack` by pairs of features, feature after feature."""
+def exponents(q: Tensor, k: Tensor) -> Exponents:
+    """e^{2q} and e^{2k} packed by pairs of features, feature after feature, both in one launch."""
     batch, width = q.shape[0], q.shape[2]
-    launch, (x_shape, y_shape, parts) = _plan(batch, q.shape[1], k.shape[1], width, pack, q.device, q.dtype, k.dtype)
-    kind = torch.int64 if pack else torch.float32
-    x = torch.empty(x_shape, dtype=kind, device=q.device)
-    y = torch.empty(y_shape, dtype=kind, device=q.device)
+    launch, (x_shape, y_shape, parts) = _plan(batch, q.shape[1], k.shape[1], width, q.device, q.dtype, k.dtype)
+    x = torch.empty(x_shape, dtype=torch.int64, device=q.device)
+    y = torch.empty(y_shape, dtype=torch.int64, device=q.device)
     sizes = torch.empty(batch * sum(parts), dtype=torch.int32, device=q.device)
     launch(q, k, x, y, sizes)
     return Exponents(x, y, sizes, parts)
+
+
+@lru_cache(maxsize=4096)
+def _powers_plan(batch: int, time: int, width: int, scale: float, *kind: Any) -> tuple[Launch, Any]:
+    stride, columns = padded(width, WIDE), 64
+    grid = (batch, blocks(time, ROWS), stride // columns)
+    launch = Launch(powers_kernel, grid, (time, width, stride, scale), (ROWS, columns))
+    return launch, ((batch, 2 * time, stride), grid[1] * grid[2])
+
+
+def powers(x: Tensor, scale: float) -> Powers:
+    """e^{scale·x} and e^{-scale·x}, row by row."""
+    batch, time, width = x.shape
+    launch, (shape, parts) = _powers_plan(batch, time, width, scale, x.device, x.dtype)
+    both = torch.empty(shape, dtype=torch.float32, device=x.device)
+    sizes = torch.empty(batch * parts, dtype=torch.int32, device=x.device)
+    launch(x, both, sizes)
+    return Powers(both, sizes, parts)

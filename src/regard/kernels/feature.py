@@ -12,6 +12,7 @@ out those of some rows when a person wants to look.
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 import torch
@@ -65,6 +66,7 @@ def feature_reference(
     return ((weights if keep is None else weights * keep) * values).sum(2)
 
 
+@lru_cache(maxsize=64)
 def _path(backend: str, device: torch.device) -> Any:
     """The module whose `forward` and `backward` serve: one decision for both passes."""
     if backend == "triton" or (backend == "auto" and device.type == "cuda"):

@@ -230,11 +230,11 @@ def _ready(
     allowed = None if sight.allowed is None or bias is not None else sight.allowed.view(torch.uint8)
     placed = away and bias is None
     given = (sight.lengths, sight.query_lengths, sight.query_positions, sight.key_positions, allowed, bias, seed)
-    pointers = tuple(q if t is None else t if t is allowed or t is bias else t.contiguous() for t in given)
+    pointers = tuple([q if t is None else t if t is allowed or t is bias else t.contiguous() for t in given])
     plan = _plan(
         batch, queries, keys, features, scale, dropout, sight.pattern, sight.band, away,
         sight.lengths is not None, sight.query_lengths is not None, placed, _strides(allowed), _strides(bias),
-        q.dtype == torch.float32, q.device.index, q.dtype, k.dtype, v.dtype, *(t.dtype for t in pointers[:4]),
+        q.dtype == torch.float32, q.device.index, q.dtype, k.dtype, v.dtype, *[t.dtype for t in pointers[:4]],
         tuple(TILES.values()),
     )  # fmt: skip
     return plan, pointers

@@ -11,9 +11,11 @@ A plan must be made anew where the type of a tensor, its being there at all, or 
 """
 
 import os
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any
 
+import torch
+import triton  # type: ignore[import-untyped, unused-ignore]
 from torch import Tensor
 
 __all__ = ["Launch", "blocks"]
@@ -26,6 +28,29 @@ _compiled: dict[Hashable, Any] = {}
 def blocks(size: int, each: int) -> int:
     """How many blocks of `each` cover `size`."""
     return -(-size // each)
+
+
+def hooked() -> bool:
+    """Whether anybody (a profiler) wants to hear of launches; each hook is a chain of functions, a function or None."""
+    enter, leave = triton.knobs.runtime.launch_enter_hook, triton.knobs.runtime.launch_exit_hook
+    return bool(getattr(enter, "calls", enter) or getattr(leave, "calls", leave))
+
+
+def runner(found: Any, grid: tuple[int, ...], rest: tuple[Any, ...], device: int) -> Callable[..., None]:
+    """`found[grid]` for addresses instead of tensors, which Triton need not look up, and without words for hooks."""
+    run, function, packed = found.run, found.function, found.packed_metadata
+    stream_of, current = triton.runtime.driver.active.get_current_stream, torch.cuda.current_device
+
+    def launch(*addresses: int | None) -> None:
+        if current() != device:
+            with torch.cuda.device(device):
+                launch(*addresses)
+        elif hooked():
+            found[grid](*addresses, *rest)
+        else:
+            run(*grid, stream_of(device), function, packed, None, None, None, *addresses, *rest)
+
+    return launch
 
 
 class Launch:
@@ -44,33 +69,42 @@ class Launch:
         # What Triton may build a kernel of its own for: a number that is 1, that divides by 16, that needs 64 bits.
         each = tuple((n == 1, n % 16 == 0, abs(n) < 2**31) if isinstance(n, int) else None for n in numbers)
         self.kind = (id(kernel), each, constants, warps)
-        self.run: Any = None
+        self.run: Callable[..., None] | None = None
+        self.device = -1
 
     def __call__(self, *tensors: Tensor | None) -> None:
-        # A compiled kernel relies on addresses that divide by 16, which a slice of a tensor may not have.
+        addresses: list[int | None] = []
         for tensor in tensors:
-            if tensor is not None and tensor.data_ptr() & 15:
-                self._plainly(tensors)
-                return
+            at = None
+            if tensor is not None:
+                at = tensor.data_ptr()
+                # A compiled kernel relies on addresses that divide by 16, which a slice of a tensor may not have. What
+                # lies elsewhere is Triton's to refuse.
+                if at & 15 or (tensor.get_device() != self.device and self.run is not None):
+                    self._plainly(tensors)
+                    return
+            addresses.append(at)
         if self.run is None:
             self._compile(tensors)
         else:
-            self.run(*tensors, *self.rest)
+            self.run(*addresses)
 
     def _plainly(self, tensors: tuple[Tensor | None, ...]) -> Any:
         # A product and a sum as one instruction: some kernels are exact because of it.
-        return self.kernel[self.grid](*tensors, *self.rest, num_warps=self.warps, enable_fp_fusion=True)
+        where = next(tensor for tensor in tensors if tensor is not None)
+        with torch.cuda.device_of(where):  # type: ignore[no-untyped-call]
+            return self.kernel[self.grid](*tensors, *self.rest, num_warps=self.warps, enable_fp_fusion=True)
 
     def _compile(self, tensors: tuple[Tensor | None, ...]) -> None:
         if INTERPRETED:
             self._plainly(tensors)
             return
-        device = next(tensor.device.index for tensor in tensors if tensor is not None)
+        self.device = next(tensor.get_device() for tensor in tensors if tensor is not None)
         types = tuple(None if tensor is None else tensor.dtype for tensor in tensors)
-        found = _compiled.get((self.kind, types, device))
+        found = _compiled.get((self.kind, types, self.device))
         if found is None:
-            found = _compiled[self.kind, types, device] = self._plainly(tensors)
-            self.run = found[self.grid]
+            found = _compiled[self.kind, types, self.device] = self._plainly(tensors)
+            self.run = runner(found, self.grid, self.rest, self.device)
             return
-        self.run = found[self.grid]
-        self.run(*tensors, *self.rest)
+        self.run = runner(found, self.grid, self.rest, self.device)
+        self(*tensors)

@@ -1,7 +1,8 @@
 """Softmax over the keys in Triton, hidden keys (-inf) included, with dropout on the weights, and its backward pass.
 
 Rows lie `stride` apart (padded, the padding is never read); a row with nothing visible becomes zeros. What dropout
-keeps is a function of the seed and the place alone, so that the backward pass finds it again.
+keeps is a function of the seed and the place alone, so that the backward pass finds it again. Rows of up to `LONGEST`
+keys are read once and kept in registers; longer ones a piece at a time, as often as they are needed.
 
     factors = softmax_(energies, keys, queries, 0, torch.bfloat16, 0.1, seed)    # energies are weights now
 """
@@ -14,9 +15,13 @@ import triton  # type: ignore[import-untyped, unused-ignore]
 import triton.language as tl  # type: ignore[import-untyped, unused-ignore]
 from torch import Tensor
 
+from regard.kernels.exponents_triton import WIDE, padded
 from regard.kernels.launch_triton import Launch, blocks
 
-__all__ = ["softmax_", "softmax_backward"]
+__all__ = ["LONGEST", "softmax_", "softmax_backward"]
+
+LONGEST = 2048
+ROWS = 8  # a program's; of turned gradients so many lie side by side, which makes a whole sector of 32 bytes
 
 
 @triton.jit
@@ -31,82 +36,131 @@ def kept(seed, row, column, DROPOUT: tl.constexpr, dropout):
         return 1.0
 
 
-@triton.jit(do_not_specialize=["rows", "count", "queries", "keys", "first", "dropout"])
+# Whether the keys divide by 16 may make another kernel, with wide loads; no other length does.
+@triton.jit(do_not_specialize=["rows", "count", "queries", "first", "dropout"])
 @no_type_check
 def softmax_kernel(
     energies, out, seed, rows, count, queries, keys, first, stride, dropout,
-    DROPOUT: tl.constexpr, COPY: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
+    DROPOUT: tl.constexpr, COPY: tl.constexpr, ONCE: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     """Energies become weights in place; COPY: `out` gets them as the matrix product wants them."""
     r = tl.program_id(0) * R + tl.arange(0, R)[:, None]
     at = energies + r.to(tl.int64) * stride
-    top = tl.full([R, 1], float("-inf"), dtype=tl.float32)
-    total = tl.zeros([R, 1], dtype=tl.float32)
-    for c in range(0, keys, C):
-        cols = c + tl.arange(0, C)[None, :]
-        e = tl.load(at + cols, mask=(r < rows) & (cols < keys), other=float("-inf"))
-        higher = tl.maximum(top, tl.max(e, 1)[:, None])
-        base = tl.where(higher == float("-inf"), 0.0, higher)
-        total = total * tl.exp(top - base) + tl.sum(tl.exp(e - base), 1)[:, None]
-        top = higher
-    base = tl.where(top == float("-inf"), 0.0, top)
-    scale = tl.where(total == 0.0, 0.0, 1.0 / total)  # 0: nothing was visible
+    to = out + r.to(tl.int64) * stride
     row = r // count * queries + first + r % count
-    for c in range(0, keys, C):
-        cols = c + tl.arange(0, C)[None, :]
+    if ONCE:
+        cols = tl.arange(0, C)[None, :]
         inside = (r < rows) & (cols < keys)
         e = tl.load(at + cols, mask=inside, other=float("-inf"))
-        p = tl.where(e == float("-inf"), 0.0, tl.exp(e - base) * scale)
+        top = tl.max(e, 1)[:, None]
+        x = tl.exp(e - tl.where(top == float("-inf"), 0.0, top))
+        total = tl.sum(x, 1)[:, None]
+        p = tl.where(e == float("-inf"), 0.0, x * tl.where(total == 0.0, 0.0, 1.0 / total))  # 0: nothing was visible
         tl.store(at + cols, p, mask=inside)
         if COPY:
-            dropped = p * kept(seed, row, cols, DROPOUT, dropout)
-            tl.store(out + r.to(tl.int64) * stride + cols, dropped.to(out.dtype.element_ty), mask=inside)
+            tl.store(to + cols, (p * kept(seed, row, cols, DROPOUT, dropout)).to(out.dtype.element_ty), mask=inside)
+    else:
+        top = tl.full([R, 1], float("-inf"), dtype=tl.float32)
+        total = tl.zeros([R, 1], dtype=tl.float32)
+        for c in range(0, keys, C):
+            cols = c + tl.arange(0, C)[None, :]
+            e = tl.load(at + cols, mask=(r < rows) & (cols < keys), other=float("-inf"))
+            higher = tl.maximum(top, tl.max(e, 1)[:, None])
+            base = tl.where(higher == float("-inf"), 0.0, higher)
+            total = total * tl.exp(top - base) + tl.sum(tl.exp(e - base), 1)[:, None]
+            top = higher
+        base = tl.where(top == float("-inf"), 0.0, top)
+        scale = tl.where(total == 0.0, 0.0, 1.0 / total)
+        for c in range(0, keys, C):
+            cols = c + tl.arange(0, C)[None, :]
+            inside = (r < rows) & (cols < keys)
+            e = tl.load(at + cols, mask=inside, other=float("-inf"))
+            p = tl.where(e == float("-inf"), 0.0, tl.exp(e - base) * scale)
+            tl.store(at + cols, p, mask=inside)
+            if COPY:
+                factor = kept(seed, row, cols, DROPOUT, dropout)
+                tl.store(to + cols, (p * factor).to(out.dtype.element_ty), mask=inside)
 
 
-@triton.jit(do_not_specialize=["rows", "count", "queries", "keys", "first", "dropout"])
+@triton.jit
+@no_type_check
+def weights_and_pull(p_at, dp_at, seed, row, cols, inside, DROPOUT: tl.constexpr, dropout):
+    """P and dP, and what dropout multiplied P by."""
+    keep = kept(seed, row, cols, DROPOUT, dropout)
+    p = tl.load(p_at + cols, mask=inside, other=0.0)
+    return p, tl.load(dp_at + cols, mask=inside, other=0.0).to(tl.float32) * keep, keep
+
+
+@triton.jit(do_not_specialize=["queries", "first", "dropout"])
 @no_type_check
 def softmax_backward_kernel(
-    p_at, dp_at, de_at, out, seed, rows, count, queries, keys, first, stride, dropout,
-    DROPOUT: tl.constexpr, COPY: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
+    p, dp, de, turned, out, seed, count, queries, keys, first, stride, turned_stride, dropout,
+    DROPOUT: tl.constexpr, COPY: tl.constexpr, ONCE: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """dE = P ⊙ (dP - D), D = Σ_k P dP, with the weights' dropout; COPY: `out` gets the weights as in the forward pass.
+    """dE = P ⊙ (dP - D), D = Σ_k P dP, with the weights' dropout, and the same `turned`, [batch, key, query]; COPY:
+    `out` gets the weights as in the forward pass.
 
     D is summed twice: Σ_k P (dP - D) should be 0, and what rounding left of it (P does not sum to 1, products are
     rounded) is taken off as well. Where few keys are seen dP - D is a small difference of large numbers, and the other
     gradients are sums of dE, so that they would show it."""
-    r = tl.program_id(0) * R + tl.arange(0, R)[:, None]
-    row = r // count * queries + first + r % count
-    r64 = r.to(tl.int64)
+    down = tl.cdiv(count, R)
+    b = (tl.program_id(0) // down).to(tl.int64)
+    i = tl.program_id(0) % down * R + tl.arange(0, R)[:, None]
+    row = tl.program_id(0) // down * queries + first + i
+    p_at, dp_at = p + (b * count + i) * stride, dp + (b * count + i) * keys
+    de_at, out_at, turned_at = de + (b * count + i) * stride, out + (b * count + i) * stride, turned + i
     total = tl.zeros([R, 1], dtype=tl.float32)
     rest = tl.zeros([R, 1], dtype=tl.float32)
-    for _ in tl.static_range(2):
-        total += rest
-        rest = tl.zeros([R, 1], dtype=tl.float32)
-        for c in range(0, keys, C):
-            cols = c + tl.arange(0, C)[None, :]
-            inside = (r < rows) & (cols < keys)
-            p = tl.load(p_at + r64 * stride + cols, mask=inside, other=0.0)
-            dp = tl.load(dp_at + r64 * keys + cols, mask=inside, other=0.0).to(tl.float32)
-            rest += tl.sum(p * (dp * kept(seed, row, cols, DROPOUT, dropout) - total), 1)[:, None]
-    for c in range(0, keys, C):
+    if not ONCE:
+        for turn in tl.static_range(2):  # noqa: B007 (not `_`, which takes what is left over below)
+            total += rest
+            rest = tl.zeros([R, 1], dtype=tl.float32)
+            for c in range(0, keys, C):
+                cols = c + tl.arange(0, C)[None, :]
+                inside = (i < count) & (cols < keys)
+                weights, pull, _ = weights_and_pull(p_at, dp_at, seed, row, cols, inside, DROPOUT, dropout)
+                rest += tl.sum(weights * (pull - total), 1)[:, None]
+    for c in range(0, C if ONCE else keys, C):
         cols = c + tl.arange(0, C)[None, :]
-        inside = (r < rows) & (cols < keys)
-        p = tl.load(p_at + r64 * stride + cols, mask=inside, other=0.0)
-        dp = tl.load(dp_at + r64 * keys + cols, mask=inside, other=0.0).to(tl.float32)
-        keep = kept(seed, row, cols, DROPOUT, dropout)
+        inside = (i < count) & (cols < keys)
+        weights, pull, keep = weights_and_pull(p_at, dp_at, seed, row, cols, inside, DROPOUT, dropout)
+        if ONCE:
+            total = tl.sum(weights * pull, 1)[:, None]
+            rest = tl.sum(weights * (pull - total), 1)[:, None]
         # Hidden keys have weight 0 and no gradient, not even in a row whose sum is no number.
-        tl.store(de_at + r64 * stride + cols, tl.where(p == 0.0, 0.0, p * (dp * keep - total - rest)), mask=inside)
+        slopes = tl.where(weights == 0.0, 0.0, weights * (pull - total - rest))
+        tl.store(de_at + cols, slopes, mask=inside)
+        tl.store(turned_at + (b * keys + cols) * turned_stride, slopes, mask=inside)
         if COPY:
-            tl.store(out + r64 * stride + cols, (p * keep).to(out.dtype.element_ty), mask=inside)
+            tl.store(out_at + cols, (weights * keep).to(out.dtype.element_ty), mask=inside)
+
+
+def _shape(keys: int) -> tuple[tuple[bool, int, int], int]:
+    """ONCE, R and C, and the warps for so many keys: few kinds, so that few kernels are compiled."""
+    if keys > LONGEST:
+        return (False, ROWS, 512), 4
+    columns = next(c for c in (256, 512, 1024, LONGEST) if c >= keys)
+    return (True, ROWS, columns), max(columns // 128, 4)
 
 
 @lru_cache(maxsize=4096)
 def _plan(
-    kernel: Any, batch: int, count: int, queries: int, keys: int, first: int, stride: int, dropout: float, copy: bool,
+    batch: int, count: int, queries: int, keys: int, first: int, stride: int, dropout: float, copy: bool, *kind: Any,
+) -> Launch:  # fmt: skip
+    shape, warps = _shape(keys)
+    numbers = (batch * count, count, queries, keys, first, stride, dropout)
+    return Launch(softmax_kernel, (blocks(batch * count, ROWS),), numbers, (dropout > 0, copy, *shape), warps)
+
+
+@lru_cache(maxsize=4096)
+def _backward_plan(
+    batch: int, count: int, queries: int, keys: int, first: int, strides: tuple[int, int], dropout: float, copy: bool,
     *kind: Any,
 ) -> Launch:  # fmt: skip
-    numbers = (batch * count, count, queries, keys, first, stride, dropout)
-    return Launch(kernel, (blocks(batch * count, 4),), numbers, (dropout > 0, copy, 4, 256))
+    shape, warps = _shape(keys)
+    numbers = (count, queries, keys, first, *strides, dropout)
+    grid = (batch * blocks(count, ROWS),)
+    return Launch(softmax_backward_kernel, grid, numbers, (dropout > 0, copy, *shape), warps)
 
 
 def softmax_(
@@ -117,19 +171,22 @@ def softmax_(
     batch, count, stride = energies.shape
     copy = dropout > 0 or dtype != energies.dtype
     out = torch.empty_like(energies, dtype=dtype) if copy else energies
-    plan = _plan(softmax_kernel, batch, count, queries, keys, first, stride, dropout, copy, energies.device, dtype)
+    plan = _plan(batch, count, queries, keys, first, stride, dropout, copy, energies.device, dtype)
     plan(energies, out, seed)
     return out
 
 
 def softmax_backward(
     p: Tensor, dp: Tensor, keys: int, queries: int, first: int, dtype: torch.dtype, dropout: float, seed: Tensor | None
-) -> tuple[Tensor, Tensor]:
-    """The gradient of the energies (zero where hidden), and the weights in `dtype` with dropout."""
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradient of the energies (zero where hidden), the same as [batch, key, padded query], and the weights in
+    `dtype` with dropout."""
     batch, count, stride = p.shape
     copy = dropout > 0 or dtype != p.dtype
     de, out = torch.empty_like(p), torch.empty_like(p, dtype=dtype) if copy else p
-    kind = (p.device, dtype, dp.dtype)
-    plan = _plan(softmax_backward_kernel, batch, count, queries, keys, first, stride, dropout, copy, *kind)
-    plan(p, dp.contiguous(), de, out, seed)
-    return de, out
+    turned = torch.empty(batch, keys, padded(count, WIDE), dtype=p.dtype, device=p.device)
+    plan = _backward_plan(
+        batch, count, queries, keys, first, (stride, turned.shape[2]), dropout, copy, p.device, dtype, dp.dtype
+    )
+    plan(p, dp.contiguous(), de, turned, out, seed)
+    return de, turned, out
