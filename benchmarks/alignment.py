@@ -51,9 +51,10 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "plain": ("translate", {}),
     **{name: ("translate", {"attention": {"bias": [name]}}) for name in THREE},
     "all_three": ("translate", {"attention": {"bias": THREE}}),
-    "global_fertility": ("translate", {"fertility": 1.0}),
+    "global_fertility": ("translate", {"fertility": 0.1}),
     "apart": ("agree", {"gamma": 0.0}),
     "agreement": ("agree", {"gamma": 1.0}),
+    "agreement_all_three": ("agree", {"gamma": 1.0, "attention": {"bias": THREE}}),
 }
 
 # What lets attention form on 5,000 long pairs: many small steps (some eight pairs each) at a high rate, the frequent

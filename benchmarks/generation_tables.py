@@ -45,6 +45,7 @@ NAMES = {
     "cosine": "cosine",
     "feature_wise": "feature-wise",
     "additive_entmax": "additive, entmax",
+    "additive_hard": "additive, hard: one word drawn, taught by reinforcement",
     "bias_position": "with position",
     "bias_markov": "with Markov",
     "bias_fertility": "with local fertility",
@@ -72,6 +73,7 @@ NAMES = {
     "all_three": "+ all three",
     "apart": "both directions, each by itself",
     "agreement": "both directions, made to agree",
+    "agreement_all_three": "both directions, made to agree, + all three",
 }
 
 

@@ -13,6 +13,8 @@ from jaxtyping import install_import_hook
 
 hook = install_import_hook("regard", "beartype.beartype")
 
+from collections.abc import Iterator
+
 import hypothesis
 import pytest
 import torch
@@ -20,6 +22,16 @@ import torch
 # A busy machine is not a failing test.
 hypothesis.settings.register_profile("regard", deadline=None)
 hypothesis.settings.load_profile("regard")
+
+
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """For `pytestmark = pytest.mark.usefixtures("one_thread")`: small things are quickest on one, however busy the
+    machine is."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 import os
 import signal
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -21,6 +21,8 @@ from regard.errors import RegardError
 from regard.tasks.translate import Translate
 from regard.train.task import Loss
 from regard.types import Batch, Example, Prediction
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 words = ("one", "two", "three", "four", "five", "six")
 small: dict[str, Any] = {
@@ -49,14 +51,6 @@ def lines(seed: int = 1, count: int = 60) -> list[str]:
         picked = [random.randrange(len(words)) for _ in range(random.randint(1, 4))]
         made.append(" ".join(words[i] for i in picked) + "\t" + "".join(str(i + 1) for i in picked) + "\n")
     return made
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

@@ -1,25 +1,18 @@
-"""What the README says is true: its Python runs, prints what it shows, and its commands are understood.
+"""What the README says is true: its Python runs and prints what it shows. (Its commands: test_documents.py.)
 
 - Every ```python block runs, in order, in one namespace and an empty folder. Where a ```text block follows
   at once, the code must print exactly that; `…` stands for anything within a line, alone on a line for any lines.
-- Every `regard` command of a ```console, ```sh or ```bash block must name a verb that exists, with options it has.
 - `<!-- not run: why -->` above a block leaves it out.
 """
 
-import os
 import re
-import shlex
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 readme = Path(__file__).resolve().parent.parent / "README.md"
-shells = {"console", "sh", "bash", "shell"}
 
 
 @dataclass(frozen=True)
@@ -74,46 +67,6 @@ def matches(printed: str, expected: str) -> bool:
     return re.fullmatch(pattern, text) is not None
 
 
-def commands(page: str) -> Iterator[tuple[int, str, list[str]]]:
-    """Every `regard` command: its line, its verb ("" for none) and the options it uses."""
-    for block in blocks(page):
-        if block.language not in shells or not block.runs:
-            continue
-        text = block.text.replace("\\\n", "  ")  # a command may go on in the next line
-        prompted = any(line.lstrip().startswith("$ ") for line in text.splitlines())
-        for line in text.splitlines():
-            if prompted and not line.lstrip().startswith("$ "):
-                continue  # what a command prints
-            # The words of a shell line, with |, && and the like as words of their own.
-            words = shlex.shlex(line.lstrip().removeprefix("$ "), posix=True, punctuation_chars=True)
-            words.whitespace_split = True
-            command: list[str] = []
-            for word in [*words, ";"]:
-                if word and set(word) <= set("();<>|&"):
-                    if command[:1] == ["regard"]:
-                        verb = next((w for w in command[1:] if not w.startswith("-")), "")
-                        options = [w.split("=")[0] for w in command[1:] if re.match(r"--?[A-Za-z]", w)]
-                        yield block.line, verb, options
-                    command = []
-                else:
-                    command.append(word)
-
-
-@cache
-def help_of(verb: str) -> str:
-    """What `regard VERB --help` says, wide enough that nothing is cut."""
-    code = "import sys; from regard.cli.main import main; sys.argv[0] = 'regard'; main()"
-    words = [sys.executable, "-c", code, *([verb] if verb else []), "--help"]
-    wide = {**os.environ, "COLUMNS": "200"}
-    done = subprocess.run(words, capture_output=True, text=True, encoding="utf-8", env=wide, timeout=120)
-    assert done.returncode == 0, f"regard {verb} --help: {done.stderr or done.stdout}"
-    return re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
-
-
-def has_option(text: str, option: str) -> bool:
-    return re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", text) is not None
-
-
 def run(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Run the Python of a page as a reader would, block after block."""
     namespace: dict[str, object] = {"__name__": "__main__"}
@@ -133,18 +86,6 @@ def test_the_python_of_the_readme_runs_and_prints_what_is_shown(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     run(readme.read_text(encoding="utf-8"), capsys)
-
-
-def test_the_commands_of_the_readme_are_understood() -> None:
-    wrong = [
-        f"README.md:{line}: regard {verb} has no {option}"
-        for line, verb, options in commands(readme.read_text(encoding="utf-8"))
-        for option in options
-        if not has_option(help_of(verb), option)
-    ]
-    for _, verb, _ in commands(readme.read_text(encoding="utf-8")):
-        help_of(verb)  # a verb used without options must exist too
-    assert not wrong, "\n".join(wrong)
 
 
 page = """
@@ -171,22 +112,6 @@ x is 2
 raise SystemExit
 ```
 
-```console
-$ echo hi | regard translate runs/a --beam 5 && regard look "a -b" --to=page.html
---not-an-option of a command
-$ regard --version   # --nor-this
-$ regard train data=x \\
-    --seed 3
-```
-
-<!-- not run: only shown -->
-```sh
-regard fly --now
-```
-
-```sh
-regard info
-```
 """
 
 
@@ -204,23 +129,6 @@ def test_what_is_shown_must_be_printed(capsys: pytest.CaptureFixture[str]) -> No
 def test_a_block_never_closed_is_told() -> None:
     with pytest.raises(AssertionError, match="never closed"):
         blocks("```python\nx = 1\n")
-
-
-def test_commands_are_read_as_a_shell_reads_them() -> None:
-    assert [(verb, options) for _, verb, options in commands(page)] == [
-        ("translate", ["--beam"]),
-        ("look", ["--to"]),
-        ("", ["--version"]),
-        ("train", ["--seed"]),
-        ("info", []),
-    ]
-
-
-def test_an_option_is_a_whole_word() -> None:
-    assert has_option("  --beam-size INTEGER\n --beam, -b  How many", "--beam")
-    assert has_option("  --beam, -b  How many", "-b")
-    assert not has_option("  --beam-size INTEGER", "--beam")
-    assert not has_option("  --no-beam", "--beam")
 
 
 @pytest.mark.parametrize(

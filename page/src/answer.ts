@@ -13,6 +13,11 @@ export const named = (item: Item, index: number): string =>
     ? `${index + 1}. ${apart(asked(item))} → ${apart(visible(item.answer, 60))}`
     : `${index + 1}. ${item.gazes[0]?.title || "untitled"}`;
 
+const chance = (score: number | null): number => (score === null ? 0 : Math.exp(score));
+
+// Whether the answer is a number between the others, and these are all there is: they leave no room for it.
+const isMean = (item: Item): boolean => item.others.reduce((sum, one) => sum + chance(one.score), 0) > 1 - chance(item.score) / 2;
+
 export function answer(parent: Element, item: Item, run: Run | undefined): void {
   if (!item.inputs.length) return;
   const box = make("div", parent, { class: "answer" });
@@ -30,13 +35,16 @@ export function answer(parent: Element, item: Item, run: Run | undefined): void 
   make("span", line, { class: "arrow", text: "→", "aria-label": "answer" });
   make("strong", line, { text: visible(item.answer, 400) || "∅", dir: "auto" });
   const labels = run && !run.searches && item.others.length > 0;
-  if (item.score !== null && labels) make("span", line, { class: "note", text: percent(Math.exp(item.score)) });
+  const mean = labels && isMean(item);
+  if (item.score !== null && labels && !mean) make("span", line, { class: "note", text: percent(Math.exp(item.score)) });
   if (item.score !== null && run?.searches) make("span", line, { class: "note", text: `log-probability ${signed(item.score)}` });
   if (!item.others.length) return;
   const more = make("details", box, { class: "others" });
-  make("summary", more, { text: labels ? `${item.others.length + 1} labels` : `${item.others.length} other answers` });
+  const all = mean ? item.others : [{ text: item.answer, score: item.score }, ...item.others];
+  const kind = mean ? "steps of the scale" : "labels";
+  make("summary", more, { text: labels ? `${all.length} ${kind}` : `${item.others.length} other answers` });
   const list = make("ol", more);
-  for (const other of [{ text: item.answer, score: item.score }, ...item.others].slice(0, 50)) {
+  for (const other of all.slice(0, 50)) {
     const row = make("li", list);
     if (labels && other.score !== null) row.style.setProperty("--p", Math.exp(other.score).toFixed(3));
     make("span", row, { text: visible(other.text, 200) || "∅", dir: "auto" });

@@ -16,6 +16,8 @@ export interface Question {
   beam: number | null;
   without: number[][];
   trace: boolean;
+  layers: string | null;
+  features: number | null;
 }
 
 export function token(): string {
@@ -92,6 +94,7 @@ export async function predict(base: string, run: string, question: Question): Pr
   const without = question.without.some((places) => places.length) ? [question.without] : null;
   const body = (await call(`${base}/runs/${encodeURIComponent(run)}/predict`, {
     inputs: [question.inputs], look: true, trace: question.trace, beam: question.beam, without,
+    layers: question.layers, features: question.features,
   })) as { items?: Item[] };
   const item = body.items?.[0];
   if (!item) throw new Trouble("The service gave no answer.");

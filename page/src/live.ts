@@ -7,7 +7,6 @@ import type { Item, Run, Scene } from "./types";
 export interface Live {
   ask(run: number, question: Question): Promise<Item | null>;
   fill(run: number, item: Item): void;
-  beam(): number | null;
 }
 
 // A field for the token that a service wants; it is kept until the tab is closed.
@@ -47,6 +46,9 @@ export function live(parent: Element, scene: Scene, base: string, answered: (ite
   const select = choice(head, "Run", options, "0", (value) => setRun(Number(value)));
   const width = make("label", head, { class: "choice", text: "Beam " });
   const beam = make("input", width, { type: "number", min: 1, max: 64, placeholder: "as trained", "aria-label": "beam width" });
+  const layers = choice(head, "Layers", [], "", () => undefined);
+  const few = make("label", head, { class: "choice", text: "Features " });
+  const features = make("input", few, { type: "number", min: 1, max: 32, placeholder: "mean", "aria-label": "how many single features" });
   const go = make("button", foot, { type: "submit", class: "go", text: "Look" });
   make("span", foot, { class: "note", text: "Ctrl+Enter" });
 
@@ -55,6 +57,14 @@ export function live(parent: Element, scene: Scene, base: string, answered: (ite
     select.value = String(run);
     const one: Run | undefined = scene.runs[run];
     width.hidden = !one?.searches;
+    few.hidden = !one?.features;
+    const numbers = Array.from({ length: one?.layers ?? 0 }, (_, i) => String(i + 1));
+    (layers.parentElement as HTMLElement).hidden = numbers.length < 2;
+    const kept = layers.value;
+    layers.replaceChildren();
+    make("option", layers, { text: "as trained", value: "" });
+    for (const text of [...numbers, "mean", "all"]) make("option", layers, { text, value: text });
+    layers.value = numbers.length < 2 || (Number(kept) || 0) > numbers.length ? "" : kept;
     const before = texts.map((text) => text.value);
     fields.replaceChildren();
     texts = (one?.roles ?? []).map((role, i) => {
@@ -68,7 +78,7 @@ export function live(parent: Element, scene: Scene, base: string, answered: (ite
     });
   }
 
-  const asWide = (): number | null => (scene.runs[run]?.searches && Number(beam.value) >= 1 ? Math.floor(Number(beam.value)) : null);
+  const whole = (field: HTMLInputElement): number | null => (Number(field.value) >= 1 ? Math.floor(Number(field.value)) : null);
 
   async function ask(number: number, question: Question): Promise<Item | null> {
     trouble.textContent = "";
@@ -97,14 +107,17 @@ export function live(parent: Element, scene: Scene, base: string, answered: (ite
       trouble.textContent = "Write something first.";
       return;
     }
-    const question: Question = { inputs, beam: asWide(), without: [], trace: scene.runs[run].searches };
+    const { searches, features: single } = scene.runs[run];
+    const question: Question = {
+      inputs, without: [], trace: searches, beam: searches ? whole(beam) : null,
+      layers: layers.value || null, features: single ? whole(features) : null,
+    };
     void ask(run, question).then((item) => item && answered(item, question));
   });
   setRun(0);
 
   return {
     ask,
-    beam: asWide,
     fill(number, item) {
       setRun(number);
       texts.forEach((text, i) => (text.value = item.inputs[i] ?? ""));

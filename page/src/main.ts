@@ -20,7 +20,7 @@ let state: State = read(location.hash);
 let figures: Figure[] = [];
 let box: Live | null = null;
 let editor: HTMLElement | null = null;
-const beams = new WeakMap<Item, number | null>();
+const asked = new WeakMap<Item, service.Question>();
 
 if (framed) main.classList.add("framed");
 const head = make("header", main);
@@ -36,12 +36,18 @@ function other(): Item | undefined {
   return state.with === null || state.with === state.item ? undefined : scene.items[state.with];
 }
 
+// As it was asked for, that a change of the text is all that changes.
+function how(now: Item): Pick<service.Question, "beam" | "layers" | "features"> {
+  const { beam = null, layers = null, features = null } = asked.get(now) ?? {};
+  return { beam, layers, features };
+}
+
 function remember(): void {
   const now = item();
   // A live page starts empty: its link says what to ask again, not which of its answers to show.
   const kept: State = !scene.live || !now
     ? state
-    : { ...state, item: 0, with: null, run: scene.runs[now.run]?.name ?? "", ask: now.inputs, beam: beams.get(now) ?? null, without: now.without };
+    : { ...state, ...how(now), item: 0, with: null, run: scene.runs[now.run]?.name ?? "", ask: now.inputs, without: now.without };
   try {
     const hash = write(kept);
     history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
@@ -113,14 +119,14 @@ function tidy(): void {
   const column = state.pin?.side === "columns" ? state.pin.index : null;
   edit(editor, now, figures[0].gaze, column, {
     again(inputs, without, left) {
-      const question = { inputs, without, beam: beams.get(now) ?? null, trace: scene.runs[now.run]?.searches ?? false };
+      const question = { inputs, without, ...how(now), trace: scene.runs[now.run]?.searches ?? false };
       void box?.ask(now.run, question).then((found) => found && add({ ...found, left }, question, scene.items.indexOf(now)));
     },
   });
 }
 
 function add(found: Item, question: service.Question, before: number | null): void {
-  beams.set(found, question.beam);
+  asked.set(found, question);
   scene.items.push(found);
   box?.fill(found.run, found);
   const sameRun = before !== null && scene.items[before].run === found.run;
@@ -166,7 +172,8 @@ async function start(base: string): Promise<void> {
   const run = scene.runs.findIndex((one) => one.name === state.run);
   if (run < 0 || state.ask.length !== scene.runs[run].roles.length) return;
   const shared = state;
-  const question = { inputs: state.ask, beam: state.beam, without: state.without, trace: scene.runs[run].searches };
+  const { beam, layers, features } = state;
+  const question = { inputs: state.ask, beam, without: state.without, trace: scene.runs[run].searches, layers, features };
   const found = await box.ask(run, question);
   if (!found) return;
   add(found, question, null);

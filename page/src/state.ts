@@ -20,11 +20,13 @@ export interface State {
   ask: string[];
   beam: number | null;
   without: number[][];
+  layers: string | null;
+  features: number | null;
 }
 
 export const first: State = {
   item: 0, gaze: 0, view: null, panel: 0, pin: null, step: 0, hide: false, top: 0, scale: "all", with: null,
-  run: "", ask: [], beam: null, without: [],
+  run: "", ask: [], beam: null, without: [], layers: null, features: null,
 };
 
 const whole = (text: string | null): number => (text && /^\d{1,6}$/.test(text) ? Number(text) : 0);
@@ -48,6 +50,8 @@ export function read(hash: string): State {
     ask: given.getAll("in"),
     beam: whole(given.get("beam")) || null,
     without: given.getAll("out").map((one) => one.split(".").filter(Boolean).map(whole)),
+    layers: /^(last|mean|all|\d{1,3})$/.exec(given.get("layers") ?? "")?.[0] ?? null,
+    features: whole(given.get("features")) || null,
   };
 }
 
@@ -69,5 +73,7 @@ export function write(state: State): string {
   if (state.without.some((places) => places.length)) {
     for (const places of state.without) given.append("out", places.join("."));
   }
+  if (state.layers) given.set("layers", state.layers);
+  if (state.features) given.set("features", String(state.features));
   return given.toString();
 }

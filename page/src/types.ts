@@ -63,6 +63,8 @@ export interface Run {
   task: string;
   roles: string[];
   searches: boolean;
+  layers?: number; // to choose from
+  features?: boolean; // whether single ones can be shown
   badge: Badge | null;
 }
 

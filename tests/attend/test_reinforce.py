@@ -17,7 +17,7 @@ from regard.errors import RegardError
 from regard.types import Choice
 
 f64 = torch.float64
-baselines = ["none", "moving", "learned"]
+baselines = ["none", "moving", "learned", "others"]
 
 
 def subsets(n: int) -> Tensor:
@@ -91,6 +91,11 @@ def within(estimates: Tensor, exact: Tensor, errors: float = 3.0) -> bool:
     return bool(((estimates.mean(0) - exact).abs() <= errors * error).all())
 
 
+def by_example(slopes: Tensor, reinforce: Reinforce) -> Tensor:
+    """Draws that were measured by each other are one estimate, not several."""
+    return slopes.unflatten(0, (reinforce.copies, -1)).mean(0)
+
+
 def made(baseline: Any, **options: Any) -> Reinforce:
     return Reinforce(size=2, baseline=baseline, **options).double()
 
@@ -112,10 +117,10 @@ def test_subsets_that_were_drawn(baseline: Any) -> None:
         choice = Choice("tokens", chosen, *weigh_up(each, chosen, torch.ones_like(chosen)))
         summary = torch.randn(500, 2, dtype=f64)
         reinforce.zero_grad()
-        loss = reinforce([choice], worth(chosen), summary)
+        loss = reinforce([choice], worth(chosen), summary, copies=reinforce.copies)
         loss.sum().backward(inputs=[each, *reinforce.parameters()])
         assert each.grad is not None
-        found.append(each.grad)
+        found.append(by_example(each.grad, reinforce))
         if optimiser is not None:
             for parameter in reinforce.parameters():
                 assert parameter.grad is not None
@@ -164,9 +169,10 @@ def test_a_key_that_was_drawn(baseline: Any) -> None:
         assert drawn.choice is not None
         assert drawn.log_prob is not None
         R = value.expand(1000, 2, 4).gather(-1, drawn.choice.unsqueeze(-1)).sum((1, 2))
-        reinforce(drawn.log_prob, R, torch.ones(1000, 2, dtype=f64), entropy=drawn.entropy).sum().backward()
+        told: dict[str, Any] = {"entropy": drawn.entropy, "copies": reinforce.copies}
+        reinforce(drawn.log_prob, R, torch.ones(1000, 2, dtype=f64), **told).sum().backward()
         assert each.grad is not None
-        found.append(each.grad)
+        found.append(by_example(each.grad, reinforce))
     estimates = torch.cat(found)
     assert within(estimates, exact)
     assert (estimates[..., 3] == 0).all()
@@ -191,6 +197,48 @@ def test_a_moving_baseline_steadies_the_estimate() -> None:
     without, moving = drawn_variance(made("none"), 10.0), drawn_variance(made("moving"), 10.0)
     assert 20 < without < 30
     assert moving < 0.01  # the first batch counts too: it is not met with a baseline of 0
+
+
+def spread(baseline: Any) -> Tensor:
+    """Estimates of one step, `[run, token]`: 8 draws, of 4 sentences twice or of 8, each token worth 0.1 and sentences
+    nats apart."""
+    torch.manual_seed(3)
+    reinforce, found = made(baseline), []
+    for _ in range(400):
+        copies = reinforce.copies
+        logits = torch.zeros(5, dtype=f64, requires_grad=True)
+        chosen = torch.rand(8, 5) < 0.5
+        log_p, _ = weigh_up(logits.expand(8, 5), chosen, torch.ones_like(chosen))
+        level = torch.randn(8 // copies, dtype=f64).repeat(copies)
+        loss = reinforce(log_p, level + 0.1 * chosen.double().sum(-1), copies=copies).mean()
+        found.append(torch.autograd.grad(-loss, logits)[0])
+    return torch.stack(found)
+
+
+def test_other_draws_of_the_same_steady_the_estimate_where_sentences_differ() -> None:
+    """The gradient is 0.1·p(1 − p) = 0.025; as many draws, and the noise of sentences is gone from it."""
+    moving, others = spread("moving"), spread("others")
+    assert within(moving, torch.tensor(0.025))
+    assert within(others, torch.tensor(0.025))
+    assert others.var(0).max() < moving.var(0).min() / 10
+
+
+def test_the_other_draws_by_hand() -> None:
+    """Two sentences, three draws: 1, 4, 7 of the first against 5.5, 4, 2.5, and 0, 0, 3 of the second."""
+    reinforce, log_p = made("others", samples=3), torch.ones(6, dtype=f64)
+    R = torch.tensor([1.0, 0.0, 4.0, 0.0, 7.0, 3.0], dtype=f64)
+    assert reinforce.copies == 3
+    assert made("moving", samples=3).copies == 1
+    assert_close(reinforce(log_p, R, copies=3), torch.tensor([4.5, 1.5, 0.0, 1.5, -4.5, -3.0], dtype=f64))
+    assert_close(reinforce.average, torch.tensor(2.5, dtype=f64))
+    # One that did not keep its sample is nobody's measure, and who has no other is measured by the average.
+    kept = torch.tensor([True, False, False, True, True, False])
+    loss = reinforce(log_p, R, kept=kept, copies=3)
+    assert_close(loss, torch.tensor([6.0, 0.0, 0.0, 2.5, -6.0, 0.0], dtype=f64))
+    # A reward that is no number shows in its own loss and in no other's.
+    loss = made("others")(log_p[:4], torch.tensor([float("nan"), 1.0, 5.0, 3.0], dtype=f64), copies=2)
+    assert loss.isnan().tolist() == [True, False, False, False]
+    assert_close(loss[[1, 3]], torch.tensor([2.0, -2.0], dtype=f64))
 
 
 def test_the_moving_average() -> None:
@@ -333,7 +381,7 @@ def test_the_module_mixes_in_training_only() -> None:
     assert torch.equal(torch.get_rng_state(), state)
 
 
-@pytest.mark.parametrize("baseline", baselines)
+@pytest.mark.parametrize("baseline", baselines[:3])
 def test_an_example_that_took_the_expected_value_does_not_count(baseline: Any) -> None:
     def run(keep: list[int]) -> tuple[Tensor, Tensor, Tensor, Reinforce]:
         torch.manual_seed(2)
@@ -394,6 +442,11 @@ def test_what_cannot_be_used_is_said() -> None:
         Reinforce(size=3, baseline="learned")(log_p, R)
     with pytest.raises(RegardError, match="no entropy"):
         Reinforce(size=None, bonus=0.1)(log_p, R)
+    with pytest.raises(RegardError, match="samples=1"):
+        Reinforce(size=None, baseline="others", samples=1)
+    for copies in (1, 3):
+        with pytest.raises(RegardError, match=rf"2 rewards of {copies} draws"):
+            Reinforce(size=None, baseline="others")(log_p, R, copies=copies)
     with pytest.raises(RegardError, match="no choices"):
         Reinforce(size=None)((), R)
 
@@ -407,6 +460,7 @@ def test_its_options_are_a_configuration() -> None:
         "bonus",
         "expected",
         "normalise",
+        "samples",
     ]  # `size` is for code to give
     assert options["bonus"] == 1.0
     assert find.call(Reinforce, {"baseline": "none"}, size=4).baseline == "none"
@@ -436,3 +490,23 @@ def test_a_selector_learns_what_is_worth_its_price() -> None:
     x, mask, marked = sentences()
     wrong = selector(x, mask, sample=False)[0].chosen ^ marked
     assert wrong.sum() / mask.sum() < 0.02
+
+
+@pytest.mark.parametrize(("baseline", "finds"), [("others", True), ("moving", False)])
+def test_a_selector_tells_tokens_apart_in_sentences_that_differ(baseline: Any, finds: bool) -> None:
+    """Marked tokens are worth 0.1, all cost 0.04, and sentences lie 5 apart, whatever was chosen in them."""
+    torch.manual_seed(0)
+    selector, reinforce = Selector(inputs=4, hidden=8), Reinforce(size=None, baseline=baseline, bonus=0.003)
+    optimiser, copies = torch.optim.Adam(selector.parameters(), lr=0.02), reinforce.copies
+    for _ in range(200):  # 64 draws at a step, by either
+        marked, level = torch.rand(64 // copies, 6) < 0.5, 5 * torch.randn(64 // copies).repeat(copies)
+        x = torch.randn(64 // copies, 6, 4)
+        x[..., 0] = marked.float() * 2 - 1
+        x, marked = x.repeat(copies, 1, 1), marked.repeat(copies, 1)
+        (choice,) = selector(x, torch.ones_like(marked), sample=True)
+        R = level + (choice.chosen * (0.1 * marked - 0.04)).sum(1)
+        optimiser.zero_grad()
+        reinforce([choice], R, copies=copies).mean().backward()
+        optimiser.step()
+    wrong = selector(x, torch.ones_like(marked), sample=False)[0].chosen ^ marked
+    assert (wrong.float().mean().item() < 0.02) is finds

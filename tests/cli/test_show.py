@@ -88,3 +88,17 @@ def test_a_label_has_its_probability() -> None:
     assert answered(said, ["a"], searched=True) == "a → no"  # others of a search are no labels
     assert labels(said, searched=False) == [("no", pytest.approx(0.75)), ("yes\n", pytest.approx(0.25))]
     assert labels(Prediction("3.5", -0.5), searched=False) == []
+
+
+def test_a_mean_is_none_of_its_labels() -> None:
+    steps = tuple(Prediction(text, math.log(p)) for text, p in (("3", 0.5), ("4", 0.3), ("5", 0.2)))
+    mean = Prediction("3.7000", math.log(0.5), others=steps)
+    assert labels(mean, searched=False) == [
+        ("3", pytest.approx(0.5)),
+        ("4", pytest.approx(0.3)),
+        ("5", pytest.approx(0.2)),
+    ]
+    assert answered(mean, ["a", "b"], searched=False, true="4") == "a | b → 3.7000 (true: 4)"
+    # Of a thousand labels that are all alike, the answer is still one.
+    alike = [Prediction(str(n), -math.log(1000)) for n in range(1000)]
+    assert len(labels(Prediction("0", alike[0].score, others=tuple(alike[1:])), searched=False)) == 1000

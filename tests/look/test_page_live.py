@@ -1,6 +1,7 @@
 """The live page: it asks the service that gave it, says what went wrong in one line, and shows what changed."""
 
 import json
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +18,9 @@ address = "http://regard.test"
 runs: list[dict[str, Any]] = [
     {"name": "first run", "task": "translate", "roles": ["text"], "searches": True, "badge": None},
     {"name": "pairs", "task": "entail", "roles": ["premise", "hypothesis"], "searches": False, "badge": None},
+    {"name": "deep", "task": "translate", "roles": ["text"], "searches": True, "layers": 3, "features": False},
+    {"name": "wide", "task": "classify", "roles": ["text"], "searches": False, "layers": 0, "features": True},
+    {"name": "score", "task": "relate", "roles": ["text"], "searches": False},
 ]
 
 
@@ -107,6 +111,8 @@ def test_a_text_is_asked_and_answered(service: Service) -> None:
         "trace": True,
         "beam": 4,
         "without": None,
+        "layers": None,
+        "features": None,
     }
     assert "authorization" not in service.headers[0]
     ask(tab, " ")
@@ -115,7 +121,7 @@ def test_a_text_is_asked_and_answered(service: Service) -> None:
 
 def test_a_pair_has_two_boxes(service: Service) -> None:
     tab = service.open()
-    tab.locator(".ask-head select").select_option("1")
+    tab.get_by_label("Run").select_option("1")
     assert tab.locator(".fields label").all_text_contents() == ["premise", "hypothesis"]
     assert not tab.get_by_label("beam width").is_visible()
     tab.locator("textarea").first.fill("a b")
@@ -125,6 +131,55 @@ def test_a_pair_has_two_boxes(service: Service) -> None:
     assert (service.asked[0]["run"], service.asked[0]["inputs"]) == ("pairs", [["a b", "c d"]])
     assert service.asked[0]["trace"] is False
     assert tab.locator(".role").all_text_contents() == ["premise", "hypothesis"]
+
+
+def test_layers_and_features_are_asked_for_where_there_are_some(service: Service, browser: Any) -> None:
+    tab = service.open("view=text")
+    layers, features = tab.get_by_label("Layers"), tab.get_by_label("how many single features")
+    assert not layers.is_visible()
+    assert not features.is_visible()
+    tab.get_by_label("Run").select_option("2")
+    assert layers.locator("option").all_text_contents() == ["as trained", "1", "2", "3", "mean", "all"]
+    layers.select_option("3")
+    ask(tab, "the old cat")
+    tab.locator("figure").wait_for()
+    assert layers.input_value() == "3"
+    tab.locator('[data-key="columns-1"]').click()
+    tab.get_by_role("button", name="Leave out \u2068“old”\u2069").click()
+    tab.locator(".changes").wait_for()
+    tab.get_by_label("Run").select_option("3")
+    assert not layers.is_visible()
+    features.fill("4")
+    ask(tab, "the dog")
+    tab.locator("strong", has_text="THE DOG").wait_for()
+    found = [(asked["run"], asked["layers"], asked["features"]) for asked in service.asked]
+    assert found == [("deep", "3", None), ("deep", "3", None), ("wide", None, 4)]
+    other = Service(browser)
+    tab = other.open(tab.url.split("#")[1])
+    tab.locator("strong", has_text="THE DOG").wait_for()
+    assert (other.asked[0]["layers"], other.asked[0]["features"]) == (None, 4)
+    other.close()
+
+
+def test_a_score_stands_before_the_steps_of_its_scale(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = tuple(Prediction(text, math.log(p)) for text, p in (("3", 0.5), ("4", 0.3), ("5", 0.2)))
+    gaze = Gaze(np.ones((1, 1)), (Token("3.7000"),), (Token("a"),))
+    said = [
+        Prediction("3.7000", math.log(0.5), gaze, others=steps),
+        Prediction("3", math.log(0.5), gaze, others=steps[1:]),
+    ]
+    monkeypatch.setattr(service, "_item", lambda question, row: item(0, ["a"], said[len(service.asked) - 1]))
+    tab = service.open()
+    tab.get_by_label("Run").select_option("4")
+    for label, summary, note, shown in (
+        ("3.7000", "3 steps of the scale", 0, ["350%", "430%", "520%"]),
+        ("3", "3 labels", 1, ["350%", "430%", "520%"]),
+    ):
+        ask(tab, "a")
+        tab.locator("strong").get_by_text(label, exact=True).wait_for()
+        assert tab.locator(".others summary").text_content() == summary
+        assert tab.locator(".said-answer .note").count() == note
+        assert tab.locator(".others li").all_text_contents() == shown
 
 
 def test_a_word_is_left_out_and_put_back(service: Service) -> None:

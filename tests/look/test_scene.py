@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from test_gaze import gaze_of, hostile
 
+from regard.api import configure, make_task
 from regard.look.gaze import Gaze, visible
 from regard.look.scene import describe_run, item, of_gazes, scene, table
 from regard.types import Prediction, Step, Token
@@ -147,11 +148,30 @@ def model(folder: Path, roles: tuple[str, ...] = (), inputs: int = 1) -> Any:
 
 def test_a_run_is_described_with_its_badge_where_it_has_one(tmp_path: Path) -> None:
     described = {"name": "mine", "task": "translate", "roles": ["text"], "searches": True, "badge": None}
-    assert describe_run(model(tmp_path), "mine") == described
+    assert describe_run(model(tmp_path), "mine") == {**described, "layers": 0, "features": False}
     assert describe_run(model(tmp_path, ("premise", "hypothesis"), 2), "mine")["roles"] == ["premise", "hypothesis"]
     summary = {"verdict": "weights explain little", "level": "weak", "examples": 20}
     (tmp_path / "faithful.json").write_text(json.dumps({"version": 1, "summary": summary}))
     assert describe_run(model(tmp_path), "mine")["badge"] == summary
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "features"),
+    [
+        ("classify", {"encoder": "disan"}, True),
+        ("entail", {"encoder": {"name": "resan", "hidden": 8}}, True),
+        ("entail", {"encoder": {"name": "transformer", "score": "feature_wise"}}, True),
+        ("relate", {"encoder": {"name": "bigru", "hidden": 8}, "pool": "source2token"}, True),
+        ("classify", {"encoder": "bigru"}, False),
+        ("translate", {"attention": {"score": "feature_wise"}}, False),  # of which only the mean is shown
+    ],
+)
+def test_whether_single_features_can_be_shown(tmp_path: Path, task: str, options: Any, features: bool) -> None:
+    one = model(tmp_path)
+    one.config = configure(task, options)
+    one.task = make_task(one.config)
+    one.inputs = one.task.columns - 1
+    assert describe_run(one, "mine")["features"] is features
 
 
 def test_a_badge_is_of_these_very_weights(tmp_path: Path) -> None:

@@ -26,7 +26,8 @@ class Echo(Model):
     """Says its inputs in capitals; keeps what it was asked. A text with "long" in it has too many tokens."""
 
     def __init__(self, inputs: int = 1, searches: bool = True, wait: float = 0.0) -> None:
-        task = SimpleNamespace(columns=inputs + 1, roles=("premise", "hypothesis") if inputs == 2 else ("source",))
+        roles = ("premise", "hypothesis") if inputs == 2 else ("source",)
+        task = SimpleNamespace(name="echo", columns=inputs + 1, roles=roles, predict=lambda network, texts: [])
         if searches:
             task.search = None
         self.run = SimpleNamespace(folder=Path("nowhere"))  # type: ignore[assignment]

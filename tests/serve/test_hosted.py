@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from small_services import Echo, small_run
 
-from regard.api import Model, load
+from regard.api import Model, load, train
 from regard.errors import RegardError
 from regard.serve.hosted import Hosted, Row, Way, names
 from regard.serve.limits import Limits
@@ -22,6 +22,13 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
 
 def hosted(model: Model, **limits: Any) -> Hosted:
     return Hosted(3, "name", model, Limits(**limits), Metrics())
+
+
+def made(folder: Path, task: str, lines: list[str], **options: Any) -> Model:
+    (folder / "some.tsv").write_text("".join(f"{line}\n" for line in lines))
+    brief = {"steps": 1, "every": 1, "device": "cpu"}
+    data = {"train": str(folder / "some.tsv"), "valid": str(folder / "some.tsv")}
+    return train(task, data, folder / "run", quiet=True, train=brief, **options).model
 
 
 def test_what_is_asked_for_as_rows() -> None:
@@ -56,6 +63,63 @@ def test_a_run_without_a_search_is_asked_for_none() -> None:
     for asked in ({"beam": 2}, {"trace": True}):
         with pytest.raises(RegardError, match="echo has no search; leave out beam and trace"):
             hosted(Echo(searches=False)).rows(Ask(inputs=[["a"]], **asked))
+
+
+def test_layers_and_features_are_asked_of_runs_that_have_them() -> None:
+    run = hosted(Echo(), features=4)
+    for asked, said in (
+        ({"layers": 2}, "name has no layers that look; expected a Transformer that writes"),
+        ({"features": 2, "look": False}, "layers or features, and look is false; leave them out, or look"),
+        ({"layers": "all", "look": False}, "layers or features, and look is false"),
+        ({"features": [1, 2]}, "echo shows no single features; leave out features"),
+    ):
+        with pytest.raises(RegardError, match=f"^{said}"):
+            run.rows(Ask(inputs=[["a"]], **asked))
+    assert run.rows(Ask(inputs=[["a"]], features=[]))[1] == Way(True, False, None, False)
+
+
+def test_layers_of_a_transformer(tmp_path: Path, model: Model) -> None:
+    with pytest.raises(RegardError, match=r"^a decoder with one look; leave out layers"):
+        hosted(model).rows(Ask(inputs=[["abc"]], layers=1))
+    deep = made(tmp_path, "translate", ["ab\tba", "abc\tcba", "b\tb"], encoder="transformer", decoder="transformer")
+    run = hosted(deep)
+    layers = len(deep.network.decoder.blocks)
+    assert run.about["layers"] == layers
+    assert layers > 1
+    for wrong in (layers + 1, "0", "first", "-1"):
+        with pytest.raises(RegardError, match=f"^layers {wrong}; expected a number from 1 to {layers}, or last, mean"):
+            run.rows(Ask(inputs=[["abc"]], layers=wrong))
+    heads = dict[Any, Any]()
+    for asked in ("last", layers, "all", 1, None):
+        rows, way = run.rows(Ask(inputs=[["abc"]], layers=asked))
+        found = json.loads(run.answers(rows, way)[0])
+        heads[asked] = found["gazes"][0]["heads"]
+        assert found["answer"] == deep.predict(["abc"])[0].text
+        assert deep.network.decoder.look == "last"  # as it was
+    assert heads["last"] == heads[layers] == heads[None] != heads[1]
+    for one, alone in zip(heads["all"][1:], heads[1][1:], strict=False):  # the mean first, then layer 1
+        assert one == pytest.approx(alone, abs=1e-3)
+    assert len(heads["all"]) == 1 + layers * (len(heads[1]) - 1)
+
+
+def test_single_features(tmp_path: Path) -> None:
+    lines = ["a b\tx", "b c\ty", "c a\tx", "a b c\ty"]
+    wide = made(tmp_path, "classify", lines, text="word", embed={"width": 8}, encoder={"name": "disan", "hidden": 8})
+    run = hosted(wide, features=4)
+    assert run.about["features"]
+    for asked, shown in ((2, 2), ([3, 1], ["feature 3", "feature 1"]), ([16], ["feature 16"])):
+        rows, way = run.rows(Ask(inputs=[["a b c"], ["b"]], features=asked))
+        hash(way)  # it tells what may be answered together
+        for answer in run.answers(rows, way):
+            names = json.loads(answer)["gazes"][0]["names"]
+            assert names[0] == "mean"
+            assert (len(names) - 1 if isinstance(shown, int) else names[1:]) == shown
+    with pytest.raises(RegardError, match=r"^features: 5; expected at most 4"):
+        run.rows(Ask(inputs=[["a"]], features=5))
+    with pytest.raises(RegardError, match=r"^features: 6; expected at most 4"):
+        run.rows(Ask(inputs=[["a"]], features=[1] * 6))
+    with pytest.raises(RegardError, match=r"^text 1: feature 17; expected 1 to 16"):
+        run.answers(*run.rows(Ask(inputs=[["a"]], features=[17])))
 
 
 def test_only_what_was_asked_for_is_passed_on() -> None:

@@ -1,5 +1,7 @@
 """What a body may say; what is wrong with it is told in one line."""
 
+import json
+
 import pytest
 
 from regard.serve.limits import RefusedError
@@ -10,6 +12,10 @@ def test_what_is_left_out_has_its_usual_value() -> None:
     assert read_ask(b'{"inputs": [["a", "b"]]}') == Ask(inputs=[["a", "b"]], look=True, trace=False, beam=None)
     whole = read_ask(b'{"inputs":[["a"]],"look":false,"trace":true,"beam":3,"without":[[[0,2]]]}')
     assert (whole.look, whole.trace, whole.beam, whole.without) == (False, True, 3, [[[0, 2]]])
+    assert (whole.layers, whole.features) == (None, None)
+    for layers, features in ((2, 5), ("all", [3, 17])):
+        body = json.dumps({"inputs": [["a"]], "layers": layers, "features": features})
+        assert (read_ask(body.encode()).layers, read_ask(body.encode()).features) == (layers, features)
 
 
 @pytest.mark.parametrize(
@@ -28,6 +34,11 @@ def test_what_is_left_out_has_its_usual_value() -> None:
         (b'{"inputs": [], "beam": 0}', "beam: Input should be greater"),
         (b'{"inputs": [], "beam": 1e3}', "beam: Input should be a valid integer"),
         (b'{"inputs": [], "without": [[[-1]]]}', "without.0.0.0: Input should be greater"),
+        (b'{"inputs": [], "layers": 0}', "layers.*: Input should be greater"),
+        (b'{"inputs": [], "layers": "%s"}' % (b"x" * 21), "layers.*"),
+        (b'{"inputs": [], "features": 0}', "features.*: Input should be greater"),
+        (b'{"inputs": [], "features": [3, 0]}', "features.*"),
+        (b'{"inputs": [], "features": "3,17"}', "features.*"),
         (b'{"inputs": [], "Beam": 2}', "Beam: Extra inputs are not permitted"),
         (b'{"inputs": [], "%s": 2}' % (b"x" * 5000), "x{100}: Extra"),
     ],

@@ -18,10 +18,11 @@ from regard.serve.service import service_app
 
 def test_several_runs_each_with_its_own() -> None:
     web = client(started(echo=Echo(), pair=Echo(2, searches=False)))
+    plain = {"layers": 0, "features": False, "badge": None}
     assert web.get("/api/runs").json() == {
         "runs": [
-            {"name": "echo", "task": "echo", "roles": ["source"], "searches": True, "badge": None},
-            {"name": "pair", "task": "echo", "roles": ["premise", "hypothesis"], "searches": False, "badge": None},
+            {"name": "echo", "task": "echo", "roles": ["source"], "searches": True, **plain},
+            {"name": "pair", "task": "echo", "roles": ["premise", "hypothesis"], "searches": False, **plain},
         ]
     }
     found = web.post(**ask([["a", "b"], ["ç", "d"]], "pair", look=False))

@@ -1,6 +1,5 @@
 """Describe: records in either form, values set aside and put back, looks that show them, and names never seen."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +19,14 @@ from regard.tasks.describe import Describe
 from regard.text import Text
 from regard.types import Example
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 examples = [
     Example(("name[Blue Spice], eatType[pub], near[Spice]",), "Blue Spice is a pub near Spice.", "e.csv:2"),
     Example(('{"name": "Zizzi", "eatType": "pub"}',), "zizzi: a pub", "e.csv:3"),
     Example(("eatType[pub], near[Cotto]",), "A pub.", "e.csv:4"),  # does not say where
 ]
 names = ("name", "near")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def both(**options: Any) -> tuple[Describe, EncoderDecoder]:

@@ -1,7 +1,6 @@
 """Text in, text out: the loss by hand, counts against a plain loop, and looks that fit their tokens."""
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,8 @@ from regard.tasks.translate import Translate
 from regard.text import Text
 from regard.types import Batch, Example, Link, Look, Memory, Sequences
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 examples = [
     Example(("ab ba",), "xy", "a.tsv:1"),
     Example(("a",), "y", "a.tsv:2"),
@@ -29,14 +30,6 @@ examples = [
     Example(("abba abab baba",), "xxyyxy", "a.tsv:4"),
     Example(("b b",), "yx", "a.tsv:5"),
 ]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def small(**options: Any) -> Translate:

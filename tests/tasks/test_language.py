@@ -1,7 +1,6 @@
 """Language: windows that count every token once, losses by hand, and beginnings that are gone on from."""
 
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +20,11 @@ from regard.text import Text
 from regard.train.task import Item
 from regard.types import Example
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 lines = ["the cat sat", "a dog ran", "", "the dog sat on the cat"]
 examples = [Example((line,), "", f"a.txt:{row}") for row, line in enumerate(lines, 1)]
 looking: dict[str, Any] = {"score": {"name": "additive", "hidden": 4}}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def both(**options: Any) -> tuple[Language, LanguageModel]:

@@ -13,7 +13,7 @@ from torch.nn.functional import cross_entropy
 from regard.data.batch import in_order
 from regard.errors import RegardError
 from regard.pool.structured import overlap
-from regard.tasks._reader import Reader
+from regard.tasks._reader import Reader, copied
 from regard.types import Batch, Example, Sequences
 
 every = pytest.mark.parametrize("name", sorted(examples))
@@ -59,12 +59,15 @@ def test_a_pooling_may_cost_something() -> None:
 
 @pytest.mark.parametrize("name", ["entail", "classify", "tag"])
 @pytest.mark.parametrize("phase", ["both", "policy"])
-def test_what_teaches_a_choice(name: str, phase: str) -> None:
+@pytest.mark.parametrize("copies", [1, 2, 3])
+def test_what_teaches_a_choice(name: str, phase: str, copies: int) -> None:
     """`−Σ_b (R_b − b) log p(z_b)`, R = −nats − price · share; before there is an average, b is the mean of the others.
+    With several draws of a sentence it is the mean of its others, and the loss a mean over the draws.
 
     The policies get the gradient of this alone and the rest that of the task's own loss alone.
     """
-    task, model = both(name, encoder={**choosing, "soft": 0.0, "policy": 0.5}, price=0.4)
+    reinforce = {"baseline": "moving" if copies == 1 else "others", "samples": copies, "bonus": 0.0}
+    task, model = both(name, encoder={**choosing, "soft": 0.0, "policy": 0.5}, price=0.4, reinforce=reinforce)
     model.train()
     task.advance(model, 0.0 if phase == "policy" else 0.5)
     twin, batch = copy.deepcopy(model), batch_of(task, examples[name])
@@ -73,21 +76,25 @@ def test_what_teaches_a_choice(name: str, phase: str) -> None:
     loss.total.backward()
 
     torch.manual_seed(5)
+    assert loss.count == task.count(batch)
+    batch = copied(batch, copies)
     read = twin(batch.inputs)
     nats = task.nats(read, batch.target)
-    sides, size = len(batch.inputs), len(examples[name])
+    sides, size = len(batch.inputs), len(examples[name]) * copies
     log_p, chosen = torch.zeros(size), torch.zeros(size)
     for choice in read.choices:
         for side in range(sides):
             rows = slice(side * size, (side + 1) * size)
             log_p = log_p + choice.log_prob[rows]
             chosen += choice.chosen[rows].sum(-1) / batch.inputs[side].lengths / sides / 2
-    assert chosen.min() > 0
-    assert chosen.max() < 1
+    assert 0 < chosen.mean() < 1
+    assert chosen.std() > 0
     R = (-nats - 0.4 * chosen).detach()
-    b = (R.sum() - R) / (size - 1)
-    policy = -((R - b) * log_p).sum()
+    drawn = R.view(1, -1).T if copies == 1 else R.view(copies, -1)
+    b = ((drawn.sum(0) - drawn) / (len(drawn) - 1)).flatten()
+    policy = -((R - b) * log_p).sum() / copies
     assert loss.notes["chosen"].item() == pytest.approx(chosen.mean().item(), rel=1e-5)
+    nats = nats / copies
     assert loss.shown.item() == pytest.approx(nats.sum().item(), rel=1e-5)
     total = policy if phase == "policy" else nats.sum() + policy
     assert loss.total.item() == pytest.approx(total.item(), rel=1e-4)
@@ -120,7 +127,7 @@ def steps(task: Any, model: Reader, batch: Batch, count: int = 3) -> set[str]:
     return {key for key, p in model.named_parameters() if not torch.equal(p, before[key])}
 
 
-@pytest.mark.parametrize("baseline", ["moving", "learned", "none"])
+@pytest.mark.parametrize("baseline", ["moving", "learned", "none", "others"])
 def test_each_phase_moves_its_own_part(baseline: str) -> None:
     encoder = {**choosing, "soft": 0.4, "policy": 0.2}
     task, model = both("entail", encoder=encoder, reinforce={"baseline": baseline})
@@ -136,6 +143,44 @@ def test_each_phase_moves_its_own_part(baseline: str) -> None:
     assert moved["supervised"] == every - its_own
     assert moved["policy"] == its_own
     assert moved["both"] == every
+
+
+def test_examples_are_read_twice_only_where_a_choice_is_measured_by_another() -> None:
+    for options, wanted in (
+        ({"encoder": {**choosing, "soft": 0.5, "policy": 0.2}}, [1, 2, 2]),  # as an encoder that chooses has it
+        ({"encoder": {**choosing, "soft": 0.5, "policy": 0.2}, "reinforce": {"baseline": "moving"}}, [1, 1, 1]),
+        ({"pool": sampling}, [1, 1, 1]),
+        ({"pool": sampling, "reinforce": {"baseline": "others", "samples": 4}}, [4, 4, 4]),
+        ({"encoder": "bigru"}, [1, 1, 1]),
+    ):
+        task, model = both("entail", **options)
+        model.train()
+        batch, found = batch_of(task, examples["entail"]), []
+        for progress in (0.0, 0.5, 0.9):
+            task.advance(model, progress)
+            found.append(model.copies)
+            loss = task.loss(model, batch)
+            assert loss.count == len(examples["entail"])
+            assert loss.total.isfinite()
+        assert found == wanted
+    task, model = both("entail", encoder=choosing)
+    assert (model.reinforce.baseline, model.reinforce.bonus) == ("others", 0.003)
+    task.advance(model, 0.0)
+    task.loss(model.eval(), batch)  # used, and not taught: it chooses in every phase
+
+
+def test_a_copied_batch() -> None:
+    task = task_of("tag")
+    batch = batch_of(task, examples["tag"])
+    assert copied(batch, 1) is batch
+    twice, size = copied(batch, 2), len(examples["tag"])
+    for given, one in zip((*batch.inputs, batch.target), (*twice.inputs, twice.target), strict=True):
+        for name in ("values", "mask", "lengths"):
+            again = getattr(one, name)
+            assert torch.equal(again[:size], getattr(given, name))
+            assert torch.equal(again[size:], getattr(given, name))
+    pairs = batch_of(task_of("entail"), examples["entail"])
+    assert copied(pairs, 3).target.tolist() == pairs.target.tolist() * 3
 
 
 def test_in_the_first_phase_nothing_is_noted_of_choices() -> None:

@@ -41,15 +41,14 @@ def cut(name: str) -> Splits:
 
 
 @pytest.fixture(scope="module", params=names("tasks"))
-def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[api.Trained]:
+def trained(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, one_thread: None
+) -> Iterator[api.Trained]:
     splits = cut(request.param)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(regard.train.loop, "draw", lambda folder: None)
         patch.setattr(api, "load_data", functools.wraps(load_data)(lambda **_: splits))
         yield api.train(request.param, out=tmp_path_factory.mktemp("runs") / request.param, quiet=True, train=few)
-    torch.set_num_threads(threads)
 
 
 def inputs(trained: api.Trained) -> list[tuple[str, ...]]:

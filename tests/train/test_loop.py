@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,16 +26,9 @@ from regard.train.run import Run
 from regard.train.task import Item, Loss
 from regard.types import Batch, Example, Sequences
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 Change = Callable[[Translate], None]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> Iterator[None]:
-    """Things this small are quickest on one, however busy the machine is."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def at_step(number: int, act: Callable[[], Any]) -> Change:

@@ -25,7 +25,7 @@ from torch.nn.functional import dropout, relu
 from regard.attend.attention import Attention
 from regard.attend.heads import Heads
 from regard.attend.positions import Places
-from regard.errors import RegardError
+from regard.errors import chance
 from regard.find import Spec, build
 from regard.types import Look, Memory
 
@@ -107,9 +107,7 @@ class Block(nn.Module):
         weigh: Spec = "softmax",
     ) -> None:
         super().__init__()
-        if not 0 <= dropout <= 1:
-            raise RegardError(f"dropout={dropout}", expected="from 0 to 1")
-        self.dropout = dropout
+        self.dropout = chance("dropout", dropout)
         self.attending, self.asking = SelfAttention(size, heads, score, weigh), asking
         self.W_1, self.W_2 = nn.Linear(size, inner), nn.Linear(inner, size)
         self.norm_attend, self.norm_think = nn.LayerNorm(size), nn.LayerNorm(size)

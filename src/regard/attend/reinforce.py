@@ -11,7 +11,13 @@ A baseline b that does not know s leaves the mean of the estimate alone and make
 - `moving`: `b ← 0.9 b + 0.1 R`. Xu et al. 2015, "Show, Attend and Tell", section 4.1, who also add H and, for half the
   examples, put the expected value in place of the sample (`expected`);
 - `learned`: a value head on a summary of the input. Mnih et al. 2014, "Recurrent Models of Visual Attention",
-  section 3.2. Its squared error is part of the loss.
+  section 3.2. Its squared error is part of the loss;
+- `others`: k choices are drawn for each example (`samples`), and each is measured by the rest of them,
+  `b_i = Σ_{j≠i} R_j / (k − 1)`. Kool et al. 2019, "Buy 4 REINFORCE Samples, Get a Baseline for Free!" (ICLR workshop).
+  What makes one example harder than another, often far more than any choice in it is worth, then falls out.
+
+The bonus keeps a policy from making up its mind too early. Of independent yeses and noes that are worth w each, the
+best has the log-odds `w / λ_e`: what is worth nearly nothing stays open, and the likeliest choice is the same.
 
 The value of the loss says nothing about progress, only its gradient is meant; watch the reward.
 
@@ -102,12 +108,13 @@ class Reinforce(nn.Module):
     def __init__(
         self,
         size: int | None,
-        baseline: Literal["none", "moving", "learned"] = "moving",
+        baseline: Literal["none", "moving", "learned", "others"] = "moving",
         decay: float = 0.9,
         scale: float = 1.0,
         bonus: float = 0.0,
         expected: float = 0.0,
         normalise: bool = False,
+        samples: int = 2,
     ) -> None:
         super().__init__()
         if not 0 <= decay < 1:
@@ -116,7 +123,10 @@ class Reinforce(nn.Module):
             raise RegardError(f"reinforce: expected is {expected}", expected="a chance, 0 to 1")
         if baseline == "learned" and size is None:
             raise RegardError("reinforce: a learned baseline, and nothing to learn it from", do="give size=, the width")
+        if baseline == "others" and samples < 2:
+            raise RegardError(f"reinforce: baseline=others, samples={samples}", expected="at least 2 of each example")
         self.baseline, self.decay, self.scale, self.bonus = baseline, decay, scale, bonus
+        self.copies = samples if baseline == "others" else 1  # of each example, for a caller to draw
         self.expected, self.normalise = expected, normalise
         self.value = nn.Linear(size, 1) if baseline == "learned" and size is not None else None
         self.register_buffer("average", torch.tensor(0.0))  # of the reward
@@ -142,11 +152,16 @@ class Reinforce(nn.Module):
         *,
         entropy: Float[Tensor, "batch *step"] | None = None,
         kept: Bool[Tensor, " batch"] | None = None,
+        copies: int = 1,
     ) -> Float[Tensor, " batch"]:
         """The loss of what was chosen: `Choice`s that share the reward, or log-probabilities and entropy as tensors.
 
-        An example that did not keep its sample teaches the policy by its entropy alone and the baseline not at all.
+        An example that did not keep its sample teaches the policy by its entropy alone and the baseline not at all. The
+        batch may be so many `copies` of one, each whole, one after the other.
         """
+        if self.baseline == "others" and (copies < 2 or len(reward) % copies):
+            got = f"reinforce: baseline=others, and {len(reward)} rewards of {copies} draws each"
+            raise RegardError(got, expected="several draws of each example", do="take baseline=moving or learned here")
         if isinstance(choices, Tensor):
             log_p = choices
         elif choices:
@@ -162,7 +177,7 @@ class Reinforce(nn.Module):
         known = torch.where(counts, R, 0.0)
         n, total = counts.sum(), known.sum()
         self.sure = self.sure or bool(self.started)
-        b = self._expect(known, n, total, summary)
+        b = self._expect(known, counts, n, total, summary, copies)
         sigma = self.variance.sqrt().clamp(min=NOISE).to(R.dtype) if self.normalise else None
         of = (R, b) if sigma is None else (R / sigma, b / sigma)
         loss = surrogate(log_p, *of, entropy, self.scale, self.bonus)
@@ -175,9 +190,11 @@ class Reinforce(nn.Module):
     def _expect(
         self,
         R: Float[Tensor, " batch"],
+        counts: Bool[Tensor, " batch"],
         n: Int[Tensor, ""],
         total: Float[Tensor, ""],
         summary: Float[Tensor, "batch size"] | None,
+        copies: int,
     ) -> Float[Tensor, " batch"]:
         """b, what is expected of each example before its choice is known; n rewards count, and make this total."""
         if self.value is not None:
@@ -188,7 +205,13 @@ class Reinforce(nn.Module):
         if self.baseline == "none":
             return torch.zeros_like(R)
         # Before there is an average, the others of the batch stand in for it: they know nothing of this choice either.
-        return self.average.to(R.dtype).expand_as(R) if self.sure else (total - R) / (n - 1).clamp(min=1)
+        b = self.average.to(R.dtype).expand_as(R) if self.sure else (total - R) / (n - 1).clamp(min=1)
+        if self.baseline != "others":
+            return b
+        drawn, there = R.view(copies, -1), counts.view(copies, -1).int()
+        more = there.sum(0) - there
+        mean = (drawn.sum(0) - drawn) / more.clamp(min=1)
+        return torch.where(more > 0, mean, b.view(copies, -1)).flatten()  # one that is alone is measured by the average
 
     @torch.no_grad()
     def _follow(

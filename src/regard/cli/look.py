@@ -110,29 +110,30 @@ def _look(
     if suffix not in ("", ".html") and len(rows) > 1:
         one = "text" if size == 1 else "pair"
         raise RegardError(f"{len(rows)} {one}s for one {suffix}", do=f"give one {one}, or write a page: -o look.html")
-    if layers:
-        decoder: Any = getattr(model.network, "decoder", model.network)
-        if not hasattr(decoder, "look_at"):
-            raise RegardError(f"{folder} has no layers that look", expected="a Transformer that writes")
-        decoder.look_at(layers)
-    if targets:
-        model.score([])  # whether it can is told first
-        if len(targets) != len(rows):
-            raise RegardError(
-                f"{counted(len(targets), 'target')} for {counted(len(rows), 'text')}", expected="one a text"
-            )
-        if model.task.columns == 1:
-            raise RegardError(
-                f"--target: {folder} goes on with a text and answers none", do="leave it out, or use predict --score"
-            )
-        predictions = model.score([(*row, target) for row, target in zip(rows, targets, strict=True)])
-    else:
-        if suffix == ".html" and model.searches:
-            wanted = {**wanted, "trace": True}  # the page plays the search step by step
-        predictions = model.predict(rows, **wanted)
+    from regard.look.layers import shown
+
+    with shown(model.network, layers, folder):
+        if targets:
+            _take(model, folder, len(targets), len(rows))
+            predictions = model.score([(*row, target) for row, target in zip(rows, targets, strict=True)])
+        else:
+            if suffix == ".html" and model.searches:
+                wanted = {**wanted, "trace": True}  # the page plays the search step by step
+            predictions = model.predict(rows, **wanted)
     if any(prediction.look is None for prediction in predictions):
         raise RegardError(f"{folder} does not look at its input", expected="a run whose model attends")
     return model, rows, predictions
+
+
+def _take(model: "Model", folder: str, targets: int, texts: int) -> None:
+    """Raises where so many answers cannot be given for so many texts."""
+    model.score([])  # whether it can is told first
+    if targets != texts:
+        raise RegardError(f"{counted(targets, 'target')} for {counted(texts, 'text')}", expected="one a text")
+    if model.task.columns == 1:
+        raise RegardError(
+            f"--target: {folder} goes on with a text and answers none", do="leave it out, or use predict --score"
+        )
 
 
 def _features(text: str) -> int | list[int]:

@@ -58,14 +58,21 @@ def to_json(value: Any) -> str:
 
 
 def labels(prediction: "Prediction", searched: bool) -> list[tuple[str, float]]:
-    """Each label with its probability, the answer first; none where answers are searched for, or are no labels."""
-    said = (prediction, *prediction.others)
-    return [] if searched or len(said) < 2 else [(one.text, math.exp(one.score)) for one in said]
+    """Each label with its probability, the likeliest first; none where answers are searched for, or are no labels."""
+    if searched or not prediction.others:
+        return []
+    said = prediction.others if _is_mean(prediction) else (prediction, *prediction.others)
+    return [(one.text, math.exp(one.score)) for one in said]
+
+
+def _is_mean(prediction: "Prediction") -> bool:
+    """Whether the answer is a number between the others, and these are all there is: they leave no room for it."""
+    return sum(math.exp(one.score) for one in prediction.others) > 1 - math.exp(prediction.score) / 2
 
 
 def answered(prediction: "Prediction", inputs: Sequence[str], searched: bool = True, true: str | None = None) -> str:
     """What was asked, the answer, how probable it is where it is a label, and the true one where that is another."""
-    known = [f"p = {probability:.2f}" for _, probability in labels(prediction, searched)[:1]]
+    known = [f"p = {p:.2f}" for label, p in labels(prediction, searched)[:1] if label == prediction.text]
     if true is not None and true != prediction.text:
         known.append(f"true: {plain(true)}")
     aside = f" ({', '.join(known)})" if known else ""

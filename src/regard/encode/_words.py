@@ -26,7 +26,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import dropout, embedding
 
-from regard.errors import RegardError
+from regard.errors import RegardError, chance
 from regard.text import Text, special
 from regard.text._vectors import Vectors, bare
 
@@ -54,8 +54,7 @@ class Words(nn.Module):
         for name, value, low in (("width", width, 1), ("most", most, 0)):
             if value < low:
                 raise RegardError(f"embed.{name}={value}", expected=f"at least {low}")
-        if not 0 <= drop < 1:
-            raise RegardError(f"embed.drop={drop}", expected="from 0 to less than 1")
+        chance("embed.drop", drop, one=False)
         if not 0 <= found <= (max(vocab - len(special), 0) if vectors else 0):
             raise RegardError(
                 f"vectors for {found} of {vocab} words", expected="none without a file, at most all but special ones"

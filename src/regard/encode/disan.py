@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout, elu_
 
 from regard.encode import Encoder
-from regard.errors import RegardError
+from regard.errors import RegardError, chance
 from regard.find import Spec
 from regard.kernels.choose import choose
 from regard.kernels.feature import feature_attention, feature_weights
@@ -111,12 +111,10 @@ class Disan(Encoder):
             raise RegardError(f"encoder.hidden={hidden}", expected="at least 1")
         if not c > 0:
             raise RegardError(f"encoder.c={c}", expected="a number above 0")
-        if not 0 <= dropout <= 1:
-            raise RegardError(f"encoder.dropout={dropout}", expected="from 0 to 1")
         self.W = Two(inputs, hidden)
         self.W_attend = Two(hidden, 2 * hidden)  # of the queries and of the keys
         self.W_gate = Two(2 * hidden, hidden)
-        self.c, self.dropout = c, dropout
+        self.c, self.dropout = c, chance("encoder.dropout", dropout)
         self.size = self.summary = 2 * hidden
 
     def forward(self, inputs: Sequences) -> Memory:

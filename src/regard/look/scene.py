@@ -1,6 +1,6 @@
 """A scene: all that the page draws, as plain JSON; embedded in a file, or answered by a service.
 
-    {"version": 1, "title": …, "live": null, "runs": [{name, task, roles, searches, badge}, …],
+    {"version": 1, "title": …, "live": null, "runs": [{name, task, roles, searches, layers, features, badge}, …],
      "items": [{run, inputs, answer, score, others, without, steps, gazes}, …]}
 
     found = model.predict([("guten Tag",)])
@@ -15,18 +15,21 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b, file_digest
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from rich.cells import cell_len
 
 from regard.look.gaze import Gaze, visible
+from regard.look.layers import count
 from regard.types import Prediction, Step, Token
 
 __all__ = ["describe_run", "item", "of_gazes", "scene", "short", "table"]
 
 longest = 200  # characters of a token as it is shown; the style shows fewer where room is short
 digits = 4  # of the largest weight; the eye sees two
+feature_wise = ("disan", "resan", "source2token", "feature_wise")  # parts with weights for each feature
 marks = re.compile(r"</?[a-z]{1,4}>|<\|[a-z_]+\|>|\[[A-Z]{3,4}\]")  # </s>, <pad>, <|end|>, [CLS]
 
 
@@ -51,8 +54,17 @@ def describe_run(model: Any, name: str) -> dict[str, Any]:
         "task": str(model.config["task"]),
         "roles": roles if len(roles) == model.inputs else ["text"] * model.inputs,
         "searches": bool(model.searches),
+        "layers": count(getattr(model, "network", None)),
+        "features": _has_features(model),
         "badge": _badge(Path(model.run.folder)),
     }
+
+
+def _has_features(model: Any) -> bool:
+    """Whether a part that weighs each feature by itself reads for a task that can show them one by one."""
+    parts = json.dumps([model.config.get(part) for part in ("encoder", "pool")], default=str)
+    shows = "features" in signature(model.task.predict).parameters if hasattr(model.task, "predict") else False
+    return shows and any(f'"{name}"' in parts for name in feature_wise)
 
 
 def _badge(folder: Path) -> dict[str, Any] | None:

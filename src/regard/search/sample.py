@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.errors import RegardError
+from regard.errors import RegardError, chance
 from regard.search import Asked, Hypothesis, Rules, Search, Steps, Trace
 from regard.search._common import NOTHING
 from regard.search._walk import walk
@@ -40,8 +40,7 @@ class Sample(Search):
             raise RegardError(f"temperature={temperature}", expected="a number above 0", do="for none, search greedily")
         if top_k < 0:
             raise RegardError(f"top_k={top_k}", expected="1 or more, or 0 for every token")
-        if not 0 < top_p <= 1:
-            raise RegardError(f"top_p={top_p}", expected="a share above 0 and at most 1")
+        chance("top_p", top_p, zero=False)
         if count < 1:
             raise RegardError(f"count={count}", expected="1 or more samples a sentence")
         self.temperature, self.top_k, self.top_p, self.count, self.seed = temperature, top_k, top_p, count, seed

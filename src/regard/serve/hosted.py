@@ -15,12 +15,14 @@ from typing import Any, NamedTuple
 
 from regard.api import Model
 from regard.errors import RegardError
+from regard.look.layers import check, shown
 from regard.look.scene import describe_run, item
 from regard.serve.batcher import Batcher
 from regard.serve.limits import Limits
 from regard.serve.metrics import Metrics
 from regard.serve.schema import Ask
 from regard.serve.to_json import to_json
+from regard.tasks._features import checked
 from regard.types import Example
 
 __all__ = ["Hosted", "Row", "Way", "names"]
@@ -41,6 +43,8 @@ class Way(NamedTuple):
     trace: bool
     beam: int | None
     without: bool
+    layers: str = ""
+    features: int | tuple[int, ...] = ()
 
 
 class Hosted:
@@ -80,11 +84,30 @@ class Hosted:
             raise RegardError(f"{model.config['task']} has no search", do="leave out beam and trace")
         if without is not None and len(without) != len(ask.inputs):
             raise RegardError(f"without: {len(without)}", expected=f"{len(ask.inputs)}, one for each of inputs")
+        layers, features = self._shown(ask)
         rows = [
             self._row(inputs, without[number] if without is not None else None, f"text {number + 1}")
             for number, inputs in enumerate(ask.inputs)
         ]
-        return rows, Way(ask.look, ask.trace, ask.beam, any(any(row.without) for row in rows))
+        return rows, Way(ask.look, ask.trace, ask.beam, any(any(row.without) for row in rows), layers, features)
+
+    def _shown(self, ask: Ask) -> tuple[str, int | tuple[int, ...]]:
+        """Which layers and features, where the run has such; "" and () where none was asked for."""
+        layers = "" if ask.layers is None else str(ask.layers)
+        features = tuple(ask.features) if isinstance(ask.features, list) else ask.features or ()
+        if (layers or features) and not ask.look:
+            raise RegardError("layers or features, and look is false", do="leave them out, or look")
+        if layers:
+            try:
+                check(self.model.network, layers, self.name)
+            except RegardError as error:
+                raise RegardError(str(error).replace("--layers", "layers")) from None
+        if features:
+            checked(self.model.task, features)
+            many = features if isinstance(features, int) else len(features)
+            if many > self.limits.features:
+                raise RegardError(f"features: {many:,}", expected=f"at most {self.limits.features}")
+        return layers, features
 
     def _row(self, inputs: Sequence[str], without: Sequence[Sequence[int]] | None, where: str) -> Row:
         if len(inputs) != self.model.inputs:
@@ -116,9 +139,12 @@ class Hosted:
             options["trace"] = True
         if way.without:
             options["without"] = [row.without for row in rows]
+        if way.features:
+            options["features"] = way.features
         places = [Example(row.inputs, "", row.where) for row in rows]
         try:
-            found = self.model.predict([row.inputs for row in rows], way.look, places, **options)
+            with shown(self.model.network, way.layers, self.name):
+                found = self.model.predict([row.inputs for row in rows], way.look, places, **options)
         except RegardError as error:
             if len(rows) > 1:  # they will come again, fewer at a time
                 raise

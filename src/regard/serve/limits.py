@@ -37,11 +37,12 @@ class Limits:
     characters: int = 10_000  # a text
     body: int = 1 << 20  # bytes of a request
     beam: int = 32  # the widest that may be asked for
+    features: int = 32  # the most that are shown one by one
     slow: float = 30.0  # seconds in which a request must have been sent
     grace: float = 10.0  # seconds to finish what is queued when told to stop
 
     def check(self) -> "Limits":
-        for name in ("batch", "queue", "texts", "characters", "body", "beam"):
+        for name in ("batch", "queue", "texts", "characters", "body", "beam", "features"):
             if getattr(self, name) < 1:
                 raise RegardError(f"--{name} {getattr(self, name)}", expected="1 or more")
         for name in ("window", "slow", "grace"):

@@ -15,6 +15,7 @@ from regard.serve.limits import RefusedError
 __all__ = ["Answer", "Ask", "Problem", "RunList", "read_ask"]
 
 Place = Annotated[int, Field(ge=0, le=1 << 31)]
+Number = Annotated[int, Field(ge=1, le=1 << 31)]
 example: dict[str, Any] = {"inputs": [["Dienstag, 5. März 2024"]], "look": True}
 
 
@@ -31,6 +32,14 @@ class Ask(BaseModel):
     )
     without: list[list[list[Place]]] | None = Field(
         None, description="For each answer and each of its texts, the places of tokens to leave out, from 0."
+    )
+    layers: Number | Annotated[str, Field(min_length=1, max_length=20)] | None = Field(
+        None, description="Of a Transformer that writes: show a layer by its number from 1, or last, mean or all."
+    )
+    features: Number | list[Number] | None = Field(
+        None,
+        description="Of a feature-wise attention show single features too: so many, those that vary most, or these "
+        "by their numbers from 1.",
     )
 
 

@@ -11,52 +11,29 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, dropout
+from torch.nn.functional import cross_entropy
 
 from regard.attend.attention import make
+from regard.attend.reinforce import Reinforce
 from regard.attend.score.learned_query import LearnedQuery
 from regard.data.batch import in_order
-from regard.encode import Encoder
 from regard.errors import RegardError
 from regard.find import PLAIN, Spec, build, call, table
 from regard.measure import Results
-from regard.predict.generate import Decoder
 from regard.search import Hypothesis, Search, Trace
 from regard.search.greedy import Greedy
-from regard.tasks._fertility import Fertility, must_look
+from regard.tasks._encoder_decoder import EncoderDecoder
+from regard.tasks._fertility import must_look
 from regard.tasks._given import gaze, read
 from regard.tasks._measured import Measured
+from regard.tasks._sampled import drawing, must_pass, samples, taught
 from regard.tasks._without import Without, left
 from regard.text import Text
 from regard.train.task import Item, Loss
 from regard.train.teach import Teach
-from regard.types import Batch, Example, Look, Memory, Prediction, Sequences, Step, Token
+from regard.types import Batch, Example, Look, Prediction, Sequences, Step, Token
 
 __all__ = ["EncoderDecoder", "Generation"]
-
-
-class EncoderDecoder(nn.Module):
-    """Source tokens → vectors → memory, and a decoder that looks at it."""
-
-    def __init__(
-        self, vocab: int, embed: int, drop: float, encoder: Encoder, decoder: Decoder, fertility: bool = False
-    ) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(vocab, embed)
-        nn.init.normal_(self.embedding.weight, std=embed**-0.5)
-        self.drop, self.encoder, self.decoder = drop, encoder, decoder
-        self.fertility = Fertility(encoder.size) if fertility else None
-        self.progress = 1.0  # how much of the training is done, for what changes on the way
-
-    @property
-    def wide(self) -> bool:
-        """Whether half precision pays: not in a loop of small steps (docs/LOG.md)."""
-        return self.decoder.parallel
-
-    def encode(self, source: Sequences) -> Memory:
-        vectors = dropout(self.embedding(source.values), self.drop, self.training)
-        memory: Memory = self.encoder(Sequences(vectors, source.mask, source.lengths))
-        return memory
 
 
 class Generation(Measured):
@@ -83,6 +60,7 @@ class Generation(Measured):
         longest: int,
         teach: Spec = PLAIN,
         fertility: float = 0.0,
+        reinforce: Spec = PLAIN,
     ) -> None:
         super().__init__(measures, best)
         if fertility < 0:
@@ -90,7 +68,7 @@ class Generation(Measured):
         for option, chance in (("smoothing", smoothing), ("drop", drop)):
             if not 0 <= chance < 1:
                 raise RegardError(f"{option}={chance}", expected="from 0 to less than 1")
-        self.fertility = fertility
+        self.fertility, self.reinforce = fertility, table(reinforce)
         self.teach: Teach = call(Teach, table(teach))
         self.options = {"source": source, "target": target, "encoder": encoder, "decoder": decoder}
         self.attention, self.embed, self.drop = attention, embed, drop
@@ -131,9 +109,18 @@ class Generation(Measured):
             )
         if self.fertility:
             must_look(decoder, f"fertility={self.fertility}")
-        return EncoderDecoder(
-            len(self.texts["source"]), self.embed, self.drop, encoder, decoder, fertility=self.fertility > 0
-        )
+            must_pass(decoder, f"fertility={self.fertility}")
+        if samples(encoder):
+            raise RegardError("encoder.weigh=sample", expected="a softmax: only what a decoder draws is taught here")
+        if encoder.chooses:
+            raise RegardError(
+                f"encoder={type(encoder).__name__.lower()} chooses its tokens, which nothing teaches it here",
+                expected="one that reads them all",
+                do="as disan; classify, entail, relate and tag can teach it",
+            )
+        reinforce = call(Reinforce, self.reinforce, size=encoder.size) if samples(decoder) else None
+        vocab, fertile = len(self.texts["source"]), self.fertility > 0
+        return EncoderDecoder(vocab, self.embed, self.drop, encoder, decoder, fertile, reinforce)
 
     def items(self, examples: Sequence[Example]) -> list[Item]:
         sources = self.texts["source"].encode_all([example.source for example in examples])
@@ -160,32 +147,47 @@ class Generation(Measured):
             model.encoder.advance(progress)
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:
-        """Cross entropy of each true token after what the decoder was shown before it (see `Teach`), smoothed; and
-        where asked for, how unlikely the fertilities of the source tokens are."""
+        """Cross entropy of each true token after what the decoder was shown before it (see `Teach`), smoothed; where
+        asked for, how unlikely the fertilities of the source tokens are; and where the decoder drew what it looked at,
+        what teaches that (see `regard.tasks._sampled`)."""
         return self._taught(model, batch)[0]
 
     def _taught(self, model: nn.Module, batch: Batch) -> tuple[Loss, Look]:
-        """The loss and where the decoder looked; only in training is the source disturbed and the truth withheld."""
+        """The loss and where the decoder looked; only in training is the source disturbed and the truth withheld. Where
+        sentences are read several times, to measure one draw by another, the loss is the mean over these."""
         assert isinstance(model, EncoderDecoder)
         target, before = self._before(batch)
+        count, copies = int(target.lengths.sum()), 1 if model.reinforce is None else model.reinforce.copies
         teach = self.teach if model.training else Teach()
         memory = model.encode(teach.source(batch.source, len(self.texts["source"])))
-        look, logits, noted = teach.unroll(model.decoder, memory, before, model.progress)
+        if copies > 1:  # they are encoded once
+            rows = torch.arange(len(before), device=before.device).repeat(copies)
+            memory, target, before = memory.select(rows), target.select(rows), before[rows]
+        with drawing(model.reinforce, model.decoder, memory) as kept:
+            look, logits, noted = teach.unroll(model.decoder, memory, before, model.progress)
         if model.training and self.smoothing:
             noted = {"smoothing": self.smoothing, **noted}
         notes = {name: torch.tensor(number) for name, number in noted.items()}
-        total = cross_entropy(
+        nats = cross_entropy(
             logits.flatten(0, 1).float(),
             target.values.flatten(),
             ignore_index=Text.pad,
-            reduction="sum",
+            reduction="sum" if model.reinforce is None else "none",
             label_smoothing=self.smoothing,
         )
+        total, shown = nats.sum(), None
         if model.fertility is not None:
-            nats, tokens = model.fertility(memory, look, target.mask)
-            total = total + self.fertility * nats
-            notes["fertility"] = (nats / tokens).detach()
-        return Loss(total, int(target.lengths.sum()), notes), look
+            unlikely, tokens = model.fertility(memory, look, target.mask)
+            total = total + self.fertility * unlikely
+            notes["fertility"] = (unlikely / tokens).detach()
+        if model.reinforce is not None:
+            # A token that is said may be shown to later steps, and tell them what was seen.
+            carries = model.decoder.carries or teach.sampling != "none"
+            steps = nats.reshape(target.values.shape), target.mask, carries
+            policy, told = taught(model.reinforce, look, *steps, memory, kept, copies)
+            total, shown = (total + policy) / copies, total.detach() / copies
+            notes |= told
+        return Loss(total, count, notes, shown), look
 
     def _before(self, batch: Batch) -> tuple[Sequences, Tensor]:
         """The target, and the tokens before each of its own."""

@@ -16,9 +16,9 @@ from regard.encode import Encoder
 from regard.encode._words import Words
 from regard.pool import Pool, Pooled
 from regard.predict.match import Match
-from regard.types import Choice, Memory, Sequences
+from regard.types import Batch, Choice, Memory, Sequences
 
-__all__ = ["Read", "Reader", "stacked"]
+__all__ = ["Read", "Reader", "copied", "stacked"]
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,14 @@ class Reader(nn.Module):
         super().__init__()
         self.words, self.encoder, self.pool, self.match, self.head = words, encoder, pool, match, head
         self.reinforce, self.drop = reinforce, nn.Dropout(drop)
+
+    @property
+    def copies(self) -> int:
+        """How often each example is to be read at a step: a baseline may measure one draw by another of the same."""
+        encoder, pool = self.encoder, self.pool
+        choosing = encoder.chooses and not (self.training and encoder.phase == "supervised")
+        draws = choosing or (pool is not None and pool.chooses)
+        return self.reinforce.copies if draws and self.reinforce is not None else 1
 
     def forward(self, inputs: Sequence[Sequences]) -> Read:
         read = inputs[0] if len(inputs) == 1 else stacked(inputs)
@@ -97,3 +105,20 @@ def stacked(inputs: Sequence[Sequences]) -> Sequences:
         torch.cat([pad(one.mask, (0, time - one.mask.shape[1])) for one in inputs]),
         torch.cat([one.lengths for one in inputs]),
     )
+
+
+def copied(batch: Batch, copies: int) -> Batch:
+    """The whole batch so many times, one after the other."""
+    if copies == 1:
+        return batch
+
+    def again(one: Tensor) -> Tensor:
+        return torch.cat([one] * copies)
+
+    def rows(one: Sequences) -> Sequences:
+        return Sequences(again(one.values), again(one.mask), again(one.lengths))
+
+    target = batch.target
+    if target is not None:
+        target = rows(target) if isinstance(target, Sequences) else again(target)
+    return Batch(tuple(map(rows, batch.inputs)), target)

@@ -24,7 +24,7 @@ from regard.measure import Results
 from regard.pool import Pool
 from regard.tasks._features import Features
 from regard.tasks._measured import Measured
-from regard.tasks._reader import Read, Reader
+from regard.tasks._reader import Read, Reader, copied
 from regard.tasks._seen import Seen
 from regard.tasks._without import Without, left
 from regard.text import Text
@@ -125,7 +125,8 @@ class Sentences(Measured):
             size = match.size
         reinforce = None
         if encoder.chooses or (pool is not None and pool.chooses):
-            reinforce = call(Reinforce, self.reinforce, size=words.size * (self.columns - 1))
+            usual = getattr(encoder, "reinforce", {})  # what one that chooses is best taught by
+            reinforce = call(Reinforce, {**usual, **self.reinforce}, size=words.size * (self.columns - 1))
             if reinforce.expected and not (pool is not None and pool.chooses):
                 raise RegardError(
                     f"reinforce.expected={reinforce.expected} and nothing that has an expected value",
@@ -214,8 +215,11 @@ class Sentences(Measured):
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:
         """The task's own loss, what the pooling's weights cost, and, where tokens were chosen, what teaches the choice:
-        the reward is `log p(y|x)` less the price of the share chosen (ReSAN, section 3.3)."""
+        the reward is `log p(y|x)` less the price of the share chosen (ReSAN, section 3.3). Where examples are read
+        several times, to measure one choice by another, all of it is the mean over these."""
         assert isinstance(model, Reader)
+        count, copies = self.count(batch), model.copies
+        batch = copied(batch, copies)
         read = model(batch.inputs)
         nats = self.nats(read, batch.target)
         total, notes = nats.sum(), dict[str, Tensor]()
@@ -224,10 +228,14 @@ class Sentences(Measured):
         if model.reinforce is not None and (taught := self._choice(read, len(batch.inputs))) is not None:
             log_prob, entropy, chosen = taught
             earned = reward(-nats, chosen, self.price)
-            policy = model.reinforce(log_prob, earned, read.summary, entropy=entropy, kept=read.kept).sum()
+            told = {"entropy": entropy, "kept": read.kept, "copies": copies}
+            policy = model.reinforce(log_prob, earned, read.summary, **told).sum()
             total = policy if model.encoder.phase == "policy" else total + policy
             notes |= {"chosen": chosen.mean().detach()} if read.choices else {}
-        return Loss(total, self.count(batch), notes, nats.detach().sum())
+        shown = nats.detach().sum()
+        if copies > 1:
+            total, shown = total / copies, shown / copies
+        return Loss(total, count, notes, shown)
 
     # --- answers -----------------------------------------------------------------------------------------
 

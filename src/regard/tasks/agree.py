@@ -36,6 +36,7 @@ from regard.predict.generate import Decoder
 from regard.search import Search
 from regard.tasks._fertility import must_look, pairs
 from regard.tasks._generation import EncoderDecoder
+from regard.tasks._sampled import REINFORCE, must_pass
 from regard.tasks.translate import ATTENTION, DECODER, ENCODER, Translate
 from regard.train.run import Run
 from regard.train.task import Loss
@@ -61,7 +62,7 @@ class Both(EncoderDecoder):
 
     def __init__(self, there: EncoderDecoder, back: EncoderDecoder) -> None:
         nn.Module.__init__(self)  # of its own it has nothing
-        self.there, self.back = there, back
+        self.there, self.back, self.reinforce = there, back, None
 
     @property
     def decoder(self) -> Decoder:  # type: ignore[override]
@@ -108,9 +109,11 @@ class Agree(Translate):
         longest: int = 1024,
         teach: Annotated[Spec, Of("train.teach.Teach")] = PLAIN,
         fertility: float = 0.0,
+        reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = REINFORCE,
         gamma: float = 1.0,
     ) -> None:
-        rest = (embed, encoder, attention, decoder, search, measures, best, smoothing, drop, longest, teach, fertility)
+        parts = (embed, encoder, attention, decoder, search, measures, best)
+        rest = (*parts, smoothing, drop, longest, teach, fertility, reinforce)
         super().__init__(source, target, *rest)
         if gamma < 0:
             raise RegardError(f"gamma={gamma}", expected="0, or how much agreement counts beside the likelihood")
@@ -135,6 +138,7 @@ class Agree(Translate):
         there, back = super().model(), self.other.model()
         if self.gamma:
             must_look(there.decoder, f"gamma={self.gamma}")
+            must_pass(there.decoder, f"gamma={self.gamma}")
         return Both(there, back)
 
     def advance(self, model: nn.Module, progress: float) -> None:
@@ -157,7 +161,8 @@ class Agree(Translate):
             total = total - self.gamma * agreed.sum()
             shorter = torch.minimum(x.mask.sum(1), y.mask.sum(1))
             notes["agreement"] = (agreed / shorter).mean().detach()
-        return Loss(total, there.count + back.count, notes)
+        shown = None if there.shown is None or back.shown is None else there.shown + back.shown
+        return Loss(total, there.count + back.count, notes, shown)
 
     def results(
         self, model: nn.Module, examples: Sequence[Example], quick: bool = False, search: Search | None = None

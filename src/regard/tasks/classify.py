@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import cross_entropy, log_softmax
 
-from regard.errors import RegardError
+from regard.errors import chance
 from regard.find import PLAIN, In, Of, Spec
 from regard.predict.classify import Classify as Head
 from regard.tasks._labels import Labels
@@ -22,16 +22,9 @@ from regard.tasks._reader import Read
 from regard.train.task import Item
 from regard.types import Example, Prediction
 
-__all__ = ["Classify", "Labelled", "share_of"]
+__all__ = ["Classify", "Labelled"]
 
 WORDS: Spec = {"name": "word", "lower": True, "split": "punctuation"}
-
-
-def share_of(name: str, value: float) -> float:
-    """The value of an option that is a share."""
-    if not 0 <= value <= 1:
-        raise RegardError(f"{name}={value}", expected="a share, 0 to 1")
-    return value
 
 
 class Labelled(Labels):
@@ -94,4 +87,4 @@ class Classify(Labelled):
         longest: int = 1024,
     ) -> None:
         super().__init__(text, embed, encoder, pool, None, head, reinforce, price, measures, best, drop, longest)
-        self.smoothing = share_of("smoothing", smoothing)
+        self.smoothing = chance("smoothing", smoothing)

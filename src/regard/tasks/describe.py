@@ -23,6 +23,7 @@ from regard.find import PLAIN, In, Of, Spec, nearest
 from regard.look.gaze import Gaze
 from regard.search import Search
 from regard.tasks._generation import Generation
+from regard.tasks._sampled import REINFORCE
 from regard.tasks._without import Without
 from regard.text._fields import parse, write
 from regard.text._placeholders import PutBack, hide, put_back, set_aside
@@ -80,9 +81,10 @@ class Describe(Generation):
         drop: float = 0.3,
         longest: int = 1024,
         teach: Annotated[Spec, Of("train.teach.Teach")] = PLAIN,
+        reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = REINFORCE,
     ) -> None:
         parts = (source, target, embed, encoder, attention, decoder, search, measures, best)
-        super().__init__(*parts, smoothing, drop, longest, teach)
+        super().__init__(*parts, smoothing, drop, longest, teach, reinforce=reinforce)
         self.delexicalise = delexicalise
 
     def learn(self, examples: Sequence[Example]) -> None:

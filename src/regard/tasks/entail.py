@@ -8,8 +8,9 @@ With nothing given it learns pairs of sentences whose entailment follows from th
 
 from typing import Annotated, Any, ClassVar
 
+from regard.errors import chance
 from regard.find import PLAIN, In, Of, Spec
-from regard.tasks.classify import WORDS, Labelled, share_of
+from regard.tasks.classify import WORDS, Labelled
 
 __all__ = ["Entail"]
 
@@ -52,4 +53,4 @@ class Entail(Labelled):
         longest: int = 512,
     ) -> None:
         super().__init__(text, embed, encoder, pool, match, head, reinforce, price, measures, best, drop, longest)
-        self.smoothing = share_of("smoothing", smoothing)
+        self.smoothing = chance("smoothing", smoothing)

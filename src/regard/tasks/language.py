@@ -36,6 +36,7 @@ from regard.measure import Results
 from regard.predict.language import LanguageModel
 from regard.search import Hypothesis, Search, Trace
 from regard.tasks._measured import Measured
+from regard.tasks._sampled import samples
 from regard.text import Text
 from regard.train.task import Item, Loss
 from regard.types import Batch, Example, Prediction, Sequences, Step, Token
@@ -111,7 +112,10 @@ class Language(Measured):
     def model(self) -> LanguageModel:
         attention = None if self.attention is None else table(self.attention)
         given = {"vocab": len(self.text), "attention": attention}
-        return build("predict.language", self.options["network"], **given)  # type: ignore[no-any-return]
+        network: LanguageModel = build("predict.language", self.options["network"], **given)
+        if samples(network):
+            raise RegardError("a weighing that samples, which nothing teaches a language model", expected="a softmax")
+        return network
 
     def items(self, examples: Sequence[Example]) -> list[Item]:
         return self._items(examples, 1)

@@ -95,6 +95,16 @@ class Relate(Sentences):
         return kl_div(log_p, sparse(target.float(), self.low, self.high), reduction="none").sum(-1)
 
     def answers(self, read: Read, batch: int) -> list[Prediction]:
+        """The mean, and beside it the steps of the scale it is the mean of, the likeliest first."""
         log_p = log_softmax(read.logits.double(), -1)
-        scores = expected(log_p, self.low).tolist()
-        return [Prediction(f"{score:.4f}", float(row.max())) for score, row in zip(scores, log_p, strict=True)]
+        scores, order = log_p.sort(dim=-1, descending=True, stable=True)
+        return [
+            Prediction(
+                f"{mean:.4f}",
+                row[0],
+                others=tuple(Prediction(str(self.low + n), score) for score, n in zip(row, numbers, strict=True)),
+            )
+            for mean, row, numbers in zip(
+                expected(log_p, self.low).tolist(), scores.tolist(), order.tolist(), strict=True
+            )
+        ]

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar
 
 from regard.find import PLAIN, In, Of, Spec
 from regard.tasks._generation import Generation
+from regard.tasks._sampled import REINFORCE
 
 __all__ = ["Summarise"]
 
@@ -67,9 +68,10 @@ class Summarise(Generation):
         drop: float = 0.3,
         longest: int = 2048,
         teach: Annotated[Spec, Of("train.teach.Teach")] = PLAIN,
+        reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = REINFORCE,
     ) -> None:
         parts = (source, target, embed, encoder, attention, decoder, search, measures, best)
-        super().__init__(*parts, smoothing, drop, longest, teach)
+        super().__init__(*parts, smoothing, drop, longest, teach, reinforce=reinforce)
 
     def room(self, source: int) -> int:
         """A summary is shorter than its document, but for the shortest."""

@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 from regard.find import PLAIN, In, Of, Spec
 from regard.tasks._generation import Generation
+from regard.tasks._sampled import REINFORCE
 
 __all__ = ["Translate"]
 
@@ -61,6 +62,7 @@ class Translate(Generation):
         longest: int = 1024,
         teach: Annotated[Spec, Of("train.teach.Teach")] = PLAIN,
         fertility: float = 0.0,
+        reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = REINFORCE,
     ) -> None:
         parts = (source, target, embed, encoder, attention, decoder, search, measures, best)
-        super().__init__(*parts, smoothing, drop, longest, teach, fertility)
+        super().__init__(*parts, smoothing, drop, longest, teach, fertility, reinforce)

@@ -26,7 +26,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.errors import RegardError
+from regard.errors import chance
 from regard.text import Text
 from regard.types import Look, Memory, Sequences
 
@@ -86,11 +86,9 @@ class Teach:
         replace: float = 0.0,
         swap: float = 0.0,
     ) -> None:
-        for name, chance in zip(CHANCES, (blank, drop, replace, swap), strict=True):
-            if not 0 <= chance < 1:
-                raise RegardError(f"teach.{name}={chance}", expected="a chance from 0 up to, not including, 1")
-        if not 0 < least <= 1:
-            raise RegardError(f"teach.least={least}", expected="a chance above 0 and at most 1")
+        for name, value in zip(CHANCES, (blank, drop, replace, swap), strict=True):
+            chance(f"teach.{name}", value, one=False)
+        chance("teach.least", least, zero=False)
         self.sampling, self.least, self.blank = sampling, least, blank
         self.drop, self.replace, self.swap = drop, replace, swap
 

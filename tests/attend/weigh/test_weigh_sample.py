@@ -2,11 +2,12 @@
 
 import math
 
+import pytest
 import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.attend.weigh.sample import Sample
+from regard.attend.weigh.sample import Mixed, Sample
 
 # softmax = (1, 2, 5) / 8
 energies = torch.tensor([0.0, math.log(2), math.log(5)])
@@ -113,3 +114,14 @@ def test_the_narrowest_numbers_overflow_without_harm() -> None:
     (weighed.entropy + weighed.log_prob).sum().backward()
     assert e.grad is not None
     assert e.grad.isfinite().all()
+
+
+def test_a_mixed_weighing_by_hand() -> None:
+    energies = torch.tensor([[[0.0, 1.0, 2.0]], [[0.0, 1.0, 2.0]], [[0.0, 0.0, 0.0]]], dtype=torch.float64)
+    mask = torch.tensor([[[True, True, False]], [[True, True, False]], [[False, False, False]]])
+    weighed = Mixed(Sample().eval(), torch.tensor([True, False, False]))(energies, mask)
+    second = torch.sigmoid(torch.tensor(1.0)).item()
+    assert weighed.soft is not None
+    assert weighed.soft[:, 0].tolist() == [[0, 1, 0], pytest.approx([1 - second, second, 0]), [0, 0, 0]]
+    assert weighed.log_prob is not None
+    assert weighed.log_prob[2].item() == 0

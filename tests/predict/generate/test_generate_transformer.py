@@ -22,7 +22,7 @@ from regard.errors import RegardError
 from regard.predict.generate import Decoder
 from regard.predict.generate.transformer import State, Transformer
 from regard.search.beam import Beam
-from regard.types import Memory, Sequences
+from regard.types import Look, Memory, Sequences
 
 vocab, width, size, heads = 11, 6, 8, 2
 kinds: list[Kind] = ["sinusoid", "learned", "rotary"]
@@ -306,23 +306,46 @@ def test_only_what_is_asked_for_is_worked_out(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_choices_are_told() -> None:
-    """Where a key is sampled each head and query has a log-probability; those of layers shown together add up."""
-    memory, tokens, told = a_memory(), some_tokens(), {}
-    kept = decoder(partial(make, score="scaled_dot", weigh="sample")).state_dict()
-    for look in ["last", "mean", "all"]:
-        part = decoder(partial(make, score="scaled_dot", weigh="sample"), look=look, dropout=0.0).train()
-        part.load_state_dict(kept)
-        torch.manual_seed(3)
-        seen, _ = part.unroll(memory, tokens)
-        assert seen.log_prob is not None
-        assert seen.entropy is not None
-        told[look] = torch.stack([seen.log_prob, seen.entropy])
-        assert seen.weights.shape == (*seen.log_prob.shape, 5)
-    first, last = told["all"].chunk(2, dim=2)
-    assert last.shape == (2, 3, heads, 6)
-    assert (last[0, :2] < 0).all()
-    torch.testing.assert_close(told["last"], last)
-    torch.testing.assert_close(told["mean"], first + last)
+    """Where keys are sampled a token has the log-probability of all its choices, whichever layer's look is shown."""
+    memory, tokens = a_memory(), some_tokens()
+    hard = partial(make, score="scaled_dot", weigh="sample")
+    kept = decoder(hard).state_dict()
+    for weigh in ["softmax", "sample"]:  # of self-attention
+        told = []
+        for look in ["last", 0, "mean", "all"]:
+            part = decoder(hard, look=look, dropout=0.0, weigh=weigh).train()
+            part.load_state_dict(kept)
+            looks: list[Look] = []
+            for block in part.blocks:
+                for one in (block.asking, block.attending.attention):
+                    one.register_forward_hook(lambda _, __, look, looks=looks: looks.append(look))
+            torch.manual_seed(3)
+            seen, _ = part.unroll(memory, tokens)
+            drawn = [one for one in looks if one.log_prob is not None]
+            assert len(drawn) == (2 if weigh == "softmax" else 4)
+            for name in ["log_prob", "entropy"]:
+                torch.testing.assert_close(
+                    getattr(seen, name), torch.stack([getattr(one, name).sum(1) for one in drawn]).sum(0)
+                )
+            assert seen.log_prob is not None
+            assert seen.entropy is not None
+            assert seen.weights.shape[-2:] == (6, 5)
+            told.append(torch.stack([seen.log_prob, seen.entropy]))
+        assert told[0].shape == (2, 3, 6)
+        assert (told[0][0, :2] < 0).all()
+        assert all(torch.equal(one, told[0]) for one in told)
+
+
+def test_choices_of_every_hypothesis_are_told() -> None:
+    memory, tokens = a_memory(), torch.tensor([[1, 2], [3, 4], [0, 1]])
+    part = decoder(partial(make, score="scaled_dot", weigh="sample"), weigh="sample")  # takes the likeliest keys
+    beams = part.start(memory).follow(torch.zeros(3, 2, dtype=torch.long))
+    _, look, _ = part.step(beams, tokens)
+    assert look.log_prob is not None
+    assert look.log_prob.shape == (3, 2)
+    for beam in range(2):
+        _, alone, _ = part.step(part.start(memory), tokens[:, beam : beam + 1])
+        torch.testing.assert_close(look.log_prob[:, beam : beam + 1], alone.log_prob)
 
 
 def test_heads_are_the_attentions_own_where_it_has_them() -> None:

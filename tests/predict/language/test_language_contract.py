@@ -1,7 +1,6 @@
 """What every language model keeps to: all at once as one by one, every search, and padding that never matters."""
 
 import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,6 +15,8 @@ from regard.search.beam import Beam
 from regard.search.greedy import Greedy
 from regard.search.sample import Sample
 from regard.types import Sequences
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 START, END = 2, 3
 looks: dict[str, Any] = {
@@ -42,14 +43,6 @@ networks: dict[str, tuple[dict[str, Any], str]] = {
 }  # fmt: skip
 kinds = pytest.mark.parametrize("kind", networks)
 tokens = torch.tensor([[3, 5, 4, 6, 5], [3, 4, 4, 0, 6]])
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def small(kind: str, vocab: int = 7) -> LanguageModel:

@@ -2,7 +2,6 @@
 
 import copy
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,6 +11,8 @@ from torch import Tensor
 from regard.errors import RegardError
 from regard.predict.language.recurrent import Recurrent, locked
 from regard.types import Sequences
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 START, END = 2, 3
 attentions: dict[str, Any] = {
@@ -23,14 +24,6 @@ attentions: dict[str, Any] = {
 kinds = pytest.mark.parametrize("look", attentions)
 cells = pytest.mark.parametrize("cell", ["elman", "lstm", "gru"])
 tokens = torch.tensor([[3, 5, 4, 6, 5], [3, 4, 4, 0, 6]])
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def small(look: str = "none", cell: str = "lstm", vocab: int = 7, **options: Any) -> Recurrent:

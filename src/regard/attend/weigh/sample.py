@@ -4,6 +4,8 @@ Xu et al. 2015, "Show, Attend and Tell", section 4.1. The choice passes no gradi
 log-probability and the entropy of the distribution are returned, for learning by reinforcement.
 Outside training the most likely key is taken, unless `always` is set.
 
+For some sentences the expected value may stand in for the sample, `Mixed`: their weights are the softmax itself.
+
     weighed = Sample()(energies, mask);  weighed.choice, weighed.log_prob, weighed.entropy
 """
 
@@ -11,9 +13,11 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from regard.attend.reinforce import mix
 from regard.attend.weigh import Weighed, Weighing, lowered, visible
+from regard.attend.weigh.softmax import softmax
 
-__all__ = ["Sample"]
+__all__ = ["Mixed", "Sample"]
 
 
 class Sample(Weighing):
@@ -37,3 +41,17 @@ class Sample(Weighing):
         if seen is not None:
             log_prob, entropy = log_prob.masked_fill(~seen, 0.0), entropy.masked_fill(~seen, 0.0)
         return Weighed(choice=choice, visible=seen, keys=p.shape[-1], log_prob=log_prob, entropy=entropy)
+
+
+class Mixed(Weighing):
+    """What another weighing samples for the sentences that are `kept`; for the others what is to be expected of it."""
+
+    def __init__(self, weigh: Sample, kept: Bool[Tensor, " batch"]) -> None:
+        super().__init__()
+        self.weigh, self.kept = weigh, kept
+
+    def forward(self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Weighed:
+        weighed: Weighed = self.weigh(energies, mask)
+        expected = softmax(energies, mask)
+        soft, _ = mix(weighed.weights(expected.dtype), expected, chance=0.0, kept=self.kept)
+        return Weighed(soft=soft, log_prob=weighed.log_prob, entropy=weighed.entropy)

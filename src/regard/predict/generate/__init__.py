@@ -31,6 +31,12 @@ class Decoder(nn.Module):
         """Whether known tokens are read all at once; if not, steps are small and half precision does not pay."""
         return False
 
+    @property
+    def carries(self) -> bool:
+        """Whether what was seen at one step has a part in later ones; else a choice of where to look answers for its
+        own step alone (see `regard.tasks._sampled`)."""
+        return True
+
     def start(self, memory: Memory) -> Any:
         """State of one hypothesis a sentence, before its first token."""
         raise NotImplementedError

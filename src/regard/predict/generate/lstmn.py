@@ -82,6 +82,11 @@ class Lstmn(Speaks):
         self.W_0 = nn.Linear(summary, 2 * hidden)
         self.W_z = nn.Linear(hidden if deep else memory + hidden, readout)
 
+    @property
+    def carries(self) -> bool:
+        """What was seen goes onto the tape (deep), or into the next look."""
+        return self.fusion == "deep" or self.attention.waits
+
     def start(self, memory: Memory) -> State:
         memory = in_kind(memory, self.W_0.weight.dtype)
         with whole(memory):
@@ -107,7 +112,7 @@ class Lstmn(Speaks):
     ) -> tuple[Look, Float[Tensor, "batch time vocab"]]:
         state, looks = self.start(memory), []
         # A look that no step waits for is taken for all steps at once.
-        later = self.fusion == "shallow" and not self.attention.waits
+        later = not self.carries
         with whole(memory):
             x = self._embed(tokens)
             for one in zip(*(each.split(1, dim=1) for each in (x, self.W_x(x), self.gates_x(x))), strict=True):

@@ -24,7 +24,7 @@ from torch.nn.functional import dropout as drop
 from torch.nn.functional import linear
 
 from regard.attend.attention import Attention
-from regard.errors import RegardError
+from regard.errors import chance
 from regard.predict.generate import Decoder
 from regard.predict.shared import Shared
 from regard.types import Beams, Look, Memory
@@ -86,9 +86,7 @@ class Speaks(Decoder):
 
     def __init__(self, vocab: int, embed: int, readout: int, tie: bool, dropout: float) -> None:
         super().__init__()
-        if not 0 <= dropout <= 1:
-            raise RegardError(f"dropout={dropout}", expected="from 0 to 1")
-        self.dropout = dropout
+        self.dropout = chance("dropout", dropout)
         self.embedding = nn.Embedding(vocab, embed)
         nn.init.normal_(self.embedding.weight, std=embed**-0.5)
         self.out = None if tie else nn.Linear(readout, vocab)
@@ -137,6 +135,11 @@ class Recurrent(Speaks):
     def parallel(self) -> bool:
         """Whether known tokens are read all at once."""
         return self.place == "after" and not self.feed and not self.attention.waits
+
+    @property
+    def carries(self) -> bool:
+        """What was seen goes into the next state, or the next look."""
+        return not self.parallel
 
     def start(self, memory: Memory) -> State:
         memory = in_kind(memory, self.bridge.weight.dtype)

@@ -19,10 +19,11 @@ mean of all layers head by head, or all of them, their heads one after another. 
     state, look, logits = decoder.step(decoder.start(memory), token)
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import dropout, linear
@@ -106,6 +107,11 @@ class Transformer(Layers, Decoder):  # type: ignore[override]
         """Whether known tokens are read all at once: unless a look at the memory depends on earlier ones."""
         return not any(block.asking.waits for block in self.blocks)
 
+    @property
+    def carries(self) -> bool:
+        """What was seen in one layer is asked for by later tokens in the next."""
+        return len(self.blocks) > 1 or not self.parallel
+
     def start(self, memory: Memory) -> State:
         return State((), (), (None,) * len(self.blocks), self._prepared(memory), memory)
 
@@ -115,18 +121,19 @@ class Transformer(Layers, Decoder):  # type: ignore[override]
         shape = token.shape
         places = self.positions(state.time, 1, token.device)
         x = self._embed(token.reshape(-1, 1), places)  # for self-attention each hypothesis is a row of one token
-        looks, keys, values = [], [], []
+        looks, own, keys, values = [], [], [], []
         for layer, block in enumerate(self.blocks):
-            x, _, read = block.attend(x, places, past=state.past(layer))
+            x, back, read = block.attend(x, places, past=state.past(layer))
             # … for attention to the memory those of a sentence are its queries.
             x, look = block.ask(x.reshape(*shape, self.size), state.prepared[layer], state.looked[layer])
             x = block.think(x).reshape(-1, 1, self.size)
             looks.append(look)
+            own.append(back)
             keys.append(read.keys.unflatten(0, shape))
             values.append(read.values.unflatten(0, shape))
         looked = tuple(look.state for look in looks)
         after = State(tuple(keys), tuple(values), looked, state.prepared, state.memory)
-        return after, self.shown(looks), self._logits(x).reshape(*shape, -1)
+        return after, _chosen(self.shown(looks), [*looks, *own], shape), self._logits(x).reshape(*shape, -1)
 
     def unroll(
         self, memory: Memory, tokens: Int[Tensor, "batch time"]
@@ -137,13 +144,14 @@ class Transformer(Layers, Decoder):  # type: ignore[override]
         places = self.positions(0, time, tokens.device)
         x = self._embed(tokens, places)
         seen = causal(time, time, tokens.device).unsqueeze(0)
-        looks = []
+        looks, own = [], []
         for block, prepared in zip(self.blocks, self._prepared(memory), strict=True):
-            x, _, _ = block.attend(x, places, seen=seen)
+            x, back, _ = block.attend(x, places, seen=seen)
             x, look = block.ask(x, prepared, block.asking.start(prepared))
             x = block.think(x)
             looks.append(look)
-        return self.shown(looks), self._logits(x)
+            own.append(back)
+        return _chosen(self.shown(looks), [*looks, *own], tokens.shape), self._logits(x)
 
     def _prepared(self, memory: Memory) -> tuple[Memory, ...]:
         """The memory as each layer's attention asks it."""
@@ -159,6 +167,18 @@ class Transformer(Layers, Decoder):  # type: ignore[override]
 
     def _logits(self, x: Float[Tensor, "row time size"]) -> Float[Tensor, "row time vocab"]:
         return linear(self.norm(x), self.embedding.weight)
+
+
+def _chosen(shown: Look, looks: Sequence[Look], shape: torch.Size) -> Look:
+    """The look that is shown, with all that was sampled for a token: whichever layer, head or attention drew it, the
+    token that is said depends on it."""
+    sampled = [(one.log_prob, one.entropy) for one in looks if one.log_prob is not None and one.entropy is not None]
+    if not sampled:
+        return shown
+    log_prob, entropy = (
+        torch.stack([one.sum(1).reshape(shape) for one in part]).sum(0) for part in zip(*sampled, strict=True)
+    )
+    return replace(shown, log_prob=log_prob, entropy=entropy)
 
 
 def _asking(attention: Callable[..., Attention], size: int, heads: int) -> Attention:

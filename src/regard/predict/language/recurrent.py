@@ -31,7 +31,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from regard.attend.attention import make
 from regard.attend.mask import causal
-from regard.errors import RegardError
+from regard.errors import RegardError, chance
 from regard.find import call
 from regard.predict.language import LanguageModel, begun
 from regard.types import Beams, Look, Memory, Sequences
@@ -80,8 +80,7 @@ class Recurrent(LanguageModel):
         super().__init__(vocab, attention)
         rates = {"drop_in": drop_in, "drop_between": drop_between, "drop_out": drop_out}
         for name, rate in {**rates, "drop_weights": drop_weights, "drop_words": drop_words}.items():
-            if not 0 <= rate < 1:
-                raise RegardError(f"{name}={rate}", expected="a share from 0 to below 1")
+            chance(name, rate, one=False)
         if layers < 1:
             raise RegardError(f"layers={layers}", expected="1 or more")
         self.cell, self.drop_in, self.drop_between, self.drop_out = cell, drop_in, drop_between, drop_out

@@ -1,0 +1,570 @@
+"""Hard attention in a decoder: its estimate against the exact gradient by enumeration, and that it learns."""
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+import regard.train.loop
+from regard import api
+from regard.attend.attention import Attention
+from regard.attend.bias import Bias
+from regard.attend.reinforce import Reinforce
+from regard.attend.weigh import Weighed, Weighing
+from regard.attend.weigh.sample import Sample
+from regard.encode import Encoder
+from regard.errors import RegardError
+from regard.tasks._generation import EncoderDecoder
+from regard.tasks._sampled import drawing, rewards, samples
+from regard.tasks.agree import Agree
+from regard.tasks.describe import Describe
+from regard.tasks.language import Language
+from regard.tasks.summarise import Summarise
+from regard.tasks.translate import Translate
+from regard.train.log import read
+from regard.train.step import step
+from regard.types import Batch, Example, Look, Memory, Sequences
+
+examples = [Example(("ab",), "x"), Example(("a",), "yx"), Example(("",), ""), Example(("babb",), "xyy")]
+recurrent: dict[str, Any] = {"name": "recurrent", "embed": 3, "hidden": 3, "dropout": 0.0}
+lstmn: dict[str, Any] = {"name": "lstmn", "embed": 3, "hidden": 3, "dropout": 0.0}
+transformer: dict[str, Any] = {"name": "transformer", "size": 4, "heads": 1, "inner": 4, "dropout": 0.0}
+hard: dict[str, Any] = {"score": {"name": "additive", "hidden": 3}, "weigh": "sample"}
+# The decoder, its attention, and whether a look has a part in later steps.
+kinds: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
+    "before": (recurrent, hard, True),
+    "after": (recurrent | {"place": "after", "feed": False}, hard, False),
+    "feeding": (recurrent | {"place": "after"}, hard, True),
+    "markov": (recurrent | {"place": "after", "feed": False}, {**hard, "bias": ("markov",)}, True),
+    "heads": (recurrent, {"score": "scaled_dot", "weigh": "sample", "heads": 2, "size": 4}, True),
+    "shallow": (lstmn, hard, False),
+    "deep": (lstmn | {"fusion": "deep"}, hard, True),
+    "transformer": (transformer | {"layers": 2}, {"score": "scaled_dot", "weigh": "sample"}, True),
+    "one layer": (transformer | {"layers": 1}, {"score": "scaled_dot", "weigh": "sample"}, False),
+    "self": (transformer | {"layers": 2, "weigh": "sample"}, {"score": "scaled_dot"}, True),
+}
+every = pytest.mark.parametrize("name", kinds)
+
+
+def made(name: str = "before", sharper: float = 3.0, **options: Any) -> tuple[Translate, EncoderDecoder]:
+    torch.manual_seed(2)
+    decoder, attention, _ = kinds[name]
+    given: dict[str, Any] = {"decoder": decoder, "attention": attention, "drop": 0.0, "smoothing": 0.0, **options}
+    task = Translate("character", "character", 3, {"name": "recurrent", "hidden": 2}, **given)
+    task.learn(examples)
+    model = task.model().double()
+    with torch.no_grad():
+        for parameter in model.parameters():  # else all keys are nearly alike
+            parameter *= sharper if decoder["name"] != "transformer" else sharper / 2
+        for one in model.modules():
+            if isinstance(one, Bias):  # which may begin as nothing
+                for parameter in one.parameters():
+                    parameter.normal_()
+    return task, model
+
+
+def batch_of(task: Translate, some: list[Example]) -> Batch:
+    return task.collate(task.items(some))
+
+
+def hard_ones(model: nn.Module) -> list[Attention]:
+    return [one for one in model.modules() if isinstance(one, Attention) and isinstance(one.weigh, Sample)]
+
+
+def scoring(model: EncoderDecoder) -> list[nn.Parameter]:
+    """Parameters that speak through energies alone."""
+    found = []
+    for one in hard_ones(model):
+        found += list(one.score.parameters())
+        if one.heads is not None and hasattr(one.heads, "W_q"):
+            found += [one.heads.W_q.weight, one.heads.W_k.weight]
+    blocks: Any = getattr(model.decoder, "blocks", ())
+    if any(isinstance(block.attending.attention.weigh, Sample) for block in blocks):
+        found += [block.attending.W_qkv.weight for block in blocks]
+    return found
+
+
+def close(one: Tensor, other: Tensor) -> None:
+    """As near as a loss in float32 lets them be."""
+    torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
+# --- the estimate --------------------------------------------------------------------------------------------
+
+
+class Told(Weighing):
+    """Takes the keys it is told, `[row, (head,) step]`, step after step, and says how likely they were."""
+
+    def __init__(self, choices: Tensor) -> None:
+        super().__init__()
+        self.choices, self.at = choices, 0
+
+    def forward(self, energies: Tensor, mask: Tensor | None = None) -> Weighed:
+        low = energies if mask is None else energies.masked_fill(~mask, -1e30)
+        log_p = low.log_softmax(-1)
+        choice = self.choices[..., self.at : self.at + energies.shape[-2]].expand(energies.shape[:-1])
+        self.at += energies.shape[-2]
+        log_prob = log_p.gather(-1, choice.unsqueeze(-1)).squeeze(-1)
+        return Weighed(choice=choice, keys=energies.shape[-1], log_prob=log_prob, entropy=torch.zeros_like(log_prob))
+
+
+def all_choices(model: EncoderDecoder, keys: int, steps: int) -> tuple[list[Attention], list[Tensor]]:
+    """Every attention that draws, and for each the keys it is told, all combinations one below the other."""
+    attentions = hard_ones(model)
+    heads = [1 if one.heads is None else one.heads.heads for one in attentions]
+    table = torch.tensor(list(itertools.product(range(keys), repeat=sum(heads) * steps)))
+    parts = table.reshape(len(table), sum(heads), steps).split(heads, dim=1)
+    return attentions, [
+        part if one.heads is not None else part.squeeze(1) for one, part in zip(attentions, parts, strict=True)
+    ]
+
+
+def exact(task: Translate, model: EncoderDecoder, example: Example, keys: int) -> list[Tensor]:
+    """∂ Σ_s p(s) nats(s), all s at once."""
+    steps = len(task.items([example])[0].target)
+    attentions, told = all_choices(model, keys, steps)
+    batch = batch_of(task, [example] * len(told[0]))
+    for one, choices in zip(attentions, told, strict=True):
+        one.weigh = Told(choices)
+    target, before = task._before(batch)
+    look, logits = model.decoder.unroll(model.encode(batch.source), before)
+    for one in attentions:
+        one.weigh = Sample()
+    nats = cross_entropy(logits.transpose(1, 2), target.values, reduction="none").sum(1)
+    assert look.log_prob is not None
+    p = look.log_prob.flatten(1).sum(1).exp()
+    torch.testing.assert_close(p.sum(), torch.ones_like(p[0]))
+    return list(torch.autograd.grad((p * nats).sum(), list(model.parameters()), allow_unused=True))
+
+
+@pytest.mark.parametrize("baseline", ["none", "moving"])
+@every
+def test_the_mean_of_the_estimate_is_the_exact_gradient(name: str, baseline: str) -> None:
+    """Each way to choose by itself, with its own probability: no bias at all, whatever part of the reward is left out
+    and whatever b is. "a" and its end are two keys; "x" and its end two steps."""
+    task, model = made(name, reinforce={"baseline": baseline})
+    model.eval()  # the baseline stays as it is
+    assert model.reinforce is not None
+    model.reinforce.average.fill_(-1.7)
+    model.reinforce.started.fill_(True)
+    example = Example(("a",), "x")
+    parameters = list(model.parameters())
+    wanted = exact(task, model, example, keys=2)
+    attentions, told = all_choices(model, 2, 2)
+    batch = batch_of(task, [example])
+    found = [torch.zeros_like(parameter) for parameter in parameters]
+    for row in range(len(told[0])):
+        for one, choices in zip(attentions, told, strict=True):
+            one.weigh = Told(choices[row : row + 1])
+        loss, look = task._taught(model, batch)
+        assert look.log_prob is not None
+        p = look.log_prob.detach().sum().exp()
+        for total, part in zip(found, torch.autograd.grad(loss.total, parameters, allow_unused=True), strict=True):
+            total += 0.0 if part is None else p * part
+    for one, other in zip(found, wanted, strict=True):
+        close(one, torch.zeros_like(one) if other is None else other)
+    assert any(bool(one.any()) for one in wanted if one is not None)
+
+
+@pytest.mark.parametrize(("name", "expected"), [("before", 0.0), ("after", 0.0), ("before", 0.5)])
+def test_what_is_drawn_gives_the_exact_gradient(name: str, expected: float) -> None:
+    """Three keys, two steps, 30 batches of 200 draws: within three standard errors, the baseline moving as they go.
+    With a chance of ½ the other half is the gradient under the expected value."""
+    task, model = made(name, reinforce={"expected": expected})
+    example, weights = Example(("ab",), "x"), scoring(model)
+    numbers = [i for i, one in enumerate(model.parameters()) if any(one is other for other in weights)]
+    wanted = [(1 - expected) * one for one in (exact(task, model, example, 3)[i] for i in numbers)]
+    if expected:
+        _, soft = made(name, attention={**hard, "weigh": "softmax"})
+        loss = task.loss(soft, batch_of(task, [example])).total
+        of_soft = torch.autograd.grad(loss, list(soft.parameters()))
+        wanted = [one + expected * of_soft[i] for one, i in zip(wanted, numbers, strict=True)]
+    directions = [torch.randn(4, *one.shape, dtype=one.dtype) for one in weights]  # few numbers, not every weight's
+
+    def along(gradients: Any) -> Tensor:
+        return torch.stack([(d * g).flatten(1).sum(1) for d, g in zip(directions, gradients, strict=True)]).sum(0)
+
+    model.train()
+    batch = batch_of(task, [example] * 200)
+    task.loss(model, batch)  # there is an average before the first that counts
+    drawn = torch.stack([along(torch.autograd.grad(task.loss(model, batch).total / 200, weights)) for _ in range(30)])
+    error = drawn.std(0) / len(drawn) ** 0.5
+    assert ((drawn.mean(0) - along(wanted)).abs() <= 3 * error).all()
+    assert (error < 0.2 * along(wanted).abs()).any()  # three errors are not a barn door
+
+
+@every
+def test_carries_says_what_a_look_has_a_part_in(name: str) -> None:
+    """A key taken at one step changes nothing before it, and later steps where the decoder says so."""
+    carries = kinds[name][2]
+    task, model = made(name)
+    model.eval()
+    assert model.decoder.carries == carries
+    attentions = hard_ones(model)
+    batch = batch_of(task, [examples[3]])  # five keys, four steps
+    _, before = task._before(batch)
+    memory = model.encode(batch.source)
+
+    def said(second: int) -> Tensor:
+        """The logits of every step, and how likely its own key was: a bias may be all that remembers."""
+        keys = torch.tensor([[0, second, 1, 1]])
+        for one in attentions:
+            one.weigh = Told(keys if one.heads is None else keys.unsqueeze(1))
+        with torch.no_grad():
+            look, logits = model.decoder.unroll(memory, before)
+        assert look.log_prob is not None
+        drawn = look.log_prob if look.log_prob.dim() == 2 else look.log_prob.sum(1)
+        return torch.cat([logits[0], drawn[0, :, None]], 1)
+
+    one, other = said(0), said(1)
+    same = [torch.allclose(one[j], other[j], rtol=0, atol=1e-12) for j in range(4)]
+    assert same[:2] == [True, False]
+    assert all(same[2:]) is not carries
+
+
+def test_rewards_by_hand() -> None:
+    log_p = torch.tensor([[-1.0, -2.0, -4.0], [-3.0, -5.0, -7.0]], requires_grad=True)
+    there = torch.tensor([[True, True, True], [True, False, False]])
+    R, n = rewards(log_p, there, carries=True)
+    assert R[0].tolist() == pytest.approx([-7 / 3, -3, -4])
+    assert R[1].tolist() == [-3, 0, 0]
+    assert n.tolist() == [[3, 2, 1], [1, 0, 0]]
+    alone, one = rewards(log_p, there, carries=False)
+    assert alone.tolist() == [[-1, -2, -4], [-3, 0, 0]]
+    assert one.tolist() == there.float().tolist()
+    assert not R.requires_grad
+
+
+def test_the_loss_by_hand() -> None:
+    """One sentence, two steps, no baseline: the nats, −½ (R_1 log p(s_1) + R_2 log p(s_2)), −¼ of the entropies."""
+    task, model = made(reinforce={"baseline": "none", "scale": 0.5, "bonus": 0.25})
+    model.eval()
+    loss, look = task._taught(model, batch_of(task, [examples[0]]))
+    assert look.log_prob is not None
+    assert look.entropy is not None
+    target, before = task._before(batch_of(task, [examples[0]]))
+    _, logits = model.decoder.unroll(model.encode(batch_of(task, [examples[0]]).source), before)
+    first, second = logits.log_softmax(-1)[0].gather(-1, target.values[0, :, None])[:, 0].tolist()
+    s, H = look.log_prob[0].tolist(), look.entropy[0].sum().item()
+    policy = -0.5 * ((first + second) * s[0] + second * s[1]) - 0.25 * H
+    assert loss.total.item() == pytest.approx(-first - second + policy)
+    assert loss.shown is not None
+    assert loss.shown.item() == pytest.approx(-first - second)
+    assert loss.notes["reward"].item() == pytest.approx((first + second) / 2)
+    assert loss.notes["entropy"].item() == pytest.approx(H / 2)
+
+
+# --- what is there and what is not ---------------------------------------------------------------------------
+
+
+@every
+def test_padding_has_no_part(name: str) -> None:
+    """Outside training the likeliest keys are taken: alone and in a batch, the same loss and the same gradients."""
+    task, model = made(name, smoothing=0.1, reinforce={"baseline": "none", "bonus": 0.1})
+    model.eval()
+    together = task.loss(model, batch_of(task, examples))
+    alone = [task.loss(model, batch_of(task, [one])) for one in examples]
+    close(together.total, torch.stack([one.total for one in alone]).sum())
+    parts = [torch.autograd.grad(total, scoring(model)) for total in (together.total, sum(one.total for one in alone))]
+    for one, other in zip(*parts, strict=True):
+        assert one.isfinite().all()
+        close(one, other)
+
+
+@every
+def test_a_step_of_training_moves_what_scores(name: str) -> None:
+    task, model = made(name, reinforce={"bonus": 0.0})
+    model.train()
+    before = [one.detach().clone() for one in scoring(model)]
+    step(task, model, batch_of(task, examples), torch.optim.SGD(model.parameters(), 0.5), clip=1.0, precision="float32")
+    assert before
+    assert not any(torch.equal(one, other) for one, other in zip(before, scoring(model), strict=True))
+
+
+@pytest.mark.parametrize("name", ["before", "after", "transformer"])
+def test_nothing_changes_where_nothing_samples(name: str) -> None:
+    """The loss is the cross entropy to the last bit, and no random number, parameter or note is new."""
+    soft = {**kinds[name][1], "weigh": "softmax"}
+    task, model = made(name, attention=soft, smoothing=0.1)
+    _, other = made(name, attention=soft, smoothing=0.1, reinforce={"baseline": "learned", "expected": 0.5})
+    assert model.reinforce is None
+    assert model.state_dict().keys() == other.state_dict().keys()
+    assert not any("reinforce" in key for key in model.state_dict())
+    batch = batch_of(task, examples)
+    target, before = task._before(batch)
+    for one in (model.train(), other.train()):
+        torch.manual_seed(5)
+        loss = task.loss(one, batch)
+        after = torch.rand(1)
+        torch.manual_seed(5)
+        _, logits = one.decoder.unroll(one.encode(batch.source), before)
+        assert torch.equal(torch.rand(1), after)
+        nats = cross_entropy(
+            logits.flatten(0, 1).float(),
+            target.values.flatten(),
+            ignore_index=0,
+            reduction="sum",
+            label_smoothing=0.1,
+        )
+        assert torch.equal(loss.total, nats)
+        assert loss.shown is None
+        assert loss.notes.keys() == {"smoothing"}
+
+
+def test_the_likeliest_key_unless_asked() -> None:
+    batch = batch_of(made()[0], examples)
+    for always in (False, True):
+        weigh = {"name": "sample", "always": always}
+        task, model = made(sharper=1.0, attention={**hard, "weigh": weigh})
+        model.eval()
+        torch.manual_seed(1)
+        found = [task._forced(model, batch)[0] for _ in range(3)]
+        assert all(torch.equal(one, found[0]) for one in found) is not always
+
+
+# --- the expected value --------------------------------------------------------------------------------------
+
+
+@every
+def test_of_some_sentences_the_expected_value_is_read(name: str) -> None:
+    """At all steps, in all heads and layers, or at none (Xu et al. 2015, section 4.1)."""
+    options = {"weigh": "softmax"}
+    decoder, attention, _ = kinds[name]
+    task, model = made(name, reinforce={"expected": 0.5})
+    _, soft = made(name, attention={**attention, **options}, decoder={**decoder, **(options if name == "self" else {})})
+    batch = batch_of(task, examples * 3)
+    target, before = task._before(batch)
+    _, expected = soft.decoder.unroll(soft.encode(batch.source), before)
+    model.train()
+    memory = model.encode(batch.source)
+    torch.manual_seed(1)
+    with drawing(model.reinforce, model.decoder, memory) as kept:
+        assert len(hard_ones(model)) == 0
+        _, logits = model.decoder.unroll(memory, before)
+    assert hard_ones(model)
+    assert kept is not None
+    assert 0 < int(kept.sum()) < 12
+    torch.testing.assert_close(logits[~kept], expected[~kept])
+    several = kept & (batch.source.lengths > 1) & (target.lengths > 1)
+    assert not torch.allclose(logits[several], expected[several])
+
+    assert model.reinforce is not None
+    model.reinforce.expected, model.reinforce.baseline = 1.0, "none"
+    loss, of_soft = task.loss(model, batch), task.loss(soft, batch)
+    close(loss.total, of_soft.total.double())
+    for one, other in zip(
+        torch.autograd.grad(loss.total, list(model.parameters()), allow_unused=True),
+        torch.autograd.grad(of_soft.total, list(soft.parameters()), allow_unused=True),
+        strict=True,
+    ):
+        assert (one is None) == (other is None)
+        if one is not None and other is not None:
+            close(one, other)
+    assert loss.notes["reward"] == 0  # nobody drew anything
+    assert not model.reinforce.started
+    with drawing(model.eval().reinforce, model.decoder, memory) as kept:
+        assert kept is None
+
+
+def test_the_own_weighing_comes_back_whatever_happens() -> None:
+    task, model = made(reinforce={"expected": 0.5})
+    memory = model.train().encode(batch_of(task, examples).source)
+    with pytest.raises(KeyError), drawing(model.reinforce, model.decoder, memory):
+        raise KeyError
+    assert hard_ones(model)
+
+
+def test_a_learned_baseline_reads_what_is_known_before() -> None:
+    """Its value is learned from the mean of the memory, which gets no gradient from it."""
+    task, model = made(reinforce={"baseline": "learned", "scale": 0.0})
+    model.train()
+    assert model.reinforce is not None
+    assert model.reinforce.value is not None
+    given: list[Tensor] = []
+    model.reinforce.value.register_forward_pre_hook(lambda _, inputs: given.append(inputs[0]))
+    batch = batch_of(task, examples)
+    loss = task.loss(model, batch)
+    memory = model.encode(batch.source)
+    means = [values[there].mean(0) for values, there in zip(memory.values, batch.source.mask, strict=True)]
+    target = batch.target
+    assert isinstance(target, Sequences)
+    rows = [mean for mean, length in zip(means, target.lengths.tolist(), strict=True) for _ in range(length)]
+    torch.testing.assert_close(given[0], torch.stack(rows))
+    loss.total.backward()
+    assert model.reinforce.value.weight.grad is not None
+    assert model.reinforce.value.weight.grad.any()
+
+
+def test_several_draws_of_a_sentence_are_measured_by_each_other() -> None:
+    """Two draws of every sentence, b of a step being the reward of the other one's; the loss is the mean of both."""
+    task, model = made(reinforce={"baseline": "others", "samples": 2}, attention={**hard, "weigh": "sample"})
+    model.train()
+    batch, encoded = batch_of(task, examples[:2]), []
+    model.encoder.register_forward_hook(lambda _, __, memory: encoded.append(len(memory.keys)))
+    torch.manual_seed(1)
+    loss, look = task._taught(model, batch)
+    assert encoded == [2]
+    target, before = task._before(batch)
+    assert loss.count == int(target.lengths.sum())
+    rows = torch.tensor([0, 1, 0, 1])
+    torch.manual_seed(1)
+    _, logits = model.decoder.unroll(model.encode(batch.source).select(rows), before[rows])
+    nats = cross_entropy(logits.float().transpose(1, 2), target.values[rows], ignore_index=0, reduction="none")
+    assert loss.shown is not None
+    close(loss.shown, nats.sum() / 2)
+    R, n = rewards(-nats, target.mask[rows], carries=True)
+    others = R[torch.tensor([2, 3, 0, 1])]
+    assert look.log_prob is not None
+    close(loss.total, (nats.sum() - ((R - others) * n * look.log_prob).sum()).double() / 2)
+
+
+def test_own_words_that_are_shown_carry_what_was_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under scheduled sampling a choice may answer for later steps even where the decoder carries nothing."""
+    from regard.tasks import _generation
+
+    asked: list[bool] = []
+    honest: Callable[..., Any] = _generation.taught
+
+    def heard(reinforce: Reinforce, look: Look, nats: Tensor, there: Tensor, carries: bool, *rest: Any) -> Any:
+        asked.append(carries)
+        return honest(reinforce, look, nats, there, carries, *rest)
+
+    monkeypatch.setattr(_generation, "taught", heard)
+    for teach in ({}, {"sampling": "linear", "least": 0.5}):
+        task, model = made("shallow", teach=teach)
+        task.loss(model.train(), batch_of(task, examples))
+        task.loss(model.eval(), batch_of(task, examples))
+    assert asked == [False, False, True, False]
+
+
+# --- where it cannot work ------------------------------------------------------------------------------------
+
+
+def test_losses_of_weights_do_not_go_with_drawn_ones() -> None:
+    with pytest.raises(RegardError, match=r"^fertility=0\.5 and a weighing that samples; expected weights that pass"):
+        made(fertility=0.5)
+    sizes: dict[str, Any] = {"source": "character", "target": "character", "embed": 3}
+    agree = Agree(**sizes, encoder={"name": "recurrent", "hidden": 2}, decoder=recurrent, attention=hard)
+    agree.learn(examples)
+    with pytest.raises(RegardError, match=r"^gamma=1\.0 and a weighing that samples"):
+        agree.model()
+    encoder = {"name": "transformer", "size": 4, "heads": 1, "layers": 1, "weigh": "sample"}
+    task = Translate(**sizes, encoder=encoder, decoder=recurrent)
+    task.learn(examples)
+    with pytest.raises(RegardError, match=r"^encoder\.weigh=sample; expected a softmax"):
+        task.model()
+
+
+def test_what_nothing_would_teach_is_refused() -> None:
+    """A choice whose policy has no gradient of its own would stay as it began, and nobody would know."""
+    task = Translate("character", "character", 3, {"name": "resan", "hidden": 2}, decoder=recurrent)
+    task.learn(examples)
+    with pytest.raises(RegardError, match=r"^encoder=resan chooses its tokens, which nothing teaches it here;"):
+        task.model()
+    language = Language(attention={"score": "dot", "weigh": "sample"})
+    language.learn([Example(("a b a b",), "")])
+    with pytest.raises(RegardError, match=r"^a weighing that samples, which nothing teaches a language model"):
+        language.model()
+
+
+def test_both_directions_are_taught() -> None:
+    torch.manual_seed(1)
+    agree = Agree(
+        "character", "character", 3, {"name": "recurrent", "hidden": 2}, hard, recurrent, gamma=0.0, smoothing=0.0,
+        reinforce={"bonus": 0.1},
+    )  # fmt: skip
+    agree.learn(examples)
+    model = agree.model().train()
+    loss = agree.loss(model, agree.collate(agree.items(examples)))
+    assert loss.notes.keys() == {"reward", "entropy", "back_reward", "back_entropy"}
+    assert loss.shown is not None
+    assert loss.shown != loss.total
+    loss.total.backward()
+    for one in (model.there, model.back):
+        assert one.reinforce is not None
+        assert one.reinforce.started
+        assert one.decoder.attention.score.w.grad.any()
+
+
+@pytest.mark.parametrize("kind", [Translate, Summarise, Describe])
+def test_every_task_has_the_options(kind: Any) -> None:
+    task = kind(
+        source="character", target="character", embed=3, encoder={"name": "recurrent", "hidden": 2}, attention=hard,
+        decoder=recurrent, reinforce={"bonus": 0.3, "baseline": "learned"},
+    )  # fmt: skip
+    task.texts = made()[0].texts
+    model = task.model()
+    assert samples(model.decoder)
+    assert model.reinforce.bonus == 0.3
+    assert model.reinforce.value.in_features == 4
+
+
+class Apart(Encoder):
+    """Every word by itself, and no summary of them."""
+
+    size = summary = 16
+
+    def forward(self, inputs: Sequences) -> Memory:
+        h = torch.cat([inputs.values, inputs.values], -1)
+        return Memory(h, h, inputs.mask, torch.zeros_like(h[:, 0]))
+
+
+# --- learning ------------------------------------------------------------------------------------------------
+
+
+def copied(scale: float) -> float:
+    """The loss a token, at the likeliest keys, of a decoder that must say the one letter of three that is marked. The
+    summary is hidden from it and words are read one by one, so that only its attention can find that letter. What is
+    drawn is taught with this scale; with 0 nothing that scores is ever moved, as if it were frozen."""
+    torch.manual_seed(4)
+    words = ["".join(three) for three in itertools.permutations("abcd", 3)]
+    rows = [(word.replace(letter, letter.upper()), letter) for word in words for letter in word]
+    task = Translate(
+        "character", "character", 8, {"name": "recurrent", "hidden": 8, "dropout": 0.0},
+        {"score": {"name": "additive", "hidden": 8}, "weigh": "sample"},
+        {"name": "recurrent", "embed": 8, "hidden": 8, "place": "after", "feed": False, "dropout": 0.0},
+        drop=0.0, smoothing=0.0, reinforce={"scale": scale},
+    )  # fmt: skip
+    some = [Example((source,), target) for source, target in rows]
+    task.learn(some)
+    model = task.model().train()
+    model.encoder = Apart()
+    optimiser = torch.optim.Adam(model.parameters(), 0.02)
+    batch = task.collate(task.items(some))
+    for _ in range(120):
+        step(task, model, batch, optimiser, clip=1.0, precision="float32")
+    with torch.no_grad():
+        loss = task.loss(model.eval(), batch)
+    assert loss.shown is not None
+    return float(loss.shown) / loss.count
+
+
+def test_it_learns_where_to_look() -> None:
+    assert copied(scale=1.0) < 0.1 * copied(scale=0.0)
+
+
+def test_the_log_tells_the_reward(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regard.train.loop, "draw", lambda folder: None)
+    data = tmp_path / "pairs.tsv"
+    data.write_text("".join(f"{'ab' * n}\t{'x' * n}\n" for n in range(1, 9)))
+    options: dict[str, Any] = {
+        "source": "character",
+        "target": "character",
+        "embed": 4,
+        "encoder": {"name": "recurrent", "hidden": 3},
+        "decoder": {"name": "recurrent", "embed": 4, "hidden": 4},
+        "attention": {"weigh": "sample"},
+        "reinforce": {"expected": 0.5, "bonus": 0.1},
+        "train": {"steps": 4, "every": 2, "device": "cpu"},
+        "data": {"train": str(data), "valid": str(data)},
+    }
+    trained = api.train("translate", out=tmp_path / "run", quiet=True, **options)
+    events = read(tmp_path / "run" / "log.jsonl")
+    assert all(event["notes"].keys() >= {"reward", "entropy"} for event in events)
+    assert all(event["notes"]["entropy"] > 0 > event["notes"]["reward"] for event in events)
+    model = api.load(tmp_path / "run")
+    assert [one.text for one in model.predict(["abab"])] == [one.text for one in trained.model.predict(["abab"])]
