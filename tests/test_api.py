@@ -1,6 +1,7 @@
 """What a person calls from Python: options become a configuration, a run is trained, loaded, asked, gone on with."""
 
 import os
+import shutil
 import signal
 import tomllib
 from collections.abc import Callable
@@ -350,6 +351,21 @@ def test_another_configuration_is_refused_by_name(
     assert said.startswith(f"{folder} was begun with {named}")
     assert "--fresh" in said
     assert (weights(folder), (folder / "config.toml").read_text()) == before
+
+
+def test_a_run_from_before_an_option_goes_on(trained: api.Trained, pairs: str, tmp_path: Path) -> None:
+    """What came since counts as not asked for: at its default the run goes on, at another value it is another run."""
+    folder = tmp_path / "run"
+    shutil.copytree(trained.model.run.folder, folder)
+    config, before = folder / "config.toml", weights(folder)
+    lines = config.read_text().splitlines(keepends=True)
+    older = [line for line in lines if not line.startswith("fertility = ")]
+    assert len(older) == len(lines) - 1
+    config.write_text("".join(older))
+    said = refused(lambda: train("translate", data=pairs, out=folder, quiet=True, **small, fertility=0.5))
+    assert said.startswith(f"{folder} was begun with fertility=0.0, not 0.5")
+    train("translate", data=pairs, out=folder, quiet=True, **small)
+    assert (weights(folder), config.read_text()) == (before, "".join(lines))
 
 
 @pytest.mark.parametrize("line", ["two\t3\n", "zwei\t七\n"])

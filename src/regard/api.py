@@ -5,6 +5,7 @@ regard.load("runs/mine")("Dienstag, 5. März 2024").text
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -273,8 +274,12 @@ def train(
 
 
 def _same(run: Run, config: Mapping[str, Any]) -> None:
-    """A run goes on only as what it began as; another task or part is told by its name, not by what else it has."""
-    before, now = dict(flat(run.config)), dict(flat(config))
+    """A run goes on only as what it began as; another task or part is told by its name, not by what else it has.
+    Options that regard has got since it began count as not asked for."""
+    begun = run.config
+    with suppress(RegardError):  # it may also have some that are gone
+        begun = configure(begun["task"], begun)
+    before, now = dict(flat(begun)), dict(flat(config))
     for key in sorted(before.keys() | now.keys(), key=lambda key: (key != "task", not key.endswith(".name"), key)):
         if before.get(key) != now.get(key) and key not in {f"train.{name}" for name in CHANGEABLE}:
             raise RegardError(
