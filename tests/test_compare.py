@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from random import Random
@@ -62,8 +63,12 @@ def test_everything_is_trained_once(done: tuple[Path, list[Row], list[str]]) -> 
     for run in runs:
         assert [event["step"] for event in read(out / run / "log.jsonl")] == [2, 4]
         assert f"seed = {run[-1]}\n" in (out / run / "config.toml").read_text()
-    assert len(said) == 4
-    assert [line[:4] for line in said] == ["1/4 ", "2/4 ", "3/4 ", "4/4 "]
+    assert [line[:4] for line in said] == ["1/4 ", "2/4 ", "3/4 ", "4/4 ", "1/2 ", "2/2 "]
+    said, costs = said[:4], said[4:]
+    assert [re.sub(r"[\d,.]+ (?=s|MiB)", "# ", line) for line in costs] == [
+        "1/2  encoder=bigru: # s an epoch, # s for the test, # MiB",
+        "2/2  encoder=resan: # s an epoch, # s for the test, # MiB",
+    ]
     assert sorted(line.split("  ")[1].split(":")[0] for line in said) == [
         *("encoder=bigru seed 1", "encoder=bigru seed 2", "encoder=resan seed 1", "encoder=resan seed 2")
     ]
@@ -109,7 +114,7 @@ def test_what_was_trained_is_not_trained_again(
     monkeypatch.setattr(module, "in_processes", here)
     again, said = compared(data, out, seeds=2)
     assert contents(out) == before
-    assert len(said) == 4
+    assert len(said) == 6
     assert {row.name: (row.test, row.train) for row in again} == {row.name: (row.test, row.train) for row in rows}
     assert (out / "table.md").exists()
 

@@ -38,10 +38,11 @@ def test_a_comparison(regard: Regard, lines: Path, tmp_path: Path, monkeypatch: 
     told = said.out.split("\n")
     assert told[0].startswith("1/2  encoder=bigru seed 1: accuracy 0.")
     assert told[1].startswith("2/2  encoder=disan seed 1: accuracy ")
-    assert told[3].startswith("| model | parameters | s/epoch |")
+    assert [line.split(":")[0] for line in told[2:4]] == ["1/2  encoder=bigru", "2/2  encoder=disan"]
+    assert told[5].startswith("| model | parameters | s/epoch |")
     assert sorted(line.split(" | ")[0] for line in told[5:7]) == ["| encoder=bigru", "| encoder=disan"]
     assert told[-2] == f"written to {tmp_path}/out/table.md, table.json and table.png"
-    assert "\n".join(told[3:7]) + "\n" == (tmp_path / "out" / "table.md").read_text()
+    assert "\n".join(told[5:9]) + "\n" == (tmp_path / "out" / "table.md").read_text()
     assert json.loads((tmp_path / "out" / "table.json").read_text())["seeds"] == 1
     assert "hidden = 5" in (tmp_path / "out" / "bigru-seed1" / "config.toml").read_text()
 
