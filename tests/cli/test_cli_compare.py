@@ -40,7 +40,7 @@ def test_a_comparison(regard: Regard, lines: Path, tmp_path: Path, monkeypatch: 
     assert told[1].startswith("2/2  encoder=disan seed 1: accuracy ")
     assert [line.split(":")[0] for line in told[2:4]] == ["1/2  encoder=bigru", "2/2  encoder=disan"]
     assert told[5].startswith("| model | parameters | s/epoch |")
-    assert sorted(line.split(" | ")[0] for line in told[5:7]) == ["| encoder=bigru", "| encoder=disan"]
+    assert sorted(line.split(" | ")[0] for line in told[7:9]) == ["| encoder=bigru", "| encoder=disan"]
     assert told[-2] == f"written to {tmp_path}/out/table.md, table.json and table.png"
     assert "\n".join(told[5:9]) + "\n" == (tmp_path / "out" / "table.md").read_text()
     assert json.loads((tmp_path / "out" / "table.json").read_text())["seeds"] == 1
