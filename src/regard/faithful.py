@@ -28,7 +28,8 @@ from regard.files import finite
 from regard.look.faithful import Case, kendall, summary
 from regard.tasks._adversary import adversarial, shuffled
 from regard.tasks._asked import Asked
-from regard.tasks._generation import EncoderDecoder, Generation
+from regard.tasks._encoder_decoder import EncoderDecoder
+from regard.tasks._generation import Generation
 from regard.tasks._probe_sentences import probe_sentences
 from regard.tasks._probe_words import probe_words
 from regard.tasks._reader import Reader

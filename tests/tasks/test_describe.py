@@ -14,7 +14,7 @@ from regard.find import find
 from regard.search import Hypothesis
 from regard.search.beam import Beam
 from regard.search.greedy import Greedy
-from regard.tasks._generation import EncoderDecoder
+from regard.tasks._encoder_decoder import EncoderDecoder
 from regard.tasks.describe import Describe
 from regard.text import Text
 from regard.types import Example

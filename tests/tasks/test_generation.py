@@ -16,7 +16,8 @@ from regard.predict.generate import Decoder
 from regard.search.beam import Beam
 from regard.search.greedy import Greedy
 from regard.search.sample import Sample
-from regard.tasks._generation import EncoderDecoder, Generation
+from regard.tasks._encoder_decoder import EncoderDecoder
+from regard.tasks._generation import Generation
 from regard.tasks.translate import Translate
 from regard.text import Text
 from regard.types import Batch, Example, Link, Look, Memory, Sequences

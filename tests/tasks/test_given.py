@@ -14,7 +14,8 @@ from regard.errors import RegardError
 from regard.search import Search
 from regard.search.beam import Beam
 from regard.search.sample import Sample
-from regard.tasks._generation import EncoderDecoder, Generation
+from regard.tasks._encoder_decoder import EncoderDecoder
+from regard.tasks._generation import Generation
 from regard.tasks._given import given
 from regard.tasks.agree import Agree
 from regard.tasks.describe import Describe

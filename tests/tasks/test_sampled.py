@@ -18,7 +18,7 @@ from regard.attend.weigh import Weighed, Weighing
 from regard.attend.weigh.sample import Sample
 from regard.encode import Encoder
 from regard.errors import RegardError
-from regard.tasks._generation import EncoderDecoder
+from regard.tasks._encoder_decoder import EncoderDecoder
 from regard.tasks._sampled import drawing, rewards, samples
 from regard.tasks.agree import Agree
 from regard.tasks.describe import Describe

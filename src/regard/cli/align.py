@@ -151,7 +151,7 @@ def forced(model: "Model", examples: "Sequence[Example]") -> "list[Float[np.ndar
     from regard import search
     from regard.data.batch import in_order
     from regard.look.align import by_word, words
-    from regard.tasks._generation import EncoderDecoder
+    from regard.tasks._encoder_decoder import EncoderDecoder
     from regard.text import Text
 
     task, network = model.task, model.network

@@ -17,7 +17,7 @@ from regard.attend.attention import make
 from regard.attend.reinforce import Reinforce
 from regard.attend.score.learned_query import LearnedQuery
 from regard.data.batch import in_order
-from regard.errors import RegardError
+from regard.errors import RegardError, chance
 from regard.find import PLAIN, Spec, build, call, table
 from regard.measure import Results
 from regard.search import Hypothesis, Search, Trace
@@ -33,7 +33,7 @@ from regard.train.task import Item, Loss
 from regard.train.teach import Teach
 from regard.types import Batch, Example, Look, Prediction, Sequences, Step, Token
 
-__all__ = ["EncoderDecoder", "Generation"]
+__all__ = ["Generation"]
 
 
 class Generation(Measured):
@@ -65,9 +65,8 @@ class Generation(Measured):
         super().__init__(measures, best)
         if fertility < 0:
             raise RegardError(f"fertility={fertility}", expected="0, or how much it counts beside the likelihood")
-        for option, chance in (("smoothing", smoothing), ("drop", drop)):
-            if not 0 <= chance < 1:
-                raise RegardError(f"{option}={chance}", expected="from 0 to less than 1")
+        for option, value in (("smoothing", smoothing), ("drop", drop)):
+            chance(option, value, one=False)
         self.fertility, self.reinforce = fertility, table(reinforce)
         self.teach: Teach = call(Teach, table(teach))
         self.options = {"source": source, "target": target, "encoder": encoder, "decoder": decoder}

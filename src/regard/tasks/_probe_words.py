@@ -23,7 +23,8 @@ from regard.attend.weigh import Weighed, Weighing
 from regard.data.batch import in_order
 from regard.errors import RegardError
 from regard.tasks._asked import TOKENS, Asked, variation
-from regard.tasks._generation import EncoderDecoder, Generation
+from regard.tasks._encoder_decoder import EncoderDecoder
+from regard.tasks._generation import Generation
 from regard.tasks._without import left
 from regard.text import Text
 from regard.types import Example, Memory, Sequences

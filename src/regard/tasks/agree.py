@@ -34,8 +34,8 @@ from regard.find import PLAIN, In, Of, Spec
 from regard.measure import Results
 from regard.predict.generate import Decoder
 from regard.search import Search
+from regard.tasks._encoder_decoder import EncoderDecoder
 from regard.tasks._fertility import must_look, pairs
-from regard.tasks._generation import EncoderDecoder
 from regard.tasks._sampled import REINFORCE, must_pass
 from regard.tasks.translate import ATTENTION, DECODER, ENCODER, Translate
 from regard.train.run import Run
