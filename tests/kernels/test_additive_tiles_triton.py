@@ -135,7 +135,7 @@ def test_gradients_in_every_range(of_keys: bool, dtype: torch.dtype) -> None:
     turned = slopes if of_keys else slopes.transpose(1, 2)
     wide = torch.zeros(*turned.shape[:2], padded(turned.shape[2], WIDE))
     wide[:, :, : turned.shape[2]] = turned
-    ready, seen = powers(other, 1.0 if dtype == torch.float32 and not of_keys else 2.0), arguments(Sight(), 10, 37)
+    ready, seen = powers(other), arguments(Sight(), 10, 37)
     found, dw = additive_triton._gradient(
         own, other, wide, w, ready, (0, own.shape[1]), (0, other.shape[1]), seen, of_keys, torch.float32, TILES
     )  # fmt: skip
@@ -160,7 +160,7 @@ def test_a_slope_far_below_keeps_its_digits(of_keys: bool, width: int) -> None:
     turned = slopes if of_keys else slopes.transpose(1, 2)
     wide = torch.zeros(*turned.shape[:2], padded(turned.shape[2], WIDE))
     wide[:, :, : turned.shape[2]] = turned
-    ready, seen = powers(other, 2.0 if of_keys else 1.0), arguments(Sight(), 9, 23)
+    ready, seen = powers(other), arguments(Sight(), 9, 23)
     found, dw = additive_triton._gradient(
         own, other, wide, w, ready, (0, own.shape[1]), (0, other.shape[1]), seen, of_keys, torch.float32, TILES
     )  # fmt: skip

@@ -137,6 +137,19 @@ def test_types() -> None:
     assert_close(mixed, additive_attention(q, k, v, w), atol=5e-2, rtol=5e-2)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_queries_and_keys_of_different_types_meet_in_the_wider(backend: Any) -> None:
+    q, k, v, w = inputs(2)
+    given = [tensor.requires_grad_() for tensor in (q.bfloat16(), k, v.bfloat16(), w)]
+    found = additive_attention(*given, backend=backend)
+    assert found.dtype == torch.bfloat16
+    assert_close(found, additive_attention(q.bfloat16().float(), k, v.bfloat16(), w, backend=backend))
+    found.float().sum().backward()
+    assert [tensor.grad.dtype for tensor in given] == [tensor.dtype for tensor in given]  # type: ignore[union-attr]
+    weights = additive_weights(q.bfloat16(), k, w, backend=backend)
+    assert_close(weights, additive_weights(q.bfloat16().float(), k, w, backend=backend))
+
+
 @pytest.mark.parametrize("sizes", [(0, 5, 3), (2, 0, 3), (2, 5, 0)])
 def test_nothing_to_do(sizes: tuple[int, int, int]) -> None:
     queries, keys, width = sizes

@@ -149,6 +149,14 @@ class _Direct(torch.autograd.Function):
         return _gradients(ctx, grad, pull=_backward)
 
 
+def _alike(q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+    """Queries and keys in one type, as their sum would be: under autocast one side may have been projected outside."""
+    if q.dtype == k.dtype:
+        return q, k
+    kind = torch.promote_types(q.dtype, k.dtype)
+    return q.to(kind), k.to(kind)
+
+
 def _chosen(backend: str, *tensors: Tensor) -> str:
     """The backend that serves: float64 always takes the readable path, and so does what is empty."""
     if backend not in ("auto", "triton", "cpu", "reference"):
@@ -182,6 +190,7 @@ def additive_attention(
     `bias` is added to the energies, `dropout` falls on the weights (call it with 0 outside training)."""
     if not 0 <= dropout < 1:
         raise RegardError(f"dropout: got {dropout}", expected="0 or more and less than 1")
+    q, k = _alike(q, k)
     lead, queries, keys, batch = q.shape[:-2], q.shape[-2], k.shape[-2], prod(q.shape[:-2])
     sight = Sight.of(lead, queries, keys, mask, lengths=lengths, query_lengths=query_lengths, pattern=pattern,
                      band=band, positions=positions, device=q.device)  # fmt: skip
@@ -220,6 +229,7 @@ def additive_weights(
 ) -> Tensor | tuple[Tensor, Tensor]:
     """The weights of these query `rows` (of all), [*lead, row, key], or with `top` the largest of each row and which
     keys they are, [*lead, row, top]. To look at, without gradients; before any dropout."""
+    q, k = _alike(q, k)
     lead, queries, keys, batch = q.shape[:-2], q.shape[-2], k.shape[-2], prod(q.shape[:-2])
     sight = Sight.of(lead, queries, keys, mask, lengths=lengths, query_lengths=query_lengths, pattern=pattern,
                      band=band, positions=positions, device=q.device)  # fmt: skip

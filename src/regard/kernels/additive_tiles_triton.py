@@ -1,10 +1,8 @@
 """The two kernels of additive attention: a tile of energies, and a tile of gradients. `additive_triton` launches them.
 
 With X = e^{2q} and Y = e^{2k}, made once a row, `tanh(q + k) = 1 - 2r` and `r = 1 / (1 + X·Y)`; two terms, or four of
-them, share one reciprocal, `w₁/d₁ + w₂/d₂ = (w₁d₂ + w₂d₁) / (d₁d₂)`. The gradients need 1 - tanh², which r near 1 has
-lost: that is 4 / E, `E = X·Y + 1/(X·Y) + 2`, for the keys; for the queries, where w wants the tanh too, it is 4u² / X,
-`u = 1 / (c + 1/(X·c))` of c = e^k, and `tanh = 2(c·u - ½)`. All of them are sums of positive numbers. Queries of half
-precision have no such digits to lose: for them it is 4(¼ - m²), `tanh = 2m`, `m = ½ - r`, one multiplication less.
+them, share one reciprocal, `w₁/d₁ + w₂/d₂ = (w₁d₂ + w₂d₁) / (d₁d₂)`. The gradients take h = r - ½: `tanh = -2h` and
+`1 - tanh² = 4(¼ - h²)`; of float32 inputs m = 4r - 1 and `1 - tanh² = 4X·Y·r²`, which needs no 1 - r (see `slope`).
 A batch row whose |q| + |k| could leave the range of four factors (`FOURFOLD`) takes two, one beyond two (`BOUND`), or
 that is no number, or so small that 1 - 2r would lose digits (`NEAR`), a plain tanh; the kernels look at the largest
 sizes themselves, so that nothing waits for the GPU.
@@ -129,6 +127,20 @@ def energies_kernel(
     tl.store(places, tl.where(seen, energies, float("-inf")), mask=inside)
 
 
+@triton.jit
+@no_type_check
+def slope(s, y, m, EXACT: tl.constexpr):
+    """`s·r(1 - r)` of m = r - ½, or (EXACT) `16s·Y·r²` of m = 4r - 1; the rows' own X is left for the end.
+
+    As r nears 1 it has lost the digits of 1 - r: sums and products of some units of 1 made it. r² has all of its own.
+    As r nears 0 the 1 in m takes digits of r, twice as many from 2r - 1, which would be the tanh.
+    """
+    if EXACT:
+        return (s + s * m) * (y + y * m)  # three multiply-adds with the sum; s·m is needed for w anyway
+    else:  # noqa: RET505 (without it both ways would be compiled)
+        return s * (0.25 - m * m)
+
+
 @triton.jit(do_not_specialize=LENGTHS_OF_GRADIENTS)
 @no_type_check
 def gradient_kernel(
@@ -138,10 +150,8 @@ def gradient_kernel(
     PARTIAL: tl.constexpr, N: tl.constexpr, F: tl.constexpr,
 ):  # fmt: skip
     """Gradients of a tile of queries (the others are keys), or of keys (the others are queries): rows × features,
-    one pass over the others, two of which share a reciprocal. `slopes` are dE as [batch, other, own]. `powers` are
-    e^{2x} and e^{-2x} of the others; of keys, where the queries are float32, e^x and e^-x."""
-    HALF: tl.constexpr = PARTIAL and own.dtype.element_ty != tl.float32
-    FULL: tl.constexpr = PARTIAL and own.dtype.element_ty == tl.float32
+    one pass over the others, two of which share a reciprocal. `slopes` are dE as [batch, other, own], `powers` e^{2x}
+    of the others and `sizes` the largest of these."""
     blocks = tl.cdiv(width, F)
     down = tl.cdiv(count, N)
     i = tl.program_id(0) // blocks % down
@@ -157,66 +167,50 @@ def gradient_kernel(
     start = tl.maximum(start, other_first)
     stop = tl.maximum(tl.minimum(stop, other_first + other_count), start)
     slope_at = slopes + (b64 * other_count + start - other_first) * slope_stride + rows
+    EXACT: tl.constexpr = own.dtype.element_ty == tl.float32
+    ONE: tl.constexpr = 0.25 if EXACT else 1.0  # a quarter of 1 + X·Y makes the reciprocal 4r
+    MIDDLE: tl.constexpr = 1.0 if EXACT else 0.5
     acc = tl.zeros([N, F], dtype=tl.float32)
-    # Σ dE·tanh/2, for w. Σ dE·r would be the same if Σ_k dE were 0, but rounding leaves something of it, which r, all
-    # of one sign, would add up over the rows.
+    # Σ dE·h, for w. Σ dE·r would be the same if Σ_k dE were 0, but rounding leaves something of it, which r, all of one
+    # sign, would add up over the rows.
     through = tl.zeros([N, F], dtype=tl.float32)
+    total = tl.zeros([N, 1], dtype=tl.float32)  # Σ dE: 4r - 1 is 4h + 1
     size = largest_of(sizes, b * parts, parts)
     size += tl.max(tl.max(tl.abs(tile).to(tl.int32, bitcast=True), 1), 0).to(tl.float32, bitcast=True)
     if (size <= BOUND) & (size >= NEAR):  # not of a NaN
-        inverse = exponential(-2.0 * tile)
-        power = inverse if FULL else exponential(2.0 * tile)
-        y_at = powers + (b64 * others + start) * 2 * stride + feats
+        x = exponential(2.0 * tile) * ONE
+        y_at = powers + (b64 * others + start) * stride + feats
         for _ in range((stop - start) // 2):
             y1 = tl.load(y_at)[None, :]
-            y2 = tl.load(y_at + 2 * stride)[None, :]
+            y2 = tl.load(y_at + stride)[None, :]
+            d1 = x * y1 + ONE
+            d2 = x * y2 + ONE
+            shared = reciprocal(d1 * d2)
+            m1 = d2 * shared - MIDDLE  # one multiply-add
+            m2 = d1 * shared - MIDDLE
             s1 = tl.load(slope_at)[:, None]
             s2 = tl.load(slope_at + slope_stride)[:, None]
-            if HALF:
-                d1 = power * y1 + 1.0
-                d2 = power * y2 + 1.0
-                shared = reciprocal(d1 * d2)
-                m1 = 0.5 - d2 * shared
-                m2 = 0.5 - d1 * shared
-                acc += s1 * (0.25 - m1 * m1)
-                acc += s2 * (0.25 - m2 * m2)
+            acc += slope(s1, y1, m1, EXACT)
+            acc += slope(s2, y2, m2, EXACT)
+            if PARTIAL:
                 through += s1 * m1
                 through += s2 * m2
-            else:
-                z1 = tl.load(y_at + stride)[None, :]  # 1 / y
-                z2 = tl.load(y_at + 3 * stride)[None, :]
-                if FULL:
-                    d1 = inverse * z1 + y1
-                    d2 = inverse * z2 + y2
-                    shared = reciprocal(d1 * d2)
-                    u1 = d2 * shared
-                    u2 = d1 * shared
-                    acc += s1 * u1 * u1
-                    acc += s2 * u2 * u2
-                    through += s1 * (y1 * u1 - 0.5)
-                    through += s2 * (y2 * u2 - 0.5)
-                else:
-                    e1 = power * y1 + (inverse * z1 + 2.0)
-                    e2 = power * y2 + (inverse * z2 + 2.0)
-                    acc += (s1 * e2 + s2 * e1) * reciprocal(e1 * e2)
-            y_at += 4 * stride
+                if EXACT:
+                    total += s1 + s2
+            y_at += 2 * stride
             slope_at += 2 * slope_stride
         if (stop - start) % 2 == 1:
             y = tl.load(y_at)[None, :]
-            z = tl.load(y_at + stride)[None, :]
+            m = reciprocal(x * y + ONE) - MIDDLE
             s = tl.load(slope_at)[:, None]
-            if HALF:
-                m = 0.5 - reciprocal(power * y + 1.0)
-                acc += s * (0.25 - m * m)
+            acc += slope(s, y, m, EXACT)
+            if PARTIAL:
                 through += s * m
-            elif FULL:
-                u = reciprocal(inverse * z + y)
-                acc += s * u * u
-                through += s * (y * u - 0.5)
-            else:
-                acc += s * reciprocal(power * y + (inverse * z + 2.0))
-        if FULL:
-            acc *= inverse
+                if EXACT:
+                    total += s
+        if EXACT:
+            acc *= 0.25 * x
+            through = 0.25 * (through - total)
     else:
         for o in range(start, stop):
             z = tl.load(other + (b64 * others + o) * width + feats, mask=feats < width, other=0.0).to(tl.float32)
@@ -224,11 +218,11 @@ def gradient_kernel(
             s = tl.load(slope_at)[:, None]
             acc += s * (0.25 - 0.25 * t * t)
             if PARTIAL:
-                through += s * 0.5 * t
+                through -= s * 0.5 * t
             slope_at += slope_stride
     scale = 4.0 * tl.load(w + feats, mask=feats < width, other=0.0)
     place = (b64 * count + rows[:, None]) * width + feats[None, :]
     tl.store(out + place, (acc * scale[None, :]).to(out.dtype.element_ty), mask=inside)
     if PARTIAL:
-        here = tl.sum(tl.where(rows[:, None] < count, through, 0.0), 0) * 2.0
+        here = tl.sum(tl.where(rows[:, None] < count, through, 0.0), 0) * -2.0
         tl.store(partial + (b64 * down + i) * width + feats, here, mask=feats < width)

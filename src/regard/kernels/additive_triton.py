@@ -126,10 +126,10 @@ def _gradient(
     sums = torch.empty(rows, width, dtype=torch.float32, device=own.device)
     switches = (ends[0] is not None, ends[1] is not None, seen.tensors[4] is not None)
     launch = _gradient_plan(
-        batch, owns, other.shape[1], width, span, others, (ready.both.shape[2], slopes.shape[2]), ready.parts, bounds,
+        batch, owns, other.shape[1], width, span, others, (ready.rows.shape[2], slopes.shape[2]), ready.parts, bounds,
         switches, not of_keys, tile, own.device, own.dtype, other.dtype, dtype, seen.types,
     )  # fmt: skip
-    launch(own, other, ready.both, slopes, w, ready.sizes, out, sums, *ends)
+    launch(own, other, ready.rows, slopes, w, ready.sizes, out, sums, *ends)
     return out, sums if of_keys else sums.sum(0)
 
 
@@ -184,14 +184,14 @@ def backward(
             else:
                 dbias[:, rows] = total
         # The powers of one side at a time, and of each piece anew: little work, and less memory than both.
-        of_keys = powers(k, 1.0 if q.dtype == torch.float32 else 2.0)
+        of_keys = powers(k)
         dq, part = _gradient(q, k, turned, weight, of_keys, (first, count), (0, keys), seen, False, q.dtype, tile)
         del of_keys
         dqs.append(dq)
         del turned
         dw = part if dw is None else dw.add_(part)
         here, _ = _gradient(
-            k, q, slopes, weight, powers(q, 2.0), (0, keys), (first, count), seen, True,
+            k, q, slopes, weight, powers(q), (0, keys), (first, count), seen, True,
             k.dtype if exact else torch.float32, tile,
         )  # fmt: skip
         dk = here if dk is None else dk.add_(here)

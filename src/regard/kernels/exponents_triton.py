@@ -4,7 +4,7 @@
 and `BOUND`; the largest sizes of each batch row are left on the GPU for the kernels to look at.
 
     ready = exponents(q, k)         # ready.x, ready.y, ready.sizes: e^{2q} and e^{2k} by pairs of features
-    of_keys = powers(k, 1.0)        # of_keys.both, of_keys.sizes: e^k and e^-k, row by row, for the gradients
+    of_keys = powers(k)             # of_keys.rows, of_keys.sizes: e^{2k} row by row, for the gradients
 """
 
 from dataclasses import dataclass
@@ -63,18 +63,17 @@ def exponents_kernel(
     tl.store(largest, tl.max(tl.max(tl.abs(each).to(tl.int32, bitcast=True), 1), 0))
 
 
-@triton.jit(do_not_specialize=["time", "scale"])
+@triton.jit(do_not_specialize=["time"])
 @no_type_check
-def powers_kernel(x, both, sizes, time, width, stride, scale, T: tl.constexpr, F: tl.constexpr):
-    """For every row one of e^{scale·x}, then one of e^{-scale·x}, 1 beyond its end; and the largest |x|, as above."""
+def powers_kernel(x, out, sizes, time, width, stride, T: tl.constexpr, F: tl.constexpr):
+    """e^{2x} of every row, 1 beyond its end, and the largest |x|, as above."""
     b64 = tl.program_id(0).to(tl.int64)
     rows = tl.program_id(1) * T + tl.arange(0, T)[:, None]
     cols = tl.program_id(2) * F + tl.arange(0, F)[None, :]
     inside = (rows < time) & (cols < width)
     each = tl.load(x + b64 * time * width + rows * width + cols, mask=inside, other=0.0).to(tl.float32)
-    place = both + (b64 * time + rows) * 2 * stride + cols
-    tl.store(place, exponential(scale * each), mask=(rows < time) & (cols < stride))
-    tl.store(place + stride, exponential(-scale * each), mask=(rows < time) & (cols < stride))
+    place = out + (b64 * time + rows) * stride + cols
+    tl.store(place, exponential(2.0 * each), mask=(rows < time) & (cols < stride))
     most = tl.max(tl.max(tl.abs(each).to(tl.int32, bitcast=True), 1), 0)
     part = (tl.program_id(0) * tl.num_programs(1) + tl.program_id(1)) * tl.num_programs(2) + tl.program_id(2)
     tl.store(sizes + part, most)
@@ -114,9 +113,9 @@ class Exponents:
 
 @dataclass(frozen=True)
 class Powers:
-    """e^{scale·x} and e^{-scale·x}, a row after the other, and the largest |x| of the tiles, so many a batch row."""
+    """e^{2x} row by row, and the largest |x| of the tiles, so many a batch row."""
 
-    both: Tensor  # [batch, 2 · time, stride]
+    rows: Tensor  # [batch, time, stride]
     sizes: Tensor
     parts: int
 
@@ -147,18 +146,18 @@ def exponents(q: Tensor, k: Tensor) -> Exponents:
 
 
 @lru_cache(maxsize=4096)
-def _powers_plan(batch: int, time: int, width: int, scale: float, *kind: Any) -> tuple[Launch, Any]:
+def _powers_plan(batch: int, time: int, width: int, *kind: Any) -> tuple[Launch, Any]:
     stride, columns = padded(width, WIDE), 64
     grid = (batch, blocks(time, ROWS), stride // columns)
-    launch = Launch(powers_kernel, grid, (time, width, stride, scale), (ROWS, columns))
-    return launch, ((batch, 2 * time, stride), grid[1] * grid[2])
+    launch = Launch(powers_kernel, grid, (time, width, stride), (ROWS, columns))
+    return launch, ((batch, time, stride), grid[1] * grid[2])
 
 
-def powers(x: Tensor, scale: float) -> Powers:
-    """e^{scale·x} and e^{-scale·x}, row by row."""
+def powers(x: Tensor) -> Powers:
+    """e^{2x}, row by row."""
     batch, time, width = x.shape
-    launch, (shape, parts) = _powers_plan(batch, time, width, scale, x.device, x.dtype)
-    both = torch.empty(shape, dtype=torch.float32, device=x.device)
+    launch, (shape, parts) = _powers_plan(batch, time, width, x.device, x.dtype)
+    rows = torch.empty(shape, dtype=torch.float32, device=x.device)
     sizes = torch.empty(batch * parts, dtype=torch.int32, device=x.device)
-    launch(x, both, sizes)
-    return Powers(both, sizes, parts)
+    launch(x, rows, sizes)
+    return Powers(rows, sizes, parts)

@@ -1,0 +1,100 @@
+"""The kernels as a GPU would have them: compiled for one, with the types their callers hand over, on a machine without.
+
+Triton's interpreter runs what no compiler takes (a name that changes its type, say), so it alone does not tell.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("triton")
+
+PROGRAM = """
+import sys, warnings
+warnings.simplefilter("ignore")
+import torch, triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+from regard import additive_attention, feature_attention
+from regard.kernels.additive import additive_weights
+from regard.kernels.launch_triton import Launch
+from regard.kernels.selected_feature_triton import selected_feature
+
+NAMES = {torch.float32: "*fp32", torch.bfloat16: "*bf16", torch.float16: "*fp16", torch.int64: "*i64",
+         torch.int32: "*i32", torch.uint8: "*u8", torch.bool: "*i1"}
+known = set()
+
+def compiled(launch, *tensors):
+    kernel, sizes, constants, divisible = launch.kernel, {}, {}, {}
+    fixed = {each.name for each in kernel.params if each.is_constexpr}
+    for place, (name, one) in enumerate(zip(kernel.arg_names, (*tensors, *launch.rest), strict=True)):
+        if name in fixed or one is None:
+            sizes[name], constants[(place,)] = "constexpr", one
+        elif isinstance(one, torch.Tensor):
+            sizes[name], divisible[(place,)] = NAMES[one.dtype], [["tt.divisibility", 16]]
+        else:
+            sizes[name] = "fp32" if isinstance(one, float) else "i32"
+    kind = kernel.__name__, tuple(sizes.values()), tuple(constants.values())
+    if kind not in known:
+        known.add(kind)
+        source = ASTSource(kernel, sizes, constants, divisible)
+        triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": launch.warps})
+        print(kernel.__name__, flush=True)
+
+Launch.__call__ = compiled
+half, single = torch.bfloat16, torch.float32
+lengths = torch.tensor([40, 7])
+
+def inputs(*kinds):
+    return [torch.randn(2, 40, 16, dtype=kind).requires_grad_() for kind in kinds]
+
+if sys.argv[1] == "additive":
+    w, bias = torch.randn(16, requires_grad=True), torch.randn(2, 40, 40, requires_grad=True)
+    mask = torch.ones(2, 40, 40, dtype=torch.bool)
+    calls = [
+        (inputs(single, single, single), {}),
+        (inputs(half, half, half), {"lengths": lengths, "query_lengths": lengths, "pattern": "causal"}),
+        (inputs(half, single, half), {"bias": bias, "dropout": 0.1, "mask": mask}),
+    ]
+    for given, options in calls:
+        answer = additive_attention(*given, w, backend="triton", **options)
+        answer.backward(answer.detach())
+    additive_weights(*inputs(half, single), w, top=3, backend="triton")
+else:
+    mask = torch.ones(2, 40, 40, dtype=torch.bool)
+    calls = [
+        (inputs(single, single, single), {"mask": mask}),
+        (inputs(half, half, half), {"lengths": lengths, "pattern": "forward"}),
+        (inputs(half, single, half), {"dropout": 0.1}),
+    ]
+    for given, options in calls:
+        answer = feature_attention(*given, backend="triton", **options)
+        answer.backward(answer.detach())
+    chosen = torch.ones(2, 40, dtype=torch.bool)
+    answer = selected_feature(*inputs(half, half, half), chosen, chosen, 5.0, "forward", -1, 0.0, None, 20)
+    answer.backward(answer.detach())
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "kernels"),
+    [
+        ("additive", {"exponents_kernel", "energies_kernel", "softmax_kernel", "softmax_backward_kernel",
+                      "powers_kernel", "gradient_kernel"}),
+        ("feature", {"prepare_kernel", "walk_queries_kernel", "walk_keys_kernel", "pull_kernel", "list_kernel"}),
+    ],
+)  # fmt: skip
+def test_they_compile_for_a_gpu(kind: str, kernels: set[str], tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, kind],
+        env=environment | {"TRITON_CACHE_DIR": str(tmp_path), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=400,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert kernels <= set(done.stdout.split()), done.stdout
