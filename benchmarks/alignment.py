@@ -55,6 +55,7 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "apart": ("agree", {"gamma": 0.0}),
     "agreement": ("agree", {"gamma": 1.0}),
     "agreement_all_three": ("agree", {"gamma": 1.0, "attention": {"bias": THREE}}),
+    "agreement_later_all_three": ("agree", {"gamma": 1.0, "after": 0.5, "attention": {"bias": THREE}}),
 }
 
 # What lets attention form on 5,000 long pairs: many small steps (some eight pairs each) at a high rate, the frequent

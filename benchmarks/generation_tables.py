@@ -74,6 +74,7 @@ NAMES = {
     "apart": "both directions, each by itself",
     "agreement": "both directions, made to agree",
     "agreement_all_three": "both directions, made to agree, + all three",
+    "agreement_later_all_three": "both directions, made to agree from the middle on, + all three",
 }
 
 

@@ -11,6 +11,7 @@ pairs). What each recipe was chosen by is in docs/LOG.md. With --out a table tha
 """
 
 import argparse
+import gc
 import statistics
 import sys
 import tempfile
@@ -19,10 +20,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import torch
 from record import record
 
-from regard.api import merge
-from regard.compare import Row, contest, folder_of, markdown, scored
+from regard.api import configure, make_task, merge, prepare
+from regard.compare import folder_of, scored
+from regard.cost import measured
+from regard.train.device import device_of
 
 # Parameters without word vectors, test score (accuracy, or Pearson), as published.
 PUBLISHED: dict[str, dict[str, tuple[float | None, float | None]]] = {
@@ -168,20 +172,40 @@ def table(task: str, models: Models, out: Path, seeds: int, jobs: int) -> list[d
     return sorted(rows, key=lambda row: statistics.mean(row["test"]), reverse=True)
 
 
-def costs(task: str, models: Models, out: Path, name: str) -> None:
-    """What each model costs with its first recipe, one after the other; a few steps make the run. Kept as they come."""
-    few = {model: merge(next(iter(grid.values())), {"train": {"steps": 20}}) for model, grid in models.items()}
+def costs(task: str, models: Models, name: str) -> None:
+    """What each model costs with its first recipe, one after the other, on data read once; kept as they come.
 
-    def tell(rows: list[Row]) -> None:
-        there = [row for row in rows if row.epoch_seconds is not None]
-        base = next((row.epoch_seconds for row in there if row.name == "multi_head"), None)
-        kept = ("name", "parameters", "epoch_seconds", "test_seconds", "memory_mib")
-        told = [{part: getattr(row, part) for part in kept} for row in there]
-        for row in told:
-            row["epoch_ratio"] = None if base is None else round(row["epoch_seconds"] / base, 2)
-        record(name, {"rows": told})
-
-    print(markdown(contest(task, few, out, seeds=1, tell=tell)))
+    None is trained before: the steps on the clock are of a fresh model, taken through all phases of a training. One
+    that chooses tokens (ReSAN) chooses as its policies do in the beginning. Memory is told of a GPU alone: a process
+    does not give back what a model before took on a CPU.
+    """
+    firsts = {model: configure(task, next(iter(grid.values()))) for model, grid in models.items()}
+    one = next(iter(firsts.values()))
+    for model, config in firsts.items():
+        if any(config[part] != one[part] for part in ("data", "text", "embed")):
+            raise ValueError(f"{model} has data or words of its own")
+    ready = prepare(task, one)
+    rows: list[dict[str, Any]] = []
+    for model, config in firsts.items():
+        made: Any = make_task(config)
+        made.restore(ready.task.keep())
+        made.vectors = ready.task.vectors
+        device = device_of(config["train"]["device"])
+        torch.manual_seed(config["train"]["seed"])
+        row = {"name": model, **measured(made, made.model().to(device), ready.splits, config["train"])}
+        if device.type == "cuda":
+            gc.collect()  # nothing of this model may lie there when the next is measured
+            torch.cuda.empty_cache()
+        else:
+            row["memory_mib"] = None
+        rows.append(row)
+        base = next((row["epoch_seconds"] for row in rows if row["name"] == "multi_head"), None)
+        for each in rows:
+            each["epoch_ratio"] = None if base is None else round(each["epoch_seconds"] / base, 2)
+        record(name, {"rows": rows})
+        told = f"{row['epoch_seconds']:.1f} s an epoch, {row['test_seconds']:.2f} s for the test"
+        told += "" if row["memory_mib"] is None else f", {row['memory_mib']:,.0f} MiB"
+        print(f"{len(rows)}/{len(firsts)}  {model}: {told}", flush=True)
 
 
 def main() -> int:
@@ -201,14 +225,15 @@ def main() -> int:
     shared = recipe(given.kind, given.data, given.vectors, given.time)
     models = kinds(given.kind, merge(shared, {"match": given.match} if given.match else {}))
     if given.only:
+        if unknown := set(given.only.split(",")) - models.keys():
+            parser.error(f"--only {', '.join(sorted(unknown))}: expected some of {', '.join(models)}")
         models = {name: grid for name, grid in models.items() if name in given.only.split(",")}
     task = {"snli": "entail", "price": "entail", "sick": "relate"}.get(given.kind, "classify")
+    if given.costs:
+        costs(task, models, given.name or f"sentences_{given.kind}_costs")
+        return 0
     with tempfile.TemporaryDirectory() as scratch:
-        out = Path(given.out or scratch)
-        if given.costs:
-            costs(task, models, out / "costs", given.name or f"sentences_{given.kind}_costs")
-            return 0
-        rows = table(task, models, out, given.seeds, given.jobs)
+        rows = table(task, models, Path(given.out or scratch), given.seeds, given.jobs)
     for row in rows:
         size, score = PUBLISHED[given.kind].get(row["name"], (None, None))
         row |= {

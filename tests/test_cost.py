@@ -1,12 +1,20 @@
-"""What a model costs: counted by hand, timed over all phases."""
+"""What a model costs: counted by hand, timed over all phases; of a run, or of models that were never trained."""
 
+import sys
+from copy import deepcopy
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
+import torch
 
 from regard import api, cost
 from regard.encode.resan import Resan
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
+
+import sentences
 
 OPTIONS = {"embed": {"width": 4}, "drop": 0.0, "train": {"steps": 2, "every": 2, "rows": 8, "device": "cpu"}}
 
@@ -63,3 +71,93 @@ def test_time_is_that_of_all_phases(data: Path, tmp_path: Path, monkeypatch: pyt
     warm, timed = phases[: cost.WARM], phases[-cost.TIMED :]
     assert set(warm) == {"supervised", "policy", "both"}
     assert [timed.count(phase) for phase in ("supervised", "policy", "both")] == [20, 4, 16]  # 0.5, 0.1, 0.4 of 40
+
+
+def test_a_model_that_is_no_run_is_measured_the_same(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a clock of ticks all is as with the run, but for what the process takes."""
+    model = api.load(trained(data, tmp_path / "run", "resan"), "cpu")
+    found = []
+    for call in (
+        lambda: cost.cost(str(tmp_path / "run")),
+        lambda: cost.measured(model.task, model.network, model.data(), model.config["train"]),
+    ):
+        ticks = iter(range(10**6))
+        monkeypatch.setattr(cost.time, "perf_counter", lambda ticks=ticks: float(next(ticks)))
+        found.append({key: value for key, value in call().items() if key != "memory_mib"})
+    assert found[0] == found[1]
+    assert found[0]["test_seconds"] == 1.0  # the test set is gone through once on the clock
+
+
+class Kept:
+    """What `record` was given, as it was then, and what was measured."""
+
+    def __init__(self) -> None:
+        self.rows: list[list[dict[str, Any]]] = []
+        self.networks: list[Any] = []
+        self.trains: list[dict[str, Any]] = []
+        self.read = 0
+
+
+@pytest.fixture
+def kept(monkeypatch: pytest.MonkeyPatch) -> Kept:
+    kept, plain, read = Kept(), sentences.measured, api.read
+
+    def counted(task: Any, config: Any) -> Any:
+        kept.read += 1
+        return read(task, config)
+
+    def watched(task: Any, network: Any, splits: Any, train: Any) -> dict[str, Any]:
+        kept.networks.append(deepcopy(network))
+        kept.trains.append(dict(train))
+        return plain(task, network, splits, train)
+
+    monkeypatch.setattr(sentences, "record", lambda name, figures: kept.rows.append(deepcopy(figures["rows"])))
+    monkeypatch.setattr(sentences, "measured", watched)
+    monkeypatch.setattr(api, "read", counted)
+    monkeypatch.setattr(cost, "WARM", 1)
+    monkeypatch.setattr(cost, "TIMED", 2)
+    return kept
+
+
+@pytest.mark.parametrize("mode", ["fixed", "tuned", "missing"])
+def test_costs_of_a_table_are_of_the_models_it_would_train(
+    mode: str, data: Path, tmp_path: Path, kept: Kept, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Data is read once, for all; every network is the one a training would begin with, words included."""
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("".join(f"{word} {i}.5 1 2 3\n" for i, word in enumerate(("red", "dog", "cat"))))
+    embed = {"vectors": str(vectors), "mode": mode}
+    shared = {"data": {"train": str(data)}, "embed": embed, "train": {"tokens": 0, "device": "cpu"}}
+    names = {"bigru": 4, "multi_head": 8, "resan": 16}
+    sizes = {"bigru": {"hidden": 4}, "multi_head": {"heads": 2, "size": 2}, "resan": {"hidden": 4}}
+    recipes = {
+        name: api.merge(shared, {"encoder": {"name": name, **sizes[name]}, "train": {"rows": rows}})
+        for name, rows in names.items()
+    }
+    sentences.costs("classify", {name: {"a": one, "b": {"no": "such"}} for name, one in recipes.items()}, "x")
+    assert kept.read == 1
+    for network, options in zip(kept.networks, recipes.values(), strict=True):
+        mine, theirs = network.state_dict(), api.prepare("classify", options).network.state_dict()
+        assert mine.keys() == theirs.keys()
+        assert all(torch.equal(mine[key], theirs[key]) for key in theirs)
+    assert [train["rows"] for train in kept.trains] == list(names.values())
+    last = kept.rows[-1]
+    assert [[row["name"] for row in rows] for rows in kept.rows] == [list(names)[: n + 1] for n in range(3)]
+    assert [[row["epoch_ratio"] is None for row in rows] for rows in kept.rows] == [[True], [False] * 2, [False] * 3]
+    for row, network in zip(last, kept.networks, strict=True):
+        assert row["epoch_ratio"] == pytest.approx(row["epoch_seconds"] / last[1]["epoch_seconds"], abs=0.006)
+        assert row["parameters"] == cost.parameters(network)
+        assert row["memory_mib"] is None  # on a CPU it would be that of the largest before
+    assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == [
+        f"{number}/3  {name}" for number, name in enumerate(names, 1)
+    ]
+
+
+def test_costs_are_not_taken_on_words_of_another_model(data: Path, kept: Kept) -> None:
+    shared = api.merge(OPTIONS, {"data": {"train": str(data)}, "encoder": {"name": "bigru", "hidden": 4}})
+    other = api.merge(shared, {"embed": {"width": 8}})
+    with pytest.raises(ValueError, match="other has data or words of its own"):
+        sentences.costs("classify", {"one": {"": shared}, "other": {"": other}}, "x")
+    assert not kept.networks  # it is told before anything is measured

@@ -1,18 +1,19 @@
 """What a model costs, alone on the machine: parameters, seconds an epoch, seconds for the test set, memory.
 
     cost("runs/entail")       # {"parameters": 3126005, "epoch_seconds": 4.3, "test_seconds": 0.27, "memory_mib": 869.3}
+    measured(task, network, splits, config["train"])    # the same of a model that is no run, trained or not
 
 An epoch's time is the mean over a training's phases, taken from steps spread over it. Memory is the most that such a
-step took on a GPU; else that of the process with its data.
+step took on a GPU, with all that lies there; else that of the process with its data, which only grows.
 """
 
 import resource
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["TIMED", "WARM", "cost", "parameters"]
+__all__ = ["TIMED", "WARM", "cost", "measured", "parameters"]
 
 WARM, TIMED = 10, 40  # steps before the clock starts, and steps on it
 ENOUGH = 20_000  # examples of which the batches are made
@@ -26,17 +27,23 @@ def parameters(network: Any) -> int:
 
 def cost(folder: str) -> dict[str, Any]:
     """What a training of this run's model costs, and its use; the run is left as it is."""
-    import torch
-
     from regard import api
-    from regard.data.batch import batches
     from regard.train.run import Run
-    from regard.train.step import step
 
     train = Run.open(Path(folder)).config["train"]
     model = api.load(folder, train["device"], trust=True)  # it was trained here
-    task, network = model.task, model.network
-    splits = model.data()
+    return measured(model.task, model.network, model.data(), train)
+
+
+def measured(task: Any, network: Any, splits: Any, train: Mapping[str, Any]) -> dict[str, Any]:
+    """What a training with the options `train` costs on the device where the network is, and its use; the network's
+    weights are changed by it."""
+    import torch
+
+    from regard.data.batch import batches
+    from regard.train.device import precise
+    from regard.train.step import step
+
     device = next(network.parameters()).device
     some = splits.train[:: max(1, len(splits.train) // ENOUGH)]  # every n-th: long and short ones as in all
     items = task.items(some)
@@ -70,9 +77,14 @@ def cost(folder: str) -> dict[str, Any]:
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     network.eval()
     held = splits.test or splits.valid
-    model.evaluate(held[:200])
+
+    def evaluate(examples: Sequence[Any]) -> None:
+        with torch.inference_mode(), precise(device, train["precision"], network):
+            task.measure(task.results(network, examples))
+
+    evaluate(held[:200])
     start = wait()
-    model.evaluate(held)
+    evaluate(held)
     return {
         "parameters": parameters(network),
         "epoch_seconds": round(epoch, 3),

@@ -90,7 +90,7 @@ def small(**options: Any) -> tuple[Agree, Both]:
 
 def test_its_options_are_those_of_translate_and_gamma() -> None:
     ours, theirs = settable(Agree), settable(Translate)
-    assert ours.keys() - theirs.keys() == {"gamma"}
+    assert ours.keys() - theirs.keys() == {"gamma", "after"}
     assert all(ours[name] == theirs[name] for name in theirs)
 
 
@@ -156,9 +156,26 @@ def test_both_attentions_learn_from_it() -> None:
     assert loss.notes.keys() == chances | {"truth", "back_truth", "fertility", "back_fertility", "agreement"}
 
 
-@pytest.mark.parametrize("options", [{"gamma": -1.0}, {"teach": {"drop": 0.1}}, {"teach": {"swap": 0.1}}])
+def test_until_it_counts_each_direction_learns_by_itself() -> None:
+    task, network = small(gamma=0.5, after=0.5, smoothing=0.0, drop=0.0)
+    network.train()
+    batch, totals = task.collate(task.items(examples)), []
+    for progress in (0.0, 0.49, 0.5, 1.0):
+        task.advance(network, progress)
+        torch.manual_seed(3)  # what falls to dropout is the same
+        loss = task.loss(network, batch)
+        totals.append(float(loss.total.detach()))
+        assert 0 < float(loss.notes["agreement"]) < 1
+    assert totals[0] == pytest.approx(totals[1])
+    assert totals[2] == pytest.approx(totals[3])
+    assert totals[2] < totals[1] - 1e-3
+
+
+@pytest.mark.parametrize(
+    "options", [{"gamma": -1.0}, {"after": 1.0}, {"after": -0.1}, {"teach": {"drop": 0.1}}, {"teach": {"swap": 0.1}}]
+)
 def test_what_cannot_agree_is_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(RegardError, match=r"gamma|teach\.drop"):
+    with pytest.raises(RegardError, match=r"gamma|after|teach\.drop"):
         Agree(**options)
 
 

@@ -8,6 +8,9 @@ included (the mean over heads). Each row sums to 1, so −B is at most min(I, J)
 the paper B is not divided by anything: like the likelihoods it grows with the length. The share −B / min(I, J), a mean
 over pairs, is noted as `agreement`.
 
+Agreement is easy where nothing is known yet: two directions that both lean on positions agree about those before
+either has found a word. `after` is the share of the training in which each direction learns by itself.
+
 The run answers and looks in the forward direction; measures of the other are called `back_…`. After training each
 direction also lies inside it as a run of `translate`: RUN/there and RUN/back.
 
@@ -28,9 +31,9 @@ from torch import Tensor, nn
 
 from regard.data.read import form_of
 from regard.data.splits import Splits
-from regard.errors import RegardError
+from regard.errors import RegardError, chance
 from regard.files import write_whole
-from regard.find import PLAIN, In, Of, Spec
+from regard.find import PLAIN, In, Of, Spec, settable
 from regard.measure import Results
 from regard.predict.generate import Decoder
 from regard.search import Search
@@ -111,15 +114,17 @@ class Agree(Translate):
         fertility: float = 0.0,
         reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = REINFORCE,
         gamma: float = 1.0,
+        after: float = 0.0,
     ) -> None:
         parts = (embed, encoder, attention, decoder, search, measures, best)
         rest = (*parts, smoothing, drop, longest, teach, fertility, reinforce)
         super().__init__(source, target, *rest)
         if gamma < 0:
             raise RegardError(f"gamma={gamma}", expected="0, or how much agreement counts beside the likelihood")
+        chance("after", after, one=False)
         if self.teach.drop or self.teach.swap:
             raise RegardError("teach.drop or teach.swap", expected="both directions to read the same words in order")
-        self.gamma = gamma
+        self.gamma, self.after = gamma, after
         self.other = Translate(target, source, *rest)
 
     def learn(self, examples: Sequence[Example]) -> None:
@@ -158,7 +163,8 @@ class Agree(Translate):
         notes = {**there.notes, **{f"back_{name}": note for name, note in told.items()}}
         if self.gamma:  # else no weights are asked for
             agreed = agreement(looked, looked_back, x, y)
-            total = total - self.gamma * agreed.sum()
+            if not model.training or model.there.progress >= self.after:
+                total = total - self.gamma * agreed.sum()
             shorter = torch.minimum(x.mask.sum(1), y.mask.sum(1))
             notes["agreement"] = (agreed / shorter).mean().detach()
         shown = None if there.shown is None or back.shown is None else there.shown + back.shown
@@ -181,7 +187,8 @@ class Agree(Translate):
     def finish(self, run: Run, network: nn.Module, splits: Splits) -> None:
         """Write each direction as a run of its own, that of the other way with its data the other way round."""
         assert isinstance(network, Both)
-        config = {key: value for key, value in run.config.items() if key != "gamma"} | {"task": Translate.name}
+        own = settable(Agree).keys() - settable(Translate).keys()
+        config = {key: value for key, value in run.config.items() if key not in own} | {"task": Translate.name}
         _write(run.folder / "there", config, self.keep(), network.there)
         folder = run.folder / "back"
         data, written = _data(config["data"], splits, folder)
