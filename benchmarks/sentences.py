@@ -157,17 +157,23 @@ def runs(task: str, wanted: Sequence[tuple[str, str, int, dict[str, Any]]], out:
 
 def table(task: str, models: Models, out: Path, seeds: int, jobs: int) -> list[dict[str, Any]]:
     """Every recipe with one seed; of each model the one that is best on the validation set, with all seeds."""
-    tuning = runs(task, [(n, label, 1, o) for n, grid in models.items() for label, o in grid.items()], out, jobs)
-    best = {name: max(grid, key=lambda label: tuning[name, label, 1]["valid"]) for name, grid in models.items()}
-    more = [(n, best[n], seed, grid[best[n]]) for seed in range(2, seeds + 1) for n, grid in models.items()]
-    found = tuning | runs(task, more, out, jobs)
+    every = [
+        (name, label, seed, options)
+        for seed in range(1, seeds + 1)
+        for name, grid in models.items()
+        for label, options in grid.items()
+    ]
+    # With room for all of them at once none need wait for the choice.
+    found = runs(task, every if jobs >= len(every) else [one for one in every if one[2] == 1], out, jobs)
+    best = {name: max(grid, key=lambda label: found[name, label, 1]["valid"]) for name, grid in models.items()}
+    found |= runs(task, [one for one in every if one[1] == best[one[0]] and one[:3] not in found], out, jobs)
     rows = []
     for name in models:
         mine = [found[name, best[name], seed] for seed in range(1, seeds + 1)]
         row = {"name": name, "best": mine[0]["best"], "recipe": best[name], "parameters": mine[0]["parameters"]}
         row |= {part: [one[part] for one in mine] for part in ("train", "valid", "test", "measures")}
         row["chosen"] = [one["chosen"] for one in mine if one["chosen"] is not None]
-        row["tuning"] = {label: tuning[name, label, 1]["valid"] for label in models[name]}
+        row["tuning"] = {label: found[name, label, 1]["valid"] for label in models[name]}
         rows.append(row)
     return sorted(rows, key=lambda row: statistics.mean(row["test"]), reverse=True)
 
