@@ -259,3 +259,16 @@ def test_a_tower_of_marks_is_cut() -> None:
 
 def test_print_shows_the_heat_map() -> None:
     assert str(gaze_of(("2",), ("a",))).splitlines()[1].startswith("2 ██")
+
+
+def test_one_that_is_known_to_be_sound_is_as_any_other() -> None:
+    weights = np.full((2, 1, 2), 0.5, dtype=np.float32)
+    given = (weights, (Token("x", 0, 1),), (Token("a", 0, 1), Token("b", 1, 2)), "title", ("one", "two"))
+    known, made = Gaze.known(*given), Gaze(*given[:4], panels=given[4])
+    assert vars(known).keys() == vars(made).keys()
+    for name, value in vars(made).items():
+        assert np.array_equal(getattr(known, name), value)
+    assert known.weights.dtype == made.weights.dtype
+    assert not known.weights.flags.writeable
+    weights[:] = 0
+    assert known.weights.min() == 0.5

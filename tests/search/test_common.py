@@ -56,3 +56,16 @@ def test_gathered_by_hand():
     )
     assert (h.tokens, h.score, h.log_prob) == ((4, 5), -0.5, -1.0)
     assert h.weights.tolist() == [[3.0, 4.0], [5.0, 6.0]]
+
+
+def test_gathered_under_heads_where_fewer_began():
+    """Two heads; one hypothesis began, two went on: whose weights they are is the same as step by step."""
+    looks = [torch.rand(3, 2, 1, 4), torch.rand(3, 2, 2, 4), torch.rand(3, 2, 2, 4)]
+    slots = torch.stack([torch.zeros(3, 2, dtype=torch.long), *torch.randint(2, (2, 3, 2))])
+    lengths = torch.tensor([[3, 2], [1, 3], [2, 2]])
+    ones = torch.zeros(3, 2)
+    found = gathered(torch.zeros(3, 3, 2, dtype=torch.long), lengths, ones, ones, slots, looks)
+    for b, i in [(b, i) for b in range(3) for i in range(2)]:
+        steps = [looks[t][b, :, slots[t, b, i]] for t in range(int(lengths[b, i]))]
+        assert torch.equal(found[b][i].weights, torch.stack(steps, dim=1))
+        assert found[b][i].weights.untyped_storage().nbytes() == 4 * found[b][i].weights.numel()  # its own, no more

@@ -11,19 +11,19 @@ from torch.nn.functional import log_softmax
 
 from regard.api import Model
 from regard.errors import RegardError
-from regard.search import Search
+from regard.search import Hypothesis, Search
 from regard.search.beam import Beam
 from regard.search.sample import Sample
 from regard.tasks._encoder_decoder import EncoderDecoder
 from regard.tasks._generation import Generation
-from regard.tasks._given import given
+from regard.tasks._given import Gazes, gaze, given
 from regard.tasks.agree import Agree
 from regard.tasks.describe import Describe
 from regard.tasks.summarise import Summarise
 from regard.tasks.translate import Translate
 from regard.text import Text
 from regard.train.run import Run
-from regard.types import Example, Prediction, Sequences
+from regard.types import Example, Prediction, Sequences, Token
 
 examples = [Example(("ab ba",), "xy"), Example(("a",), "y"), Example(("abba abab baba",), "xxyyxy")]
 rows = [("ab ba", "xy"), ("a", "yxxyyxyxxy"), ("abba abab baba", "y"), ("b", "xx")]
@@ -202,3 +202,43 @@ def test_a_decoder_asks_so_its_score_takes_a_query(decoder: str) -> None:
 def test_a_decoder_that_never_looks_does_not_mind() -> None:
     task, model = both(**{**decoders["plain"], "attention": {"score": "learned_query"}})
     assert len(task.score(model, rows)) == 4
+
+
+# Many gazes
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (2, 3, 5)])
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16, torch.float64])
+def test_many_gazes_are_as_each_alone(shape: tuple[int, ...], kind: torch.dtype) -> None:
+    said, seen = tuple(Token(c, i, i + 1) for i, c in enumerate("xyz")), tuple(Token(c) for c in "abcd")  # 1 is padding
+    panels = ("layer 1 head 1", "layer 2 head 1")
+    found = [Hypothesis((1, 2, 3), 0.0, 0.0, torch.rand(shape).to(kind)) for _ in range(3)]
+    many = Gazes(found, panels)
+    for one in found:
+        made, alone = many(one, said, seen, "t"), gaze(one, said, seen, "t", panels)
+        assert made is not None
+        assert alone is not None
+        assert made == alone
+        assert vars(made).keys() == vars(alone).keys()
+        assert made.weights.dtype == alone.weights.dtype
+        assert not made.weights.flags.writeable
+        assert made.weights.base is None  # its own: keeping it keeps nothing else
+        assert (repr(made), hash(made), made.to_json()) == (repr(alone), hash(alone), alone.to_json())
+    assert Gazes([], ())(Hypothesis((1,), 0.0, 0.0), said, seen, "t") is None
+    assert many(Hypothesis((1,), 0.0, 0.0, torch.zeros(3, 0)), said, seen, "t") is None
+
+
+def test_many_gazes_find_what_is_wrong() -> None:
+    said, seen = tuple(Token(c) for c in "xyz"), tuple(Token(c) for c in "abcd")
+    good = Hypothesis((1, 2, 3), 0.0, 0.0, torch.rand(3, 4))
+    for wrong in (float("nan"), float("inf"), -0.5):
+        bad = Hypothesis((1, 2, 3), 0.0, 0.0, torch.rand(3, 4).index_fill(1, torch.tensor([2]), wrong))
+        many = Gazes([good, bad], ())
+        assert many(good, said, seen, "t") == gaze(good, said, seen, "t", ())
+        with pytest.raises(RegardError, match="not a number"):
+            many(bad, said, seen, "t")
+    with pytest.raises(RegardError, match="weights of shape"):
+        Gazes([good], ())(good, said[:2], seen, "t")
+    heads = Hypothesis((1, 2, 3), 0.0, 0.0, torch.rand(2, 3, 4))
+    with pytest.raises(RegardError, match="a name for each of 2 heads"):
+        Gazes([heads], ("one",))(heads, said, seen, "t")

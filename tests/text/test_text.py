@@ -178,3 +178,4 @@ def test_tokens_of_many_texts_are_those_of_each(kind: str) -> None:
     texts = ["a man sleeps", "", " a  dog, runs", "\ud800x <s>"]
     text = build("text", kind).train(["a dog sleeps", "a man runs, a dog runs"])
     assert text.tokens_all(texts) == [text.tokens(one) for one in texts]
+    assert text.read_all(texts) == (text.encode_all(texts), text.tokens_all(texts))

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from torch.nn.functional import pad
 
 from regard.errors import RegardError
 from regard.types import Beams, Look, Memory
@@ -85,33 +87,29 @@ def gathered(
     """
     weights = None
     if looks:
-        device = looks[0].device
-        rows = []
-        for look, slot in zip(looks, slots.to(device), strict=True):
-            # [batch, (head,) beam, key] → [batch, some, (head,) key]
-            index = slot.reshape(len(slot), *[1] * (look.dim() - 3), -1, 1)
-            rows.append(torch.take_along_dim(look, index, dim=-2).movedim(-2, 1))
-        weights = torch.stack(rows, dim=-2).cpu()
+        beam = max(look.shape[-2] for look in looks)  # fewer may have begun than went on; nothing points beyond them
+        wide = [look if look.shape[-2] == beam else pad(look, (0, 0, 0, beam - look.shape[-2])) for look in looks]
+        every = torch.stack(wide)  # all steps in one go: [time, batch, (head,) beam, key]
+        time, batch, *heads = every.shape[:-2]
+        rows = torch.arange(time * batch * prod(heads), device=slots.device).reshape(time, batch, 1, -1) * beam
+        index = (rows + slots[..., None]).permute(1, 2, 3, 0).flatten()  # [batch, some, (head,) time]
+        some = every.flatten(0, -2).index_select(0, index.to(every.device))
+        weights = some.reshape(batch, slots.shape[-1], *heads, time, every.shape[-1]).cpu()
 
     words, size, score, total = tokens.permute(1, 2, 0).tolist(), lengths.tolist(), scores.tolist(), totals.tolist()
     # As an array where it can be one: a slice and its copy then cost less than half.
     plain = None if weights is None or weights.dtype == torch.bfloat16 else weights.numpy()
 
-    def own(b: int, i: int) -> Tensor | None:
+    def own(b: int, i: int, time: int) -> Tensor | None:
         """A copy, so that keeping one hypothesis does not keep the whole batch alive."""
         if plain is None:
-            return None if weights is None else weights[b, i, ..., : size[b][i], :].clone()
-        return torch.from_numpy(plain[b, i, ..., : size[b][i], :].copy())
+            return None if weights is None else weights[b, i, ..., :time, :].clone()
+        return torch.from_numpy(plain[b, i, ..., :time, :].copy())
 
     return [
         [
-            Hypothesis(
-                tokens=tuple(words[b][i][: size[b][i]]),
-                score=score[b][i],
-                log_prob=total[b][i],
-                weights=own(b, i),
-            )
-            for i in range(len(words[b]))
+            Hypothesis(tuple(words[b][i][:time]), score[b][i], total[b][i], own(b, i, time))
+            for i, time in enumerate(size[b])
             if score[b][i] > NOTHING
         ]
         for b in range(len(words))

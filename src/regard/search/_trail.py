@@ -27,6 +27,8 @@ class Mark(NamedTuple):
 
 def in_beam(slots: Int[Tensor, "row some"], groups: int, width: int) -> Int[Tensor, "row some"]:
     """Slots of a row as places in its sentence's whole beam, where groups of `width` lie one after another."""
+    if groups == 1:
+        return slots
     return slots + (torch.arange(len(slots), device=slots.device) % groups * width)[:, None]
 
 

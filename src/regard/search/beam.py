@@ -80,6 +80,8 @@ class Beam(Search):
         place = torch.zeros_like(best, dtype=torch.long)  # … and where in the trail each ends: step · wide + rank
         done = torch.zeros_like(longest, dtype=torch.bool)
         rank = torch.arange(wide, device=device)
+        late = rank >= width  # where an end comes too late
+        soonest = int(longest.min())  # before it no sentence is cut, and there is less to work out
         trail: list[Mark] = []
         looks: list[Tensor] = []
 
@@ -89,11 +91,14 @@ class Beam(Search):
             total, tokens, parents = self._likeliest(live[..., None] + log_probs, width)
             if t == 0:
                 power = torch.arange(1, rules.steps + 1, dtype=total.dtype, device=device) ** self.length
-                farthest = power[longest - 1]
+                farthest, powers = power[longest - 1], power.unbind()
 
-            ends, last = tokens == rules.end, longest == t + 1
-            finished = ((ends & (rank < width)) | last[:, None]) & ~done[:, None]
-            best, place = self._keep(best, place, total.masked_fill(~finished, NOTHING) / power[t], t * wide + rank)
+            ends, cut = tokens == rules.end, longest == t + 1 if t + 1 >= soonest else None
+            unfinished = ~ends | late
+            if cut is not None:
+                unfinished = unfinished & ~cut[:, None]
+            unfinished = unfinished | done[:, None]
+            best, place = self._keep(best, place, total.masked_fill(unfinished, NOTHING) / powers[t], rank + t * wide)
 
             # Stable, so the others keep their order.
             order = ends.byte().argsort(dim=1, stable=True)[:, :width]
@@ -103,17 +108,21 @@ class Beam(Search):
                 looks.append(look.by_key)
             if trace is not None:
                 slots = torch.full_like(tokens, NOWHERE).scatter(1, order, rank[:width].expand_as(order))
-                slots = in_beam(slots, groups, width).masked_fill(
-                    (slots < 0) | ends | last[:, None] | done[:, None], NOWHERE
-                )
+                over = done if cut is None else done | cut
+                slots = in_beam(slots, groups, width).masked_fill((slots < 0) | ends | over[:, None], NOWHERE)
                 places = in_beam(parents, groups, log_probs.shape[2])
-                trace.add(*(part.reshape(batch, -1) for part in (total, tokens, places, finished, slots)))
-            done = done | last | (best[:, -1] >= going.amax(dim=1) / farthest)
+                trace.add(*(part.reshape(batch, -1) for part in (total, tokens, places, ~unfinished, slots)))
+            # The likeliest comes first, unless groups chose by something else.
+            likeliest = going[:, 0] if groups == 1 or not self.diversity else going.amax(dim=1)
+            done = done | (best[:, -1] >= likeliest / farthest)
+            done = done if cut is None else done | cut
             if bool(done.all()):  # the one wait for the device in a step
                 break
             live, token = going.reshape(batch, groups, width), tokens.gather(1, order).reshape(batch, -1)
             follow = in_beam(parents.gather(1, order), groups, log_probs.shape[2]).reshape(batch, -1)
-            state, past = state.follow(follow), rules.after(past.follow(follow), token)
+            state = state.follow(follow)
+            if past.said is not None or past.node is not None:
+                past = rules.after(past.follow(follow), token)
 
         truly_possible((best[:, 0] > NOTHING).reshape(batch, groups).any(dim=1))
         return walk_back(best.cpu(), place.cpu(), trail, looks, groups)
@@ -132,9 +141,9 @@ class Beam(Search):
                 total, token = chosen[-1][0][:, None, :width], index[:, None, :width] % vocab
                 n = n.scatter_add(2, token, (total > NOTHING).to(n.dtype))
             total, index = (torch.stack(parts, dim=1) for parts in zip(*chosen, strict=True))
-        # A small vocabulary has fewer continuations than we look at.
-        total = pad(total.flatten(0, 1), (0, wide - most), value=NOTHING)
-        index = pad(index.flatten(0, 1), (0, wide - most))
+        total, index = total.flatten(0, 1), index.flatten(0, 1)
+        if most < wide:  # a small vocabulary has fewer continuations than we look at
+            total, index = pad(total, (0, wide - most), value=NOTHING), pad(index, (0, wide - most))
         return total, index % vocab, index // vocab
 
     def _keep(self, best: Tensor, place: Tensor, score: Tensor, here: Tensor) -> tuple[Tensor, Tensor]:

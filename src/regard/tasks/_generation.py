@@ -24,7 +24,7 @@ from regard.search import Hypothesis, Search, Trace
 from regard.search.greedy import Greedy
 from regard.tasks._encoder_decoder import EncoderDecoder
 from regard.tasks._fertility import must_look
-from regard.tasks._given import gaze, read
+from regard.tasks._given import Gazes, gaze, read
 from regard.tasks._measured import Measured
 from regard.tasks._sampled import drawing, must_pass, samples, taught
 from regard.tasks._without import Without, left
@@ -242,7 +242,8 @@ class Generation(Measured):
         """Answers in the order of the texts, each with its n-best list; `look` adds where the model looked, and
         `trace` the steps of the search; `without` leaves source tokens out."""
         assert isinstance(model, EncoderDecoder)
-        sources = self.texts["source"].encode_all([text[0] for text in texts])
+        whole, reader = [text[0] for text in texts], self.texts["source"]
+        sources, seen = reader.read_all(whole) if look else (reader.encode_all(whole), [()] * len(texts))
         for row, source in enumerate(sources):
             self._fits(len(source), places[row].where if places else f"input {row + 1}")
         sources = left(sources, without, 0, "source")
@@ -265,25 +266,29 @@ class Generation(Measured):
                 found[row] = best
             if watched is not None:
                 steps |= zip(rows, watched.steps(self.texts["target"].pieces), strict=True)
-        seen = left(self.texts["source"].tokens_all([text[0] for text in texts]), without, 0) if look else ()
+        columns = left(seen, without, 0) if look and without else seen
+        gazes = Gazes([one for best in found for one in best], model.decoder.panels)
         answers = [
-            self._answer(text[0], best, tuple(seen[row]) if look else (), model.decoder.panels)
-            for row, (text, best) in enumerate(zip(texts, found, strict=True))
+            self._answer(text, best, tuple(own), gazes) for text, best, own in zip(whole, found, columns, strict=True)
         ]
         return [replace(answer, steps=steps[row]) for row, answer in enumerate(answers)] if trace else answers
 
-    def _answer(
-        self, source: str, found: Sequence[Hypothesis], columns: tuple[Token, ...], panels: tuple[str, ...]
-    ) -> Prediction:
-        first, *others = [self._prediction(source, one, columns, panels) for one in found]
-        return Prediction(first.text, first.score, first.look, source, tuple(others))
+    def _answer(self, source: str, found: Sequence[Hypothesis], columns: tuple[Token, ...], gazes: Gazes) -> Prediction:
+        first, *others = found
+        rest = tuple([self._prediction(source, one, columns, gazes) for one in others])
+        return self._prediction(source, first, columns, gazes, rest)
 
     def _prediction(
-        self, source: str, found: Hypothesis, columns: tuple[Token, ...], panels: tuple[str, ...]
+        self,
+        source: str,
+        found: Hypothesis,
+        columns: tuple[Token, ...],
+        gazes: Gazes,
+        others: tuple[Prediction, ...] = (),
     ) -> Prediction:
         text, rows = self.texts["target"]._write(found.tokens)  # its text and its pieces in one go
         score = found.score if math.isfinite(found.score) else -math.inf
-        return Prediction(text, score, gaze(found, rows, columns, source, panels), source)
+        return Prediction(text, score, gazes(found, tuple(rows), columns, source), source, others)
 
     @torch.no_grad()
     def score(

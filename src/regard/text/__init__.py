@@ -121,19 +121,26 @@ class Text:
 
     def tokens_all(self, texts: Sequence[str]) -> list[tuple[Token, ...]]:
         """The same for many texts at once, on every core."""
+        return self.read_all(texts)[1]
+
+    def read_all(self, texts: Sequence[str]) -> tuple[list[list[int]], list[tuple[Token, ...]]]:
+        """`encode_all` and `tokens_all` of the same texts, which are split once."""
+        numbers: list[list[int]] = []
         rows: list[tuple[Token, ...]] = []
         for first in range(0, len(texts), 8192):
             some = texts[first : first + 8192]
-            done = self.tokenizer.encode_batch([clean(text) for text in some], add_special_tokens=False)
-            rows.extend(self._seen(text, encoding) for text, encoding in zip(some, done, strict=True))
-        return rows
+            for text, done in zip(
+                some, self.tokenizer.encode_batch([*map(clean, some)], add_special_tokens=False), strict=True
+            ):
+                numbers.append([*done.ids, self.end])
+                rows.append(self._seen(text, done))
+        return numbers, rows
 
     def _seen(self, text: str, encoding: Encoding) -> tuple[Token, ...]:
-        result = []
-        for row, (piece, (start, end)) in enumerate(zip(encoding.tokens, encoding.offsets, strict=True)):
-            if self.first_marked and row == 0 and piece == mark:
-                end = start  # the mark put before the text covers none of it
-            result.append(_bare(text[start:end], start))
+        spans = encoding.offsets
+        result = [_kept(text[start:end], start) for start, end in spans]
+        if self.first_marked and spans and self.vocabulary[encoding.ids[0]] == mark:
+            result[0] = _kept("", spans[0][0])  # the mark put before the text covers none of it
         return (*result, Token(self.seen[self.end], len(text), len(text)))
 
     def decode(self, ids: Sequence[int]) -> str:

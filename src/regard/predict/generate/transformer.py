@@ -10,7 +10,8 @@ under `heads` unless it has heads of its own; `score` and `weigh` are those of t
 
 Known tokens are read all at once. Token by token, the keys and values of those read are kept (`State`), so a step
 costs one token, and all hypotheses of a sentence ask one memory. Both ways do the same sums; they differ by how the
-library's matrix products, whose order of adding changes with the number of rows, round.
+library's matrix products, whose order of adding changes with the number of rows, round. Where a search has no use for
+gradients and attention is the plain one, a step is told in fewer calls (`regard.predict.generate._cached`).
 
 `look` says which layer's weights are shown, `[batch, head, query, key]`: the last, one by number (the first is 0), the
 mean of all layers head by head, or all of them, their heads one after another. They are worked out when asked for.
@@ -20,7 +21,7 @@ mean of all layers head by head, or all of them, their heads one after another. 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import torch
@@ -36,30 +37,10 @@ from regard.attend.positions import Kind, Places, Positions
 from regard.errors import RegardError
 from regard.find import In, Spec
 from regard.predict.generate import Decoder
-from regard.types import Beams, Look, Memory
+from regard.predict.generate._cached import Plan, Quick, State
+from regard.types import Look, Memory
 
 __all__ = ["State", "Transformer"]
-
-
-@dataclass(frozen=True)
-class State(Beams):
-    """A layer each: keys and values of the tokens read (none at the start), attention's own state, the memory as its
-    attention prepared it. And the memory as it was given."""
-
-    keys: tuple[Float[Tensor, "batch beam head time hidden"], ...]
-    values: tuple[Float[Tensor, "batch beam head time width"], ...]
-    looked: tuple[Any, ...]
-    prepared: tuple[Memory, ...]
-    memory: Memory
-
-    @property
-    def time(self) -> int:
-        """How many tokens were read."""
-        return self.keys[0].shape[-2] if self.keys else 0
-
-    def past(self, layer: int) -> Memory | None:
-        """What self-attention looks at, each hypothesis a row of its own."""
-        return Memory(self.keys[layer].flatten(0, 1), self.values[layer].flatten(0, 1)) if self.keys else None
 
 
 class Transformer(Layers, Decoder):  # type: ignore[override]
@@ -112,12 +93,20 @@ class Transformer(Layers, Decoder):  # type: ignore[override]
         """What was seen in one layer is asked for by later tokens in the next."""
         return len(self.blocks) > 1 or not self.parallel
 
-    def start(self, memory: Memory) -> State:
-        return State((), (), (None,) * len(self.blocks), self._prepared(memory), memory)
+    def start(self, memory: Memory) -> State | Quick:
+        prepared = self._prepared(memory)
+        plan = Plan.of(self, prepared, memory)
+        return State((), (), (None,) * len(self.blocks), prepared, memory) if plan is None else Quick((), 1, plan)
 
     def step(
-        self, state: State, token: Int[Tensor, "batch beam"]
-    ) -> tuple[State, Look, Float[Tensor, "batch beam vocab"]]:
+        self, state: State | Quick, token: Int[Tensor, "batch beam"]
+    ) -> tuple[State | Quick, Look, Float[Tensor, "batch beam vocab"]]:
+        if isinstance(state, Quick):
+            plan = state.plan
+            if plan.holds:
+                quick, looks, logits = plan.step(state, token)
+                return quick, self.shown(looks), logits
+            state = state.apart()
         shape = token.shape
         places = self.positions(state.time, 1, token.device)
         x = self._embed(token.reshape(-1, 1), places)  # for self-attention each hypothesis is a row of one token
