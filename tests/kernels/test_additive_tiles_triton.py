@@ -64,7 +64,10 @@ def test_the_ranges_are_those_of_the_kernels() -> None:
 
 @pytest.mark.parametrize(
     ("width", "tile"),
-    [(1, TILES), (8, TILES), (21, TILES), (11, Tiles(queries=16, keys=64, far=(64, 16, 4), anchor=False))],
+    [
+        *((width, TILES) for width in (1, 8, 21)),
+        *((11, Tiles(queries=16, keys=64, far=(64, 16, 4), anchor=False, together=most)) for most in (0, 2**28)),
+    ],
 )
 def test_energies_in_every_range(width: int, tile: Tiles) -> None:
     q, k, w = inputs(width=width)
@@ -90,17 +93,30 @@ def test_a_long_sum_of_plain_tanhs_keeps_its_digits(sign: str) -> None:
 @pytest.mark.parametrize("which", [0, 1])
 def test_each_range_is_one_kernel_s(monkeypatch: pytest.MonkeyPatch, which: int) -> None:
     """One writes what four factors serve, the other all else, and neither touches the other's."""
-    plan = additive_triton._energies_plan
+    plan = additive_triton._plan
 
     def only(*given):  # type: ignore[no-untyped-def]
-        launches = [lambda *tensors: None] * 2
-        launches[which] = plan(*given)[which]
-        return launches
+        found = plan(*given)
+        assert len(found.energies) == 2
+        return found._replace(energies=(found.energies[which],))
 
-    monkeypatch.setattr(additive_triton, "_energies_plan", only)
-    written = ~energies(*inputs(width=3)).isnan()
+    monkeypatch.setattr(additive_triton, "_plan", only)
+    written = ~energies(*inputs(width=3), tile=Tiles(together=0)).isnan()
     for row, (_, _, factors) in enumerate(ranges):
         assert written[row].all() if (factors == 4) == (which == 0) else not written[row].any()
+
+
+def test_small_work_takes_one_launch() -> None:
+    q, k, w = inputs()
+    seen = arguments(Sight(), 9, 37)
+    pairs_and_features = len(ranges) * 9 * 37 * 11
+    counts = []
+    for most in (pairs_and_features, pairs_and_features - 1):
+        plan = additive_triton._planned(q, k, None, seen, 0, 9, torch.float32, 0.0, Tiles(together=most))
+        counts.append(len(plan.energies))
+    assert counts == [1, 2]
+    both = [energies(q, k, w, Tiles(together=most)) for most in (0, 2**28)]
+    torch.testing.assert_close(*both, rtol=0, atol=0)
 
 
 def test_a_row_that_holds_no_number_is_the_plain_tanh_s() -> None:

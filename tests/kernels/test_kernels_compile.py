@@ -9,7 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
+if not torch.cuda.is_available():
+    os.environ["TRITON_INTERPRET"] = "1"  # not for this program, but for whatever is imported after it
 pytest.importorskip("triton")
 
 PROGRAM = """
@@ -19,6 +22,7 @@ import torch, triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 from regard import additive_attention, feature_attention
+from regard.kernels import additive_triton
 from regard.kernels.additive import additive_weights
 from regard.kernels.launch_triton import Launch
 from regard.kernels.selected_feature_triton import selected_feature
@@ -30,7 +34,7 @@ known = set()
 def compiled(launch, *tensors):
     kernel, sizes, constants, divisible = launch.kernel, {}, {}, {}
     fixed = {each.name for each in kernel.params if each.is_constexpr}
-    for place, (name, one) in enumerate(zip(kernel.arg_names, (*tensors, *launch.rest), strict=True)):
+    for place, (name, one) in enumerate(zip(kernel.arg_names, (*launch.apart(*tensors), *launch.rest), strict=True)):
         if name in fixed or one is None:
             sizes[name], constants[(place,)] = "constexpr", one
         elif isinstance(one, torch.Tensor):
@@ -62,6 +66,7 @@ if sys.argv[1] == "additive":
     for given, options in calls:
         answer = additive_attention(*given, w, backend="triton", **options)
         answer.backward(answer.detach())
+        additive_triton.TILES = additive_triton.Tiles(together=0)  # from then on as for large work
     additive_weights(*inputs(half, single), w, top=3, backend="triton")
 else:
     mask = torch.ones(2, 40, 40, dtype=torch.bool)

@@ -78,7 +78,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     monkeypatch.setattr(launch_triton, "triton", SimpleNamespace(knobs=SimpleNamespace(runtime=hooks), runtime=runtime))
     monkeypatch.setattr(launch_triton, "INTERPRETED", False)
     monkeypatch.setattr(launch_triton, "_compiled", {})
-    monkeypatch.setattr(torch.cuda, "current_device", lambda: -1)
+    monkeypatch.setattr(torch._C, "_cuda_getDevice", lambda: -1, raising=False)
     return hooks
 
 
@@ -116,7 +116,7 @@ def test_what_lies_elsewhere_is_triton_s_to_refuse() -> None:
 @pytest.mark.usefixtures("gpu")
 def test_a_launch_on_another_device_than_the_current_one(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel, now = Compiled(), [5]
-    monkeypatch.setattr(torch.cuda, "current_device", lambda: now[0])
+    monkeypatch.setattr(torch._C, "_cuda_getDevice", lambda: now[0], raising=False)
 
     @contextmanager
     def device(index: int) -> Iterator[None]:
@@ -130,6 +130,39 @@ def test_a_launch_on_another_device_than_the_current_one(monkeypatch: pytest.Mon
     launch(x, None, x)
     assert [given[3] for given in kernel.lean] == [70]
     assert now == [5]
+
+
+@triton.jit
+@no_type_check
+def both_kernel(x, n, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out + i, tl.load(x + i) * tl.load(n + i))
+
+
+PARTS = ((0, torch.float32), (64, torch.int32))
+
+
+def test_one_tensor_as_its_parts() -> None:
+    launch = Launch(both_kernel, (1,), (), (16,), parts=PARTS)
+    both, out = torch.randn(32, device=place), torch.empty(16, device=place)
+    both[16:] = torch.arange(16, dtype=torch.int32, device=place).view(torch.float32)
+    for _ in range(3):
+        launch(both, out)
+        assert torch.equal(out, both[:16] * torch.arange(16, device=place))
+
+
+@pytest.mark.usefixtures("gpu")
+def test_parts_of_a_compiled_kernel_are_addresses() -> None:
+    kernel = Compiled()
+    launch, x = Launch(kernel, (2,), (20, 3.0), (False, 16), parts=PARTS), torch.zeros(32)
+    launch(x, None)
+    assert [(part.data_ptr() - x.data_ptr(), part.dtype) for part in kernel.plain[0][:2]] == list(PARTS)
+    launch(x, None)
+    assert kernel.lean[0][9:] == (x.data_ptr(), x.data_ptr() + 64, None, 20, 3.0, False, 16)
+    other = Launch(kernel, (2,), (20, 3.0), (False, 16), parts=((0, torch.float32), (4, torch.int32)))
+    for _ in range(2):
+        other(x, None)  # no address for a compiled kernel
+    assert (len(kernel.plain), len(kernel.lean)) == (3, 1)
 
 
 def test_blocks() -> None:

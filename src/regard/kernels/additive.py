@@ -22,7 +22,7 @@ from torch.autograd.function import once_differentiable
 
 from regard.errors import RegardError
 from regard.kernels import additive_cpu
-from regard.kernels.direct import TRITON, directly, straight
+from regard.kernels.direct import TRITON, directly, pulled
 from regard.kernels.mask import Sight, flat
 
 __all__ = ["additive_attention", "additive_reference", "additive_weights", "additive_weights_reference"]
@@ -161,8 +161,9 @@ def _chosen(backend: str, *tensors: Tensor) -> str:
     """The backend that serves: float64 always takes the readable path, and so does what is empty."""
     if backend not in ("auto", "triton", "cpu", "reference"):
         raise RegardError(f"backend {backend!r}", expected="auto, triton, cpu or reference")
-    if backend == "reference" or any(t.dtype == torch.float64 or t.numel() == 0 for t in tensors):
-        return "reference"
+    for tensor in tensors:
+        if tensor.dtype is torch.float64 or tensor.numel() == 0:
+            return "reference"
     if backend != "auto":
         return backend
     if tensors[0].device.type == "cpu":
@@ -191,7 +192,8 @@ def additive_attention(
     if not 0 <= dropout < 1:
         raise RegardError(f"dropout: got {dropout}", expected="0 or more and less than 1")
     q, k = _alike(q, k)
-    lead, queries, keys, batch = q.shape[:-2], q.shape[-2], k.shape[-2], prod(q.shape[:-2])
+    (*lead, queries, _), keys = q.shape, k.shape[-2]
+    batch = prod(lead)
     sight = Sight.of(lead, queries, keys, mask, lengths=lengths, query_lengths=query_lengths, pattern=pattern,
                      band=band, positions=positions, device=q.device)  # fmt: skip
     term = None if bias is None else flat(bias, "bias", lead, queries, keys).contiguous()
@@ -202,11 +204,15 @@ def additive_attention(
         answer = additive_reference(flat_q, flat_k, flat_v, w, seen, term, dropout)
     else:
         seed = torch.randint(0, 2**31 - 1, (1,), device=q.device) if dropout > 0 else None
-        given = (
-            flat_q, flat_k, flat_v, w, term, sight.lengths, sight.query_lengths, pattern, band, sight.allowed,
-            sight.query_positions, sight.key_positions, dropout, seed, chosen,
-        )  # fmt: skip
-        answer = straight(_Direct, _forward, given) if directly(flat_q) else _attend(*given)[0]
+        direct = directly(flat_q)
+        if direct and not pulled((q, k, v, w, term)):
+            answer = _path(chosen).forward(flat_q, flat_k, flat_v, w, term, sight, dropout, seed)[0]
+        else:
+            given = (
+                flat_q, flat_k, flat_v, w, term, sight.lengths, sight.query_lengths, pattern, band, sight.allowed,
+                sight.query_positions, sight.key_positions, dropout, seed, chosen,
+            )  # fmt: skip
+            answer = _Direct.apply(*given) if direct else _attend(*given)[0]  # type: ignore[no-untyped-call]
     return answer if len(lead) == 1 else answer.reshape(*lead, queries, v.shape[-1])
 
 

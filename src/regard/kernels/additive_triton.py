@@ -9,24 +9,25 @@ again instead of keeping them.
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from regard.kernels import exponents_triton
 from regard.kernels.additive_cpu import pieces, whole
 from regard.kernels.additive_tiles_triton import energies_kernel, gradient_kernel
-from regard.kernels.exponents_triton import WIDE, Exponents, Powers, exponents, padded, powers
+from regard.kernels.exponents_triton import WIDE, Exponents, exponents, padded, powers
 from regard.kernels.launch_triton import Launch, blocks
 from regard.kernels.mask import Sight
 from regard.kernels.mask_triton import Seen, arguments
-from regard.kernels.softmax_triton import softmax_, softmax_backward
+from regard.kernels.softmax_triton import softmax_, softmax_backward, softmax_plan
 
 __all__ = ["TILES", "Tiles", "backward", "forward", "weights"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # plans are kept by which one it is
 class Tiles:
     """Sizes of the tiles, in rows × columns, and the warps that share one."""
 
@@ -34,6 +35,9 @@ class Tiles:
     keys: int = 32
     warps: int = 2
     far: tuple[int, int, int] = (32, 32, 4)  # the same where four factors would leave their range
+    # Up to so many pairs × features one launch serves every range: the host is the bound there. A kernel of all ranges
+    # has 159 registers a thread for 124, so 12 warps a multiprocessor for 16: for more work each range has its own.
+    together: int = 2**28
     rows: int = 32  # gradients: rows × features
     features: int = 32
     grad_warps: int = 2
@@ -50,87 +54,118 @@ def _numbers(pattern: str, band: int, queries: int, keys: int) -> Seen:
 
 def _seen(sight: Sight, queries: int, keys: int) -> Seen:
     """What the kernels are told of what may be seen; kept where no tensor is part of it."""
-    given = (sight.lengths, sight.query_lengths, sight.allowed, sight.query_positions)
-    if all([one is None for one in given]):  # noqa: C419 (a list is quicker, and this is asked at every call)
-        return _numbers(sight.pattern, sight.band, queries, keys)
-    return arguments(sight, queries, keys)
+    ends = sight.lengths is not None or sight.query_lengths is not None
+    if ends or sight.allowed is not None or sight.query_positions is not None:
+        return arguments(sight, queries, keys)
+    return _numbers(sight.pattern, sight.band, queries, keys)
+
+
+class Plan(NamedTuple):
+    """All that is launched for the weights of some of the queries."""
+
+    exponents: exponents_triton.Plan  # of all of them
+    energies: tuple[Launch, ...]  # together they write every batch row
+    shape: tuple[int, int, int]  # of the energies: their rows are padded
+    softmax: Launch
 
 
 @lru_cache(maxsize=4096)
-def _energies_plan(
-    batch: int, queries: int, keys: int, width: int, first: int, count: int, strides: tuple[int, int, int],
-    parts: tuple[int, int], sight: tuple[Any, ...], bias: tuple[int, int] | None, tile: Tiles, *kind: Any,
-) -> tuple[Launch, Launch]:  # fmt: skip
+def _plan(
+    shape: tuple[int, int, int], keys: int, first: int, count: int, sight: tuple[Any, ...],
+    bias: tuple[int, int] | None, dtype: torch.dtype, dropout: float, tile: Tiles, *kind: Any,
+) -> Plan:  # fmt: skip
+    (batch, queries, width), stride = shape, padded(keys, WIDE)
+    ready = exponents_triton.exponents_plan(batch, queries, keys, width, *kind[:3])
     low, high, skip, *steps, lengths, query_lengths, allowed, positions = sight
     numbers = (
-        batch, count, queries, keys, width, first, padded(width, 8) // 8, *strides, *parts, *(bias or (0, 0)),
-        low, high, skip, *steps,
+        batch, count, queries, keys, width, first, padded(width, 8) // 8, *ready.strides, stride, *ready.sizes,
+        *(bias or (0, 0)), low, high, skip, *steps,
     )  # fmt: skip
 
-    def launch(four: bool, queries: int, keys_: int, warps: int) -> Launch:
+    def launch(four: bool, rest: bool, queries: int, keys_: int, warps: int) -> Launch:
         grid = (batch * blocks(count, queries) * blocks(keys, keys_),)
         constants = (
-            lengths, query_lengths, allowed, positions, bias is not None, tile.anchor, four, queries, keys_,
+            lengths, query_lengths, allowed, positions, bias is not None, tile.anchor, four, rest, queries, keys_,
         )  # fmt: skip
-        return Launch(energies_kernel, grid, numbers, constants, warps)
+        return Launch(energies_kernel, grid, numbers, constants, warps, ready.launch.parts)
 
-    return launch(True, tile.queries, tile.keys, tile.warps), launch(False, *tile.far)
+    near = (tile.queries, tile.keys, tile.warps)
+    together = batch * count * keys * width <= tile.together
+    energies = (
+        (launch(True, True, *near),) if together else (launch(True, False, *near), launch(False, True, *tile.far))
+    )
+    softmax = softmax_plan(batch, count, stride, queries, keys, first, dtype, dropout, kind[0])
+    return Plan(ready, energies, (batch, count, stride), softmax)
+
+
+def _planned(
+    q: Tensor, k: Tensor, bias: Tensor | None, seen: Seen, first: int, count: int, dtype: torch.dtype, dropout: float,
+    tile: Tiles,
+) -> Plan:  # fmt: skip
+    """For `count` queries from `first` on, whose weights are wanted in `dtype`."""
+    steps = kind = None
+    if bias is not None:
+        steps = (bias.stride(0) if bias.shape[0] > 1 else 0, bias.stride(1) if bias.shape[1] > 1 else 0)
+        kind = bias.dtype
+    return _plan(
+        q.shape, k.shape[1], first, count, seen.numbers, steps, dtype, dropout, tile, q.device, q.dtype, k.dtype, kind,
+        seen.types,
+    )  # fmt: skip
 
 
 def _energies(
     ready: Exponents, q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, seen: Seen, first: int, count: int,
-    tile: Tiles,
+    tile: Tiles, plan: Plan | None = None,
 ) -> Tensor:  # fmt: skip
     """[batch, count, padded key]: the energies of `count` queries from `first` on; the padding is not written."""
-    (batch, queries, width), keys = q.shape, k.shape[1]
-    out = torch.empty(batch, count, padded(keys, WIDE), dtype=torch.float32, device=q.device)
-    steps = None
-    if bias is not None:
-        steps = (bias.stride(0) if bias.shape[0] > 1 else 0, bias.stride(1) if bias.shape[1] > 1 else 0)
-    near, far = _energies_plan(
-        batch, queries, keys, width, first, count, (ready.x.shape[2], ready.y.shape[2], out.shape[2]), ready.parts,
-        seen.numbers, steps, tile, q.device, q.dtype, k.dtype, None if bias is None else bias.dtype, seen.types,
-    )  # fmt: skip
-    padding = -width % 8
+    if plan is None:
+        plan = _planned(q, k, bias, seen, first, count, torch.float32, 0.0, tile)
+    out = torch.empty(plan.shape, dtype=torch.float32, device=q.device)
+    padding = -w.shape[0] % 8
     weight = pad(w, (0, padding)) if padding else w
-    for launch in (near, far):
-        launch(ready.x, ready.y, q, k, weight, ready.sizes, bias, out, *seen.tensors)
+    for launch in plan.energies:
+        launch(ready.data, q, k, weight, bias, out, *seen.tensors)
     return out
 
 
 @lru_cache(maxsize=4096)
 def _gradient_plan(
-    batch: int, owns: int, others: int, width: int, span: tuple[int, int], other_span: tuple[int, int],
-    strides: tuple[int, int], parts: int, bounds: tuple[int, int], switches: tuple[bool, bool, bool],
-    partial: bool, tile: Tiles, *kind: Any,
+    shape: tuple[int, int, int], others: int, span: tuple[int, int], other_span: tuple[int, int], slope_stride: int,
+    ready: exponents_triton.Plan, bounds: tuple[int, int], switches: tuple[bool, bool, bool], partial: bool,
+    tile: Tiles, *kind: Any,
 ) -> Launch:  # fmt: skip
+    batch, owns, width = shape
     down = blocks(span[1], tile.rows)
-    numbers = (batch, owns, span[1], others, width, span[0], *other_span, *strides, parts, *bounds)
+    numbers = (
+        batch, owns, span[1], others, width, span[0], *other_span, *ready.strides, slope_stride, *ready.sizes, *bounds,
+    )  # fmt: skip
     constants = (*switches, partial, tile.rows, tile.features)
-    return Launch(gradient_kernel, (batch * down * blocks(width, tile.features),), numbers, constants, tile.grad_warps)
+    grid = (batch * down * blocks(width, tile.features),)
+    return Launch(gradient_kernel, grid, numbers, constants, tile.grad_warps, ready.launch.parts)
 
 
 def _gradient(
-    own: Tensor, other: Tensor, slopes: Tensor, w: Tensor, ready: Powers, span: tuple[int, int],
+    own: Tensor, other: Tensor, slopes: Tensor, w: Tensor, ready: Exponents, span: tuple[int, int],
     others: tuple[int, int], seen: Seen, of_keys: bool, dtype: torch.dtype, tile: Tiles,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor | None]:  # fmt: skip
     """The gradient of rows `span` of `own` from the rows `others` of `other`; that of w beside that of the queries."""
-    (batch, owns, width), count = own.shape, span[1]
+    (batch, _, width), count = own.shape, span[1]
     low, high = seen.numbers[:2]
     lengths, query_lengths = seen.tensors[:2]
     ends, bounds = (query_lengths, lengths), (low, high)
     if of_keys:
         ends, bounds = (lengths, query_lengths), (-high, -low)
     out = torch.empty(batch, count, width, dtype=dtype, device=own.device)
-    rows = 0 if of_keys else batch * blocks(count, tile.rows)
-    sums = torch.empty(rows, width, dtype=torch.float32, device=own.device)
+    sums = None
+    if not of_keys:
+        sums = torch.empty(batch * blocks(count, tile.rows), width, dtype=torch.float32, device=own.device)
     switches = (ends[0] is not None, ends[1] is not None, seen.tensors[4] is not None)
     launch = _gradient_plan(
-        batch, owns, other.shape[1], width, span, others, (ready.rows.shape[2], slopes.shape[2]), ready.parts, bounds,
-        switches, not of_keys, tile, own.device, own.dtype, other.dtype, dtype, seen.types,
+        own.shape, other.shape[1], span, others, slopes.shape[2], ready.plan, bounds, switches, not of_keys, tile,
+        own.device, own.dtype, other.dtype, dtype, seen.types,
     )  # fmt: skip
-    launch(own, other, ready.rows, slopes, w, ready.sizes, out, sums, *ends)
-    return out, sums if of_keys else sums.sum(0)
+    launch(ready.data, own, other, slopes, w, out, sums, *ends)
+    return out, None if sums is None else sums.sum(0)
 
 
 def forward(
@@ -141,15 +176,17 @@ def forward(
     (batch, queries, _), keys = q.shape, k.shape[1]
     q, k, w = q.contiguous(), k.contiguous(), w.float().contiguous()
     tile = tile or TILES
-    answers = []
     seen = _seen(sight, queries, keys)
-    ready = exponents(q, k)
-    for first, count in pieces(batch, queries, keys, WIDE):
-        p = _energies(ready, q, k, w, bias, seen, first, count, tile)
-        factors = softmax_(p, keys, queries, first, v.dtype, dropout, seed)
+    every = whole(batch, queries, keys)
+    answers, ready = [], None
+    for first, count in [(0, queries)] if every else pieces(batch, queries, keys, WIDE):
+        plan = _planned(q, k, bias, seen, first, count, v.dtype, dropout, tile)
+        ready = ready or exponents(q, k, plan.exponents)
+        p = _energies(ready, q, k, w, bias, seen, first, count, tile, plan)
+        factors = softmax_(p, keys, queries, first, v.dtype, dropout, seed, plan.softmax)
         answers.append(torch.bmm(factors if factors.shape[2] == keys else factors[:, :, :keys], v))
-    answer = answers[0] if len(answers) == 1 else torch.cat(answers, 1)
-    return answer, p if whole(batch, queries, keys) else q.new_empty(0, dtype=torch.float32)
+    answer = answers[0] if every else torch.cat(answers, 1)
+    return answer, p if every else q.new_empty(0, dtype=torch.float32)
 
 
 def backward(
@@ -189,6 +226,7 @@ def backward(
         del of_keys
         dqs.append(dq)
         del turned
+        assert part is not None
         dw = part if dw is None else dw.add_(part)
         here, _ = _gradient(
             k, q, slopes, weight, powers(q), (0, keys), (first, count), seen, True,

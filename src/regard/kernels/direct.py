@@ -7,14 +7,14 @@ functions are called under a plain `torch.autograd.Function`.
     answer = straight(Function, forward, given) if directly(q) else operator(*given)[0]
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from typing import Any
 
 import torch
 from torch import Tensor
 
-__all__ = ["TRITON", "directly", "straight"]
+__all__ = ["TRITON", "directly", "pulled", "straight"]
 
 # Asked once: torch.compile cannot follow the question.
 TRITON = find_spec("triton") is not None
@@ -30,8 +30,13 @@ def directly(tensor: Tensor) -> bool:
     )
 
 
+def pulled(given: Iterable[Any]) -> bool:
+    """Whether a gradient may be asked for: that of any tensor given."""
+    return torch.is_grad_enabled() and any(isinstance(one, Tensor) and one.requires_grad for one in given)
+
+
 def straight(function: Any, forward: Callable[..., tuple[Tensor, ...]], given: tuple[Any, ...]) -> Tensor:
     """The answer under the autograd function, or of its forward alone where no gradient will be asked for."""
-    if torch.is_grad_enabled() and any(isinstance(one, Tensor) and one.requires_grad for one in given):
+    if pulled(given):
         return function.apply(*given)  # type: ignore[no-any-return]
     return forward(*given)[0]

@@ -3,13 +3,12 @@
 `tanh(q + k) = 1 - 2 / (1 + e^{2q}·e^{2k})` holds in float32 while the largest |q| + |k| lies between `NEAR`
 and `BOUND`; the largest sizes of each batch row are left on the GPU for the kernels to look at.
 
-    ready = exponents(q, k)         # ready.x, ready.y, ready.sizes: e^{2q} and e^{2k} by pairs of features
-    of_keys = powers(k)             # of_keys.rows, of_keys.sizes: e^{2k} row by row, for the gradients
+    ready = exponents(q, k)         # e^{2q}, e^{2k} by pairs of features, and the sizes, in one tensor
+    of_keys = powers(k)             # e^{2k} row by row and the sizes, for the gradients
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, no_type_check
+from typing import Any, NamedTuple, no_type_check
 
 import torch
 import triton  # type: ignore[import-untyped, unused-ignore]
@@ -20,8 +19,8 @@ from regard.kernels.launch_triton import Launch, blocks
 from regard.kernels.math_triton import exponential, packed
 
 __all__ = [
-    "BOUND", "FOURFOLD", "NEAR", "WIDE", "Exponents", "Powers", "exponents", "largest_of", "padded", "powers",
-    "size_of",
+    "BOUND", "FOURFOLD", "NEAR", "WIDE", "Exponents", "Plan", "exponents", "exponents_plan", "largest_of", "padded",
+    "powers", "size_of",
 ]  # fmt: skip
 
 BOUND = tl.constexpr(21.0)  # |q| + |k|: two factors of 1 + e^{2·21} have a finite, normal reciprocal
@@ -36,7 +35,7 @@ WIDE = 128  # rows of energies and of features are padded to this: every load is
 @triton.jit(do_not_specialize=["q_time", "k_time", "pairs", "q_tiles", "batch"])
 @no_type_check
 def exponents_kernel(
-    q, k, x, y, sizes, q_time, k_time, width, pairs, x_stride, y_stride, q_tiles, batch,
+    x, y, sizes, q, k, q_time, k_time, width, pairs, x_stride, y_stride, q_tiles, batch,
     T: tl.constexpr, F: tl.constexpr,
 ):  # fmt: skip
     """e^{2q} and e^{2k}, 1 beyond the ends, pairs of features as words [batch, pair, stride], and the largest |x| of
@@ -65,7 +64,7 @@ def exponents_kernel(
 
 @triton.jit(do_not_specialize=["time"])
 @no_type_check
-def powers_kernel(x, out, sizes, time, width, stride, T: tl.constexpr, F: tl.constexpr):
+def powers_kernel(out, sizes, x, time, width, stride, T: tl.constexpr, F: tl.constexpr):
     """e^{2x} of every row, 1 beyond its end, and the largest |x|, as above."""
     b64 = tl.program_id(0).to(tl.int64)
     rows = tl.program_id(1) * T + tl.arange(0, T)[:, None]
@@ -101,63 +100,60 @@ def padded(size: int, to: int) -> int:
     return -(-size // to) * to
 
 
-@dataclass(frozen=True)
-class Exponents:
-    """e^{2q}, e^{2k} as the kernels want them, and the largest |q| and |k| of their tiles, so many a batch row."""
+class Plan(NamedTuple):
+    """The launch that works out the exponents of some shape, and the one tensor it fills, in `launch.parts`: making a
+    tensor takes its host as long as many a kernel runs."""
 
-    x: Tensor
-    y: Tensor
-    sizes: Tensor
-    parts: tuple[int, int]
+    launch: Launch
+    numbers: int  # of the tensor
+    strides: tuple[int, ...]  # from row to row, of each side
+    sizes: tuple[int, ...]  # how many a batch row, of each side
 
 
-@dataclass(frozen=True)
-class Powers:
-    """e^{2x} row by row, and the largest |x| of the tiles, so many a batch row."""
+class Exponents(NamedTuple):
+    """e^{2x} of each side as the kernels want it, then the largest |x| of the tiles."""
 
-    rows: Tensor  # [batch, time, stride]
-    sizes: Tensor
-    parts: int
+    data: Tensor
+    plan: Plan
 
 
 @lru_cache(maxsize=4096)
-def _plan(batch: int, q_time: int, k_time: int, width: int, *kind: Any) -> tuple[Launch, Any]:
-    """The launch, and the shapes of what it fills."""
+def exponents_plan(batch: int, q_time: int, k_time: int, width: int, *kind: Any) -> Plan:
+    """For `exponents`; `kind` is the device and the types of q and k."""
     pairs, columns = padded(width, 8) // 2, 32
     strides = (padded(q_time, WIDE), padded(k_time, WIDE))
     tiles, across = (strides[0] // ROWS, strides[1] // ROWS), blocks(pairs, columns)
+    sizes = (tiles[0] * across, tiles[1] * across)
+    x, y = (batch * pairs * stride for stride in strides)
     launch = Launch(
         exponents_kernel, (batch, sum(tiles), across),
         (q_time, k_time, width, pairs, *strides, tiles[0], batch), (ROWS, columns),
+        parts=((0, torch.int64), (8 * x, torch.int64), (8 * (x + y), torch.int32)),
     )  # fmt: skip
-    shapes = ((batch, pairs, strides[0]), (batch, pairs, strides[1]))
-    return launch, (*shapes, (tiles[0] * across, tiles[1] * across))
+    return Plan(launch, x + y + blocks(batch * sum(sizes), 2), strides, sizes)
 
 
-def exponents(q: Tensor, k: Tensor) -> Exponents:
-    """e^{2q} and e^{2k} packed by pairs of features, feature after feature, both in one launch."""
-    batch, width = q.shape[0], q.shape[2]
-    launch, (x_shape, y_shape, parts) = _plan(batch, q.shape[1], k.shape[1], width, q.device, q.dtype, k.dtype)
-    x = torch.empty(x_shape, dtype=torch.int64, device=q.device)
-    y = torch.empty(y_shape, dtype=torch.int64, device=q.device)
-    sizes = torch.empty(batch * sum(parts), dtype=torch.int32, device=q.device)
-    launch(q, k, x, y, sizes)
-    return Exponents(x, y, sizes, parts)
+def exponents(q: Tensor, k: Tensor, plan: Plan | None = None) -> Exponents:
+    """e^{2q} and e^{2k} packed by pairs of features, [batch, pair, stride], both in one launch."""
+    if plan is None:
+        plan = exponents_plan(len(q), q.shape[1], k.shape[1], q.shape[2], q.device, q.dtype, k.dtype)
+    data = torch.empty(plan.numbers, dtype=torch.int64, device=q.device)
+    plan.launch(data, q, k)
+    return Exponents(data, plan)
 
 
 @lru_cache(maxsize=4096)
-def _powers_plan(batch: int, time: int, width: int, *kind: Any) -> tuple[Launch, Any]:
+def _powers_plan(batch: int, time: int, width: int, *kind: Any) -> Plan:
     stride, columns = padded(width, WIDE), 64
-    grid = (batch, blocks(time, ROWS), stride // columns)
-    launch = Launch(powers_kernel, grid, (time, width, stride), (ROWS, columns))
-    return launch, ((batch, time, stride), grid[1] * grid[2])
+    grid, rows = (batch, blocks(time, ROWS), stride // columns), batch * time * stride
+    parts = ((0, torch.float32), (4 * rows, torch.int32))
+    launch = Launch(powers_kernel, grid, (time, width, stride), (ROWS, columns), parts=parts)
+    return Plan(launch, rows + grid[0] * grid[1] * grid[2], (stride,), (grid[1] * grid[2],))
 
 
-def powers(x: Tensor) -> Powers:
-    """e^{2x}, row by row."""
-    batch, time, width = x.shape
-    launch, (shape, parts) = _powers_plan(batch, time, width, x.device, x.dtype)
-    rows = torch.empty(shape, dtype=torch.float32, device=x.device)
-    sizes = torch.empty(batch * parts, dtype=torch.int32, device=x.device)
-    launch(x, rows, sizes)
-    return Powers(rows, sizes, parts)
+def powers(x: Tensor) -> Exponents:
+    """e^{2x}, row by row: [batch, time, stride]."""
+    plan = _powers_plan(*x.shape, x.device, x.dtype)
+    data = torch.empty(plan.numbers, dtype=torch.float32, device=x.device)
+    plan.launch(data, x)
+    return Exponents(data, plan)

@@ -1,11 +1,13 @@
 """Triton's launches, made cheap: what was compiled once is called again without asking which kernel it was.
 
 `kernel[grid](…)` looks at every argument of every call to find the compiled kernel, which takes its host longer than
-many a kernel runs. Here a `Launch` holds everything but the tensors; a plan (see `plan` in `additive_triton.py`) keeps
-its launches by shape, type and options, so that a repeated call hands over its tensors and no more.
+many a kernel runs. Here a `Launch` holds everything but the tensors; a plan (see `_plan` in `additive_triton.py`) keeps
+its launches by shape, type and options, so that a repeated call hands over its tensors and no more. To make a tensor
+takes long as well, so several may lie in one (`parts`).
 
     launch = Launch(kernel, (64,), numbers=(batch, time), constants=(True, 32), warps=4)
     launch(q, k, None, out)              # tensors first, then numbers, then constants, as in the kernel's signature
+    Launch(kernel, (64,), (), (), parts=((0, torch.int64), (800, torch.int32)))(both)    # 100 numbers, then others
 
 A plan must be made anew where the type of a tensor, its being there at all, or the device changes.
 """
@@ -18,9 +20,11 @@ import torch
 import triton  # type: ignore[import-untyped, unused-ignore]
 from torch import Tensor
 
-__all__ = ["Launch", "blocks"]
+__all__ = ["Launch", "Parts", "blocks"]
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"  # nothing is compiled, and nothing can be kept
+
+Parts = tuple[tuple[int, torch.dtype], ...]  # how many bytes from the beginning of a tensor (by 16), and of what type
 
 _compiled: dict[Hashable, Any] = {}
 
@@ -36,15 +40,16 @@ def hooked() -> bool:
     return bool(getattr(enter, "calls", enter) or getattr(leave, "calls", leave))
 
 
-def runner(found: Any, grid: tuple[int, ...], rest: tuple[Any, ...], device: int) -> Callable[..., None]:
+def runner(found: Any, grid: tuple[int, ...], rest: tuple[Any, ...], device: int) -> Callable[[list[int | None]], None]:
     """`found[grid]` for addresses instead of tensors, which Triton need not look up, and without words for hooks."""
     run, function, packed = found.run, found.function, found.packed_metadata
-    stream_of, current = triton.runtime.driver.active.get_current_stream, torch.cuda.current_device
+    # The latter is torch.cuda.current_device, which would first look whether CUDA has begun.
+    stream_of, current = triton.runtime.driver.active.get_current_stream, torch._C._cuda_getDevice
 
-    def launch(*addresses: int | None) -> None:
+    def launch(addresses: list[int | None]) -> None:
         if current() != device:
             with torch.cuda.device(device):
-                launch(*addresses)
+                launch(addresses)
         elif hooked():
             found[grid](*addresses, *rest)
         else:
@@ -54,7 +59,7 @@ def runner(found: Any, grid: tuple[int, ...], rest: tuple[Any, ...], device: int
 
 
 class Launch:
-    """One kernel, ready for tensors."""
+    """One kernel, ready for tensors. The first of them is handed over as its `parts` where it has any."""
 
     def __init__(
         self,
@@ -63,31 +68,40 @@ class Launch:
         numbers: tuple[int | float, ...],
         constants: tuple[Any, ...],
         warps: int = 4,
+        parts: Parts = (),
     ) -> None:
-        self.kernel, self.grid, self.warps = kernel, (*grid, 1, 1)[:3], warps
+        self.kernel, self.grid, self.warps, self.parts = kernel, (*grid, 1, 1)[:3], warps, parts
         self.rest = (*numbers, *constants)
         # What Triton may build a kernel of its own for: a number that is 1, that divides by 16, that needs 64 bits.
         each = tuple((n == 1, n % 16 == 0, abs(n) < 2**31) if isinstance(n, int) else None for n in numbers)
         self.kind = (id(kernel), each, constants, warps)
-        self.run: Callable[..., None] | None = None
-        self.device = -1
+        self.run: Callable[[list[int | None]], None] | None = None
+        self.device: int | None = None  # until it is compiled
 
     def __call__(self, *tensors: Tensor | None) -> None:
-        addresses: list[int | None] = []
+        device = self.device
+        addresses: list[Any] = []
         for tensor in tensors:
-            at = None
-            if tensor is not None:
-                at = tensor.data_ptr()
-                # A compiled kernel relies on addresses that divide by 16, which a slice of a tensor may not have. What
-                # lies elsewhere is Triton's to refuse.
-                if at & 15 or (tensor.get_device() != self.device and self.run is not None):
-                    self._plainly(tensors)
-                    return
+            if tensor is None:
+                addresses.append(None)
+                continue
+            at = tensor.data_ptr()
+            # A compiled kernel relies on addresses that divide by 16, which a slice of a tensor may not have. What
+            # lies elsewhere is Triton's to refuse.
+            if at & 15 or tensor.get_device() != device:
+                self._slowly(tensors)
+                return
             addresses.append(at)
-        if self.run is None:
-            self._compile(tensors)
-        else:
-            self.run(*addresses)
+        if self.parts:
+            addresses[:1] = [addresses[0] + offset for offset, _ in self.parts]
+        self.run(addresses)  # type: ignore[misc]  # there since the device is
+
+    def apart(self, *tensors: Tensor | None) -> tuple[Tensor | None, ...]:
+        """What the kernel is given: views where there are parts."""
+        whole = tensors[0]
+        if not self.parts or whole is None:
+            return tensors
+        return (*(whole.view(torch.uint8)[at:].view(kind) for at, kind in self.parts), *tensors[1:])
 
     def _plainly(self, tensors: tuple[Tensor | None, ...]) -> Any:
         # A product and a sum as one instruction: some kernels are exact because of it.
@@ -95,16 +109,17 @@ class Launch:
         with torch.cuda.device_of(where):  # type: ignore[no-untyped-call]
             return self.kernel[self.grid](*tensors, *self.rest, num_warps=self.warps, enable_fp_fusion=True)
 
-    def _compile(self, tensors: tuple[Tensor | None, ...]) -> None:
-        if INTERPRETED:
-            self._plainly(tensors)
+    def _slowly(self, tensors: tuple[Tensor | None, ...]) -> None:
+        """The first time, and what a compiled kernel cannot take."""
+        given = self.apart(*tensors)
+        there = [tensor for tensor in given if tensor is not None]
+        if INTERPRETED or self.run is not None or any(tensor.data_ptr() & 15 for tensor in there):
+            self._plainly(given)
             return
-        self.device = next(tensor.get_device() for tensor in tensors if tensor is not None)
-        types = tuple(None if tensor is None else tensor.dtype for tensor in tensors)
-        found = _compiled.get((self.kind, types, self.device))
-        if found is None:
-            found = _compiled[self.kind, types, self.device] = self._plainly(tensors)
-            self.run = runner(found, self.grid, self.rest, self.device)
-            return
-        self.run = runner(found, self.grid, self.rest, self.device)
-        self(*tensors)
+        device = there[0].get_device()
+        key = (self.kind, tuple(None if tensor is None else tensor.dtype for tensor in given), device)
+        known = key in _compiled
+        found = _compiled[key] if known else self._plainly(given)
+        _compiled[key], self.run, self.device = found, runner(found, self.grid, self.rest, device), device
+        if known:
+            self(*tensors)

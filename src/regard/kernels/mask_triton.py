@@ -22,13 +22,9 @@ class Seen:
     """A sight as kernels take it: tensors (None where there is none), then numbers and switches."""
 
     tensors: tuple[Tensor | None, ...]  # lengths, query_lengths, allowed, query_positions, key_positions
-    numbers: tuple[
-        Any, ...
-    ]  # low, high, skip, allowed_batch, allowed_query, LENGTHS, QUERY_LENGTHS, ALLOWED, POSITIONS
-
-    @property
-    def types(self) -> tuple[Any, ...]:
-        return tuple(None if one is None else one.dtype for one in self.tensors)
+    # low, high, skip, allowed_batch, allowed_query, LENGTHS, QUERY_LENGTHS, ALLOWED, POSITIONS
+    numbers: tuple[Any, ...]
+    types: tuple[torch.dtype | None, ...]  # of the tensors
 
 
 def arguments(sight: Sight, queries: int, keys: int) -> Seen:
@@ -40,9 +36,10 @@ def arguments(sight: Sight, queries: int, keys: int) -> Seen:
         steps = (allowed.stride(0) if allowed.shape[0] > 1 else 0, allowed.stride(1) if allowed.shape[1] > 1 else 0)
     given = (sight.lengths, sight.query_lengths, allowed, sight.query_positions, sight.key_positions)
     return Seen(
-        tuple(None if one is None else one.contiguous() for one in given),
-        (low, high, skip, *steps, *(given[i] is not None for i in (0, 1, 2, 4))),
-    )  # fmt: skip
+        tuple([None if one is None else one.contiguous() for one in given]),
+        (low, high, skip, *steps, *[given[i] is not None for i in (0, 1, 2, 4)]),
+        tuple([None if one is None else one.dtype for one in given]),
+    )  # lists: quicker, and this is asked at every call
 
 
 @triton.jit

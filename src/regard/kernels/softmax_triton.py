@@ -18,7 +18,7 @@ from torch import Tensor
 from regard.kernels.exponents_triton import WIDE, padded
 from regard.kernels.launch_triton import Launch, blocks
 
-__all__ = ["LONGEST", "softmax_", "softmax_backward"]
+__all__ = ["LONGEST", "softmax_", "softmax_backward", "softmax_plan"]
 
 LONGEST = 2048
 ROWS = 8  # a program's; of turned gradients so many lie side by side, which makes a whole sector of 32 bytes
@@ -144,10 +144,13 @@ def _shape(keys: int) -> tuple[tuple[bool, int, int], int]:
 
 
 @lru_cache(maxsize=4096)
-def _plan(
-    batch: int, count: int, queries: int, keys: int, first: int, stride: int, dropout: float, copy: bool, *kind: Any,
+def softmax_plan(
+    batch: int, count: int, stride: int, queries: int, keys: int, first: int, dtype: torch.dtype, dropout: float,
+    *kind: Any,
 ) -> Launch:  # fmt: skip
+    """For `softmax_`; `kind` is the device."""
     shape, warps = _shape(keys)
+    copy = dropout > 0 or dtype != torch.float32
     numbers = (batch * count, count, queries, keys, first, stride, dropout)
     return Launch(softmax_kernel, (blocks(batch * count, ROWS),), numbers, (dropout > 0, copy, *shape), warps)
 
@@ -164,14 +167,14 @@ def _backward_plan(
 
 
 def softmax_(
-    energies: Tensor, keys: int, queries: int, first: int, dtype: torch.dtype, dropout: float, seed: Tensor | None
-) -> Tensor:
+    energies: Tensor, keys: int, queries: int, first: int, dtype: torch.dtype, dropout: float, seed: Tensor | None,
+    plan: Launch | None = None,
+) -> Tensor:  # fmt: skip
     """In place; what comes back are the weights in `dtype` with dropout (the same tensor where nothing changes).
     The energies are those of `energies.shape[1]` queries from `first` on, of `queries`."""
-    batch, count, stride = energies.shape
-    copy = dropout > 0 or dtype != energies.dtype
-    out = torch.empty_like(energies, dtype=dtype) if copy else energies
-    plan = _plan(batch, count, queries, keys, first, stride, dropout, copy, energies.device, dtype)
+    out = torch.empty_like(energies, dtype=dtype) if dropout > 0 or dtype != torch.float32 else energies
+    if plan is None:
+        plan = softmax_plan(*energies.shape, queries, keys, first, dtype, dropout, energies.device)
     plan(energies, out, seed)
     return out
 
