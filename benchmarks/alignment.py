@@ -46,7 +46,7 @@ from regard.types import Example
 THREE = ["position", "markov", "fertility"]  # Cohn et al. 2016, section 3.1 to 3.3
 
 # By name, which task it is and what differs from RECIPE. `apart` is both directions without a word of agreement, for
-# what `agreement` adds shows only beside it.
+# what `agreement` adds shows only beside it. Agreement beside all three biases must wait until something is learned.
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "plain": ("translate", {}),
     **{name: ("translate", {"attention": {"bias": [name]}}) for name in THREE},
@@ -54,6 +54,7 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "global_fertility": ("translate", {"fertility": 0.1}),
     "apart": ("agree", {"gamma": 0.0}),
     "agreement": ("agree", {"gamma": 1.0}),
+    "apart_all_three": ("agree", {"gamma": 0.0, "attention": {"bias": THREE}}),
     "agreement_all_three": ("agree", {"gamma": 1.0, "attention": {"bias": THREE}}),
     "agreement_later_all_three": ("agree", {"gamma": 1.0, "after": 0.5, "attention": {"bias": THREE}}),
 }
