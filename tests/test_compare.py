@@ -171,19 +171,27 @@ def test_the_table_is_there_before_the_costs(
             raise KeyboardInterrupt
 
     out, before, _ = done
-    told: list[list[Row]] = []
+    told: list[list[dict[str, Any]]] = []
+    write = module.write_whole
+
+    def written(path: Path, content: str | bytes) -> None:
+        write(path, content)
+        if path.name == "table.json":
+            told.append(json.loads(content)["rows"])
+
     kinds = {name: asked(data, list(some)) for name, some in variants(choices).items()}
     monkeypatch.setattr(module, "in_processes", stopped)
+    monkeypatch.setattr(module, "write_whole", written)
     with pytest.raises(KeyboardInterrupt):
-        contest("classify", kinds, out, 2, say=lambda line: None, tell=told.append)
-    assert [[row.epoch_seconds for row in sorted(rows, key=lambda row: row.name)] for rows in told] == [
+        contest("classify", kinds, out, 2, say=lambda line: None)
+    assert [[row["epoch_seconds"] for row in sorted(rows, key=lambda row: row["name"])] for rows in told] == [
         [None, None],
         [1.25, None],
     ]
     table = (out / "table.md").read_text()
     assert "| 0.00m | 1.2 |" in table
     assert "| – | – | – |" in table
-    assert {row.name: row.test for row in told[1]} == {row.name: row.test for row in before}
+    assert {row["name"]: row["test"] for row in told[1]} == {row.name: row.test for row in before}
 
 
 @pytest.mark.parametrize(

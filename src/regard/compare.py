@@ -93,12 +93,9 @@ def contest(
     seeds: int = 3,
     jobs: int = 1,
     say: Callable[[str], None] = print,
-    tell: Callable[[list[Row]], None] = lambda rows: None,
 ) -> list[Row]:
-    """Train models, each with options of its own, measure, and write table.md, table.json and table.png into `out`.
-
-    `tell` gets the rows whenever they are written: when all are trained, and with every cost.
-    """
+    """Train models, each with options of its own, measure, and write table.md, table.json and table.png into `out`:
+    when all are trained, and with every cost."""
     from regard.train.run import Run
 
     out = Path(out)
@@ -127,7 +124,6 @@ def contest(
         write_whole(out / "table.md", markdown(rows) + "\n")
         write_whole(out / "table.json", json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
         write_whole(out / "table.png", picture(rows, rows[0].best))
-        tell(rows)
 
     write()
     with closing(in_processes({name: (cost, str(out / folder_of(name, 1))) for name in kinds}, 1)) as costs:
