@@ -311,14 +311,14 @@ def timed(row: tuple[str, int, int, int, torch.dtype], quick: bool) -> list[str]
         sight, base = Sight(), additive_triton.TILES
         seen = additive_triton.arguments(sight, length, length)
         steps = {
-            "exponents": lambda: additive_triton.exponents(plain[0], plain[1]),
+            "exponents": lambda: additive_triton.exponents(plain[0], plain[1], plain[3].float()),
             "softmax": lambda p=torch.randn(batch, length, length, device=GPU): additive_triton.softmax_(
                 p, length, length, 0, dtype, 0.0, None
             ),
         }
         lines.append(f"{name:20} parts    " + ", ".join(f"{part} {median(call):.3f}" for part, call in steps.items()))
-        found: dict[str, list[tuple[float, str]]] = {"energies": [], "gradients": []}
-        ready = additive_triton.exponents(plain[0], plain[1])
+        found: dict[str, list[tuple[float, str]]] = {"energies": [], "of_queries": [], "of_keys": []}
+        ready = additive_triton.exponents(plain[0], plain[1], plain[3].float())
         for queries, keys, warps, anchor in ENERGIES:
             tile = replace(base, queries=queries, keys=keys, warps=warps, anchor=anchor)
             call = lambda tile=tile: additive_triton._energies(  # noqa: E731
@@ -327,12 +327,13 @@ def timed(row: tuple[str, int, int, int, torch.dtype], quick: bool) -> list[str]
             found["energies"].append(tried(call, f"{queries}×{keys} w{warps}{'' if anchor else ' loose'}"))
         _, p = additive_triton.forward(*plain, None, sight, 0.0, None, base)
         for rows, features, warps in GRADIENTS:
-            tile = replace(base, rows=rows, features=features, grad_warps=warps)
-            call = lambda tile=tile: additive_triton.backward(pull, *plain, None, sight, 0.0, None, p, tile)  # noqa: E731
-            found["gradients"].append(tried(call, f"{rows}×{features} w{warps}"))
+            for side in ("of_queries", "of_keys"):
+                tile = replace(base, **{side: (rows, features, warps)})
+                call = lambda tile=tile: additive_triton.backward(pull, *plain, None, sight, 0.0, None, p, tile)  # noqa: E731
+                found[side].append(tried(call, f"{rows}×{features} w{warps}"))
     for kind, results in found.items():
         ordered = ", ".join(f"{tile} {ms:.3f}" for ms, tile in sorted(results))
-        lines.append(f"{name:20} {'energies' if kind == 'energies' else 'backward'} {ordered}")
+        lines.append(f"{name:20} {kind if kind == 'energies' else f'backward, {kind}'} {ordered}")
     return lines
 
 

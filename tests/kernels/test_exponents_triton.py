@@ -9,7 +9,7 @@ if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # read when the kernels are first imported
 pytest.importorskip("triton")
 
-from regard.kernels.exponents_triton import WIDE, Exponents, exponents, powers
+from regard.kernels.exponents_triton import FOLDED, WIDE, Exponents, exponents, powers
 
 place = "cuda" if torch.cuda.is_available() else "cpu"
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -29,15 +29,36 @@ def parts(found: Exponents) -> list[torch.Tensor]:
 @pytest.mark.parametrize(("time", "width"), [(1, 1), (5, 7), (40, 70)])
 def test_by_pairs_of_features(time: int, width: int) -> None:
     q, k = torch.randn(2, time, width, device=place), torch.randn(2, time + 3, width, device=place)
-    found = exponents(q, k)
+    w = torch.linspace(-1.0, 1.0, width + 1, device=place)[1:] + 1e-3
+    found = exponents(q, k, w)
+    x, y, table, _ = parts(found)
+    scale = w.abs().max() * 2.0**-15  # e^{2q} times scale/w
     words = 2 * -(-width // 8) * 4 * WIDE
-    for side, tensor in zip(parts(found)[:2], (q, k), strict=True):
+    for side, tensor, c in ((x, q, scale / w), (y, k, torch.ones_like(w))):
         pairs = side[:words].view(torch.float32).reshape(2, -1, WIDE, 2).transpose(2, 3).flatten(1, 2)
         here = pairs[:, :width, : tensor.shape[1]]  # [batch, feature, time]
-        torch.testing.assert_close(here, (2 * tensor).exp().transpose(1, 2), rtol=1e-6, atol=0)
+        torch.testing.assert_close(here, ((2 * tensor).exp() * c).transpose(1, 2), rtol=1e-6, atol=0)
         assert pairs.isfinite().all()
     for side, tensor in zip(largest(found, 2), (q, k), strict=True):
         assert torch.equal(side, tensor.abs().amax((1, 2)))
+    groups = -(-width // 8)
+    rows = table[: groups * FOLDED.value].view(groups, FOLDED.value)
+    torch.testing.assert_close(rows[:, :8].flatten()[:width], scale / w, rtol=1e-6, atol=0)
+    assert (rows[:, :8].flatten()[width:] == 2).all()  # beyond the width: 1/4 less half of 1/2
+    assert (rows[:, 8:16] == 1).all()
+    torch.testing.assert_close(rows[:, 16], (0.5 / rows[:, :8]).sum(1))
+    assert (rows[:, 17] == scale).all()
+
+
+def test_weights_that_cannot_be_folded_stay_apart() -> None:
+    q, w = torch.randn(1, 4, 9, device=place), torch.arange(9.0, device=place)
+    x, _, table, _ = parts(exponents(q, q, w))
+    rows = table[: 2 * FOLDED.value].view(2, FOLDED.value)
+    assert rows[:, :8].tolist() == [[1.0] * 8] * 2
+    assert rows[:, 8:16].flatten().tolist() == [*range(9), *[0.0] * 7]
+    assert rows[:, 16:18].tolist() == [[14.0, 0.0], [4.0, 0.0]]
+    pair = x[:4].view(torch.float32).view(4, 2)
+    torch.testing.assert_close(pair, (2 * q[0, :, :2]).exp(), rtol=1e-6, atol=0)
 
 
 @pytest.mark.parametrize(("time", "width"), [(1, 1), (5, 7), (40, 140)])
@@ -50,12 +71,18 @@ def test_row_by_row(time: int, width: int) -> None:
     assert rows.isfinite().all()
     torch.testing.assert_close(rows[:, :, :width], (2 * x).exp(), rtol=1e-6, atol=0)
     assert torch.equal(largest(found, 2)[0], x.abs().amax((1, 2)))
+    both = powers(x, inverse=True)
+    turns = parts(both)[0][: 4 * time * stride].view(2, time, 2, stride)
+    assert torch.equal(turns[:, :, 0], rows)
+    torch.testing.assert_close(turns[:, :, 1, :width], (-2 * x).exp(), rtol=1e-6, atol=0)
+    assert turns.isfinite().all()
+    assert torch.equal(largest(both, 2)[0], x.abs().amax((1, 2)))
 
 
 def test_a_nan_is_the_largest() -> None:
     q = torch.zeros(3, 4, 5, device=place)
     q[0, 1, 2], q[1, 3, 4] = float("nan"), float("inf")
-    sizes = largest(exponents(q, q), 3)
+    sizes = largest(exponents(q, q, torch.ones(5, device=place)), 3)
     assert sizes[0][0].isnan()
     assert sizes[0][1] == float("inf")
     assert sizes[0][2] == 0

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
 from regard.kernels import exponents_triton
 from regard.kernels.additive_cpu import pieces, whole
-from regard.kernels.additive_tiles_triton import energies_kernel, gradient_kernel
+from regard.kernels.additive_gradient_triton import gradient_kernel
+from regard.kernels.additive_tiles_triton import energies_kernel
 from regard.kernels.exponents_triton import WIDE, Exponents, exponents, padded, powers
 from regard.kernels.launch_triton import Launch, blocks
 from regard.kernels.mask import Sight
@@ -38,9 +38,10 @@ class Tiles:
     # Up to so many pairs × features one launch serves every range: the host is the bound there. A kernel of all ranges
     # has 159 registers a thread for 124, so 12 warps a multiprocessor for 16: for more work each range has its own.
     together: int = 2**28
-    rows: int = 32  # gradients: rows × features
-    features: int = 32
-    grad_warps: int = 2
+    # Gradients: rows × features and warps, where there are more than half so many rows; `short` otherwise.
+    of_queries: tuple[int, int, int] = (64, 64, 4)
+    of_keys: tuple[int, int, int] = (64, 32, 4)
+    short: tuple[int, int, int] = (32, 32, 2)
     anchor: bool = True
 
 
@@ -121,11 +122,15 @@ def _energies(
     if plan is None:
         plan = _planned(q, k, bias, seen, first, count, torch.float32, 0.0, tile)
     out = torch.empty(plan.shape, dtype=torch.float32, device=q.device)
-    padding = -w.shape[0] % 8
-    weight = pad(w, (0, padding)) if padding else w
     for launch in plan.energies:
-        launch(ready.data, q, k, weight, bias, out, *seen.tensors)
+        launch(ready.data, q, k, w, bias, out, *seen.tensors)
     return out
+
+
+def _gradient_tile(tile: Tiles, of_queries: bool, count: int) -> tuple[int, int, int]:
+    """Rows, features and warps for the gradients of so many rows."""
+    sizes = tile.of_queries if of_queries else tile.of_keys
+    return sizes if 2 * count > sizes[0] else tile.short
 
 
 @lru_cache(maxsize=4096)
@@ -135,13 +140,13 @@ def _gradient_plan(
     tile: Tiles, *kind: Any,
 ) -> Launch:  # fmt: skip
     batch, owns, width = shape
-    down = blocks(span[1], tile.rows)
+    rows, features, warps = _gradient_tile(tile, partial, span[1])
     numbers = (
         batch, owns, span[1], others, width, span[0], *other_span, *ready.strides, slope_stride, *ready.sizes, *bounds,
     )  # fmt: skip
-    constants = (*switches, partial, tile.rows, tile.features)
-    grid = (batch * down * blocks(width, tile.features),)
-    return Launch(gradient_kernel, grid, numbers, constants, tile.grad_warps, ready.launch.parts)
+    constants = (*switches, partial, rows, features)
+    grid = (batch * blocks(span[1], rows) * blocks(width, features),)
+    return Launch(gradient_kernel, grid, numbers, constants, warps, ready.launch.parts)
 
 
 def _gradient(
@@ -158,7 +163,8 @@ def _gradient(
     out = torch.empty(batch, count, width, dtype=dtype, device=own.device)
     sums = None
     if not of_keys:
-        sums = torch.empty(batch * blocks(count, tile.rows), width, dtype=torch.float32, device=own.device)
+        rows = _gradient_tile(tile, True, count)[0]
+        sums = torch.empty(batch * blocks(count, rows), width, dtype=torch.float32, device=own.device)
     switches = (ends[0] is not None, ends[1] is not None, seen.tensors[4] is not None)
     launch = _gradient_plan(
         own.shape, other.shape[1], span, others, slopes.shape[2], ready.plan, bounds, switches, not of_keys, tile,
@@ -181,7 +187,7 @@ def forward(
     answers, ready = [], None
     for first, count in [(0, queries)] if every else pieces(batch, queries, keys, WIDE):
         plan = _planned(q, k, bias, seen, first, count, v.dtype, dropout, tile)
-        ready = ready or exponents(q, k, plan.exponents)
+        ready = ready or exponents(q, k, w, plan.exponents)
         p = _energies(ready, q, k, w, bias, seen, first, count, tile, plan)
         factors = softmax_(p, keys, queries, first, v.dtype, dropout, seed, plan.softmax)
         answers.append(torch.bmm(factors if factors.shape[2] == keys else factors[:, :, :keys], v))
@@ -201,7 +207,7 @@ def backward(
     seen = _seen(sight, queries, keys)
     dqs, dk, dv, dw = [], None, None, None
     dbias = None if bias is None else torch.zeros(bias.shape, dtype=torch.float32, device=q.device)
-    ready = None if exact else exponents(q, k)
+    ready = None if exact else exponents(q, k, weight)
     for first, count in pieces(batch, queries, keys, WIDE):
         rows = slice(first, first + count)
         if ready is not None:
@@ -210,9 +216,6 @@ def backward(
         dp = torch.bmm(grad[:, rows], v.transpose(1, 2))
         slopes, turned, factors = softmax_backward(p, dp, keys, queries, first, v.dtype, dropout, seed)
         del dp
-        here = torch.bmm(factors[:, :, :keys].transpose(1, 2), grad[:, rows])
-        dv = here if exact else here.float() if dv is None else dv.add_(here)
-        del factors
         if dbias is not None:
             total = slopes[:, :, :keys]
             total = total.sum(0, keepdim=True) if dbias.shape[0] == 1 else total
@@ -229,10 +232,14 @@ def backward(
         assert part is not None
         dw = part if dw is None else dw.add_(part)
         here, _ = _gradient(
-            k, q, slopes, weight, powers(q), (0, keys), (first, count), seen, True,
+            k, q, slopes, weight, powers(q, True), (0, keys), (first, count), seen, True,
             k.dtype if exact else torch.float32, tile,
         )  # fmt: skip
         dk = here if dk is None else dk.add_(here)
+        del slopes  # the values last: their factors often are the weights, which stay in any case
+        here = torch.bmm(factors[:, :, :keys].transpose(1, 2), grad[:, rows])
+        dv = here if exact else here.float() if dv is None else dv.add_(here)
+        del factors
     assert dk is not None
     assert dv is not None
     assert dw is not None
@@ -244,9 +251,9 @@ def backward(
 def weights(q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, sight: Sight) -> Tensor:
     """The weights themselves, float32 [batch, query, key]."""
     queries, keys = q.shape[1], k.shape[1]
-    q, k = q.contiguous(), k.contiguous()
-    ready = exponents(q, k)
+    q, k, w = q.contiguous(), k.contiguous(), w.float().contiguous()
+    ready = exponents(q, k, w)
     seen = _seen(sight, queries, keys)
-    p = _energies(ready, q, k, w.float().contiguous(), bias, seen, 0, queries, TILES)
+    p = _energies(ready, q, k, w, bias, seen, 0, queries, TILES)
     softmax_(p, keys, queries, 0, torch.float32, 0.0, None)
     return p[:, :, :keys]

@@ -1,10 +1,11 @@
 """e^{2x} once a row: what turns `tanh(q + k)` into a product and a reciprocal, and how large the arguments get.
 
 `tanh(q + k) = 1 - 2 / (1 + e^{2q}·e^{2k})` holds in float32 while the largest |q| + |k| lies between `NEAR`
-and `BOUND`; the largest sizes of each batch row are left on the GPU for the kernels to look at.
+and `BOUND`; the largest sizes of each batch row are left on the GPU for the kernels to look at. The weight of a feature
+is folded into its factor, `w / (1 + X·Y) = s·1 / (c·X·Y + c)` with c = s/w, which spares the energies a product.
 
-    ready = exponents(q, k)         # e^{2q}, e^{2k} by pairs of features, and the sizes, in one tensor
-    of_keys = powers(k)             # e^{2k} row by row and the sizes, for the gradients
+    ready = exponents(q, k, w)      # c·e^{2q}, e^{2k} by pairs of features, what was folded and the sizes
+    of_keys = powers(k)             # e^{2k} row by row and the sizes, for the gradients; powers(q, True): e^{-2q} too
 """
 
 from functools import lru_cache
@@ -19,42 +20,75 @@ from regard.kernels.launch_triton import Launch, blocks
 from regard.kernels.math_triton import exponential, packed
 
 __all__ = [
-    "BOUND", "FOURFOLD", "NEAR", "WIDE", "Exponents", "Plan", "exponents", "exponents_plan", "largest_of", "padded",
-    "powers", "size_of",
+    "BOUND", "FOLDED", "FOURFOLD", "NEAR", "WIDE", "Exponents", "Plan", "exponents", "exponents_plan", "largest_of",
+    "padded", "powers", "size_of",
 ]  # fmt: skip
 
 BOUND = tl.constexpr(21.0)  # |q| + |k|: two factors of 1 + e^{2·21} have a finite, normal reciprocal
-FOURFOLD = tl.constexpr(10.5)  # the same for four factors
+FOURFOLD = tl.constexpr(10.5)  # the same for four factors, with c from 2^-15 to 2 in each
 NEAR = tl.constexpr(1.5)  # below it tanh is about its argument, and 1 - 2r has fewer digits than that
 MANY = tl.constexpr(128)  # sizes looked at together
 ROWS = 32  # rows of a tile
+FOLDED = tl.constexpr(20)  # what is kept of eight features: c of each, a of each, half the sum of a/c, the scale
+WEIGHTS = tl.constexpr(512)  # weights looked at together
 WIDE = 128  # rows of energies and of features are padded to this: every load is aligned, and none needs a mask
+
+
+@triton.jit
+@no_type_check
+def folded(w, cols, width):
+    """Of these features a and c, `w / d = scale · a / (c·d)`, and the scale: a is 1. Where the smallest weight is less
+    than 2^-16 of the largest, or any is no number, nothing is folded: a is w, c is 1 and the scale 0."""
+    most = tl.zeros([WEIGHTS], tl.int32)
+    least = tl.zeros([WEIGHTS], tl.int32) + 0x7FFFFFFF
+    for start in range(0, width, WEIGHTS):
+        i = start + tl.arange(0, WEIGHTS)
+        bits = tl.abs(tl.load(w + i, mask=i < width, other=0.0)).to(tl.int32, bitcast=True)  # a NaN is the largest
+        most = tl.maximum(most, bits)
+        least = tl.minimum(least, tl.where(i < width, bits, 0x7FFFFFFF))
+    largest = tl.max(most).to(tl.float32, bitcast=True)
+    smallest = tl.min(least).to(tl.float32, bitcast=True)
+    fold = (smallest >= largest * 2.0**-16) & (largest >= 2.0**-100) & (largest <= 2.0**100)
+    each = tl.load(w + cols, mask=cols < width, other=0.0)
+    # From 2^-15 to 2: four factors of up to 2·e^{2·10.5} and the reciprocal of their product stay normal.
+    c = tl.where(cols < width, tl.div_rn(largest * 2.0**-15, each), 2.0)
+    return tl.where(fold, 1.0, each), tl.where(fold, c, 1.0), tl.where(fold, largest * 2.0**-15, 0.0)
 
 
 # The lengths never make Triton compile another kernel; the width may: where it divides by 16 loads are wide.
 @triton.jit(do_not_specialize=["q_time", "k_time", "pairs", "q_tiles", "batch"])
 @no_type_check
 def exponents_kernel(
-    x, y, sizes, q, k, q_time, k_time, width, pairs, x_stride, y_stride, q_tiles, batch,
+    x, y, table, sizes, q, k, w, q_time, k_time, width, pairs, x_stride, y_stride, q_tiles, batch,
     T: tl.constexpr, F: tl.constexpr,
 ):  # fmt: skip
-    """e^{2q} and e^{2k}, 1 beyond the ends, pairs of features as words [batch, pair, stride], and the largest |x| of
-    every tile (as bits, so that a NaN counts as the largest)."""
+    """c·e^{2q} and e^{2k}, c and 1 beyond the ends, pairs of features as words [batch, pair, stride]; the table of what
+    was folded; and the largest |x| of every tile (as bits, so that a NaN counts as the largest)."""
     b = tl.program_id(0)
     b64 = b.to(tl.int64)
     across, tile = tl.num_programs(2), tl.program_id(1)
     source, out, time, stride = q, x, q_time, x_stride
     largest = sizes + (b * q_tiles + tile) * across + tl.program_id(2)
+    cols = tl.program_id(2) * 2 * F + tl.arange(0, 2 * F)[None, :]
+    a, c, scale = folded(w, cols, width)
+    if (b == 0) & (tile == 0):
+        row = table + cols // 8 * FOLDED + cols % 8
+        tl.store(row, c, mask=cols < 2 * pairs)
+        tl.store(row + 8, a, mask=cols < 2 * pairs)
+        group = tl.program_id(2) * (F // 4) + tl.arange(0, F // 4)
+        halves = 0.5 * tl.sum(tl.reshape(tl.div_rn(a, c), [F // 4, 8]), 1)
+        tl.store(table + group * FOLDED + 16, halves, mask=group < pairs // 4)
+        tl.store(table + group * FOLDED + 17, tl.zeros([F // 4], tl.float32) + scale, mask=group < pairs // 4)
     if tile >= q_tiles:
         source, out, time, stride = k, y, k_time, y_stride
         k_tiles = tl.num_programs(1) - q_tiles
         tile -= q_tiles
         largest = sizes + batch * q_tiles * across + (b * k_tiles + tile) * across + tl.program_id(2)
+        c = tl.zeros([1, 2 * F], tl.float32) + 1.0
     rows = tile * T + tl.arange(0, T)[:, None]
-    cols = tl.program_id(2) * 2 * F + tl.arange(0, 2 * F)[None, :]
     inside = (rows < time) & (cols < width)
     each = tl.load(source + b64 * time * width + rows * width + cols, mask=inside, other=0.0).to(tl.float32)
-    even, odd = tl.split(tl.reshape(exponential(2.0 * each), [T, F, 2]))
+    even, odd = tl.split(tl.reshape(exponential(2.0 * each) * c, [T, F, 2]))
     to = tile * T + tl.arange(0, T)[None, :]
     down = tl.program_id(2) * F + tl.arange(0, F)[:, None]
     place = out + (b64 * pairs + down) * stride + to
@@ -64,15 +98,17 @@ def exponents_kernel(
 
 @triton.jit(do_not_specialize=["time"])
 @no_type_check
-def powers_kernel(out, sizes, x, time, width, stride, T: tl.constexpr, F: tl.constexpr):
-    """e^{2x} of every row, 1 beyond its end, and the largest |x|, as above."""
+def powers_kernel(out, sizes, x, time, width, stride, INVERSE: tl.constexpr, T: tl.constexpr, F: tl.constexpr):
+    """e^{2x} of every row (INVERSE: then e^{-2x}), 1 beyond its end, and the largest |x|, as above."""
     b64 = tl.program_id(0).to(tl.int64)
     rows = tl.program_id(1) * T + tl.arange(0, T)[:, None]
     cols = tl.program_id(2) * F + tl.arange(0, F)[None, :]
     inside = (rows < time) & (cols < width)
     each = tl.load(x + b64 * time * width + rows * width + cols, mask=inside, other=0.0).to(tl.float32)
-    place = out + (b64 * time + rows) * stride + cols
+    place = out + (b64 * time + rows) * (2 * stride if INVERSE else stride) + cols
     tl.store(place, exponential(2.0 * each), mask=(rows < time) & (cols < stride))
+    if INVERSE:
+        tl.store(place + stride, exponential(-2.0 * each), mask=(rows < time) & (cols < stride))
     most = tl.max(tl.max(tl.abs(each).to(tl.int32, bitcast=True), 1), 0)
     part = (tl.program_id(0) * tl.num_programs(1) + tl.program_id(1)) * tl.num_programs(2) + tl.program_id(2)
     tl.store(sizes + part, most)
@@ -125,35 +161,36 @@ def exponents_plan(batch: int, q_time: int, k_time: int, width: int, *kind: Any)
     tiles, across = (strides[0] // ROWS, strides[1] // ROWS), blocks(pairs, columns)
     sizes = (tiles[0] * across, tiles[1] * across)
     x, y = (batch * pairs * stride for stride in strides)
+    table = x + y + pairs // 4 * int(FOLDED) // 2
     launch = Launch(
         exponents_kernel, (batch, sum(tiles), across),
         (q_time, k_time, width, pairs, *strides, tiles[0], batch), (ROWS, columns),
-        parts=((0, torch.int64), (8 * x, torch.int64), (8 * (x + y), torch.int32)),
+        parts=((0, torch.int64), (8 * x, torch.int64), (8 * (x + y), torch.float32), (8 * table, torch.int32)),
     )  # fmt: skip
-    return Plan(launch, x + y + blocks(batch * sum(sizes), 2), strides, sizes)
+    return Plan(launch, table + blocks(batch * sum(sizes), 2), strides, sizes)
 
 
-def exponents(q: Tensor, k: Tensor, plan: Plan | None = None) -> Exponents:
-    """e^{2q} and e^{2k} packed by pairs of features, [batch, pair, stride], both in one launch."""
+def exponents(q: Tensor, k: Tensor, w: Tensor, plan: Plan | None = None) -> Exponents:
+    """c·e^{2q} and e^{2k} packed by pairs of features, [batch, pair, stride], both in one launch."""
     if plan is None:
         plan = exponents_plan(len(q), q.shape[1], k.shape[1], q.shape[2], q.device, q.dtype, k.dtype)
     data = torch.empty(plan.numbers, dtype=torch.int64, device=q.device)
-    plan.launch(data, q, k)
+    plan.launch(data, q, k, w)
     return Exponents(data, plan)
 
 
 @lru_cache(maxsize=4096)
-def _powers_plan(batch: int, time: int, width: int, *kind: Any) -> Plan:
+def _powers_plan(batch: int, time: int, width: int, inverse: bool, *kind: Any) -> Plan:
     stride, columns = padded(width, WIDE), 64
-    grid, rows = (batch, blocks(time, ROWS), stride // columns), batch * time * stride
-    parts = ((0, torch.float32), (4 * rows, torch.int32))
-    launch = Launch(powers_kernel, grid, (time, width, stride), (ROWS, columns), parts=parts)
-    return Plan(launch, rows + grid[0] * grid[1] * grid[2], (stride,), (grid[1] * grid[2],))
+    grid, numbers = (batch, blocks(time, ROWS), stride // columns), (1 + inverse) * batch * time * stride
+    parts = ((0, torch.float32), (4 * numbers, torch.int32))
+    launch = Launch(powers_kernel, grid, (time, width, stride), (inverse, ROWS, columns), parts=parts)
+    return Plan(launch, numbers + grid[0] * grid[1] * grid[2], (stride,), (grid[1] * grid[2],))
 
 
-def powers(x: Tensor) -> Exponents:
-    """e^{2x}, row by row: [batch, time, stride]."""
-    plan = _powers_plan(*x.shape, x.device, x.dtype)
+def powers(x: Tensor, inverse: bool = False) -> Exponents:
+    """e^{2x}, row by row: [batch, time, stride]; with `inverse` each row is followed by one of e^{-2x}."""
+    plan = _powers_plan(*x.shape, inverse, x.device, x.dtype)
     data = torch.empty(plan.numbers, dtype=torch.float32, device=x.device)
     plan.launch(data, x)
     return Exponents(data, plan)

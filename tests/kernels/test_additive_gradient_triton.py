@@ -1,0 +1,97 @@
+"""The gradients of additive attention against tanh in float64, in each range of |q| + |k|: two factors of one
+reciprocal, and a plain tanh for what is beyond them, tiny, or no number."""
+
+import os
+
+import pytest
+import torch
+from torch import Tensor
+
+if not torch.cuda.is_available():
+    os.environ["TRITON_INTERPRET"] = "1"  # read when the kernels are first imported
+pytest.importorskip("triton")
+if torch.cuda.is_available():
+    pytest.skip("with a GPU benchmarks/check_kernels.py checks the compiled kernels", allow_module_level=True)
+
+from regard.kernels import additive_triton
+from regard.kernels.additive_triton import TILES
+from regard.kernels.exponents_triton import WIDE, padded, powers
+from regard.kernels.mask import Sight
+from regard.kernels.mask_triton import arguments
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the interpreter's numpy speaks of overflow
+eps = torch.finfo(torch.float32).eps
+# Largest |q| and largest |k|: a tile's own size and that of the others in its batch row choose the formula.
+ranges = [
+    *((4.0, 4.0), (0.5, 1.0), (9.5, 1e-4), (20.0, 1.0), (10.5, 10.5)),
+    *((10.5, 10.6), (60.0, 60.0), (1e4, 1.0), (0.7, 0.7), (1e-3, 1e-3), (1e-20, 0.0)),
+]
+
+
+@pytest.fixture(autouse=True)
+def poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory that nobody wrote holds NaN."""
+    make = torch.empty
+
+    def empty(*args, **kwargs):  # type: ignore[no-untyped-def]
+        tensor = make(*args, **kwargs)
+        return tensor.fill_(float("nan") if tensor.is_floating_point() else -1)
+
+    monkeypatch.setattr(torch, "empty", empty)
+
+
+def inputs(queries: int = 9, keys: int = 37, width: int = 11) -> tuple[Tensor, Tensor, Tensor]:
+    """A batch row for each range, its largest sizes exactly as given."""
+    q, k = 2 * torch.rand(len(ranges), queries, width) - 1, 2 * torch.rand(len(ranges), keys, width) - 1
+    q[:, 3, 0], k[:, -1, -1] = 1.0, -1.0
+    large_q, large_k = (torch.tensor(side)[:, None, None] for side in zip(*ranges, strict=True))
+    return q * large_q, k * large_k, torch.randn(width)
+
+
+def gradient(q: Tensor, k: Tensor, w: Tensor, slopes: Tensor, of_keys: bool) -> tuple[Tensor, Tensor | None]:
+    own, other = (k, q) if of_keys else (q, k)
+    turned = slopes if of_keys else slopes.transpose(1, 2)
+    wide = torch.zeros(*turned.shape[:2], padded(turned.shape[2], WIDE))
+    wide[:, :, : turned.shape[2]] = turned
+    seen = arguments(Sight(), q.shape[1], k.shape[1])
+    return additive_triton._gradient(
+        own, other, wide, w, powers(other, of_keys), (0, own.shape[1]), (0, other.shape[1]), seen, of_keys,
+        torch.float32, TILES,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("of_keys", [False, True])
+@pytest.mark.parametrize("queries", [10, 36])  # a short tile and a large one; four keys or queries a turn, and a rest
+def test_gradients_in_every_range(queries: int, of_keys: bool, dtype: torch.dtype) -> None:
+    """`dq = w Σ_k dE (1 − tanh²)`, `dw = Σ dE tanh`. A softmax's dE sum to 0 over the keys but for rounding: w's
+    gradient must not rely on it, or it adds up what rounding left."""
+    q, k, w = inputs(queries=queries, width=3)
+    q, k = q.to(dtype), k.to(dtype)
+    slopes = torch.randn(len(ranges), queries, 37)
+    found, dw = gradient(q, k, w, slopes, of_keys)
+    exact_q, exact_k, exact_w = (one.double().requires_grad_() for one in (q, k, w))
+    e = (exact_w * torch.tanh(exact_q[:, :, None] + exact_k[:, None])).sum(-1)
+    true_q, true_k, true_w = torch.autograd.grad((e * slopes.double()).sum(), (exact_q, exact_k, exact_w))
+    for row in range(len(ranges)):
+        true = (true_k if of_keys else true_q)[row]
+        torch.testing.assert_close(found[row].double(), true, rtol=1e-4, atol=1e-5)
+    if dw is not None:
+        torch.testing.assert_close(dw.double(), true_w, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("of_keys", [False, True])
+@pytest.mark.parametrize("width", [1, 5])
+def test_a_slope_far_below_keeps_its_digits(of_keys: bool, width: int) -> None:
+    """Where q + k is about −8 the slope 1 − tanh² is 4e^{−16}, less than a unit of the tanh's last place."""
+    torch.manual_seed(0)
+    q, k, w = torch.randn(2, 9, width) - 8, torch.randn(2, 23, width), torch.randn(width)
+    slopes = torch.randn(2, 9, 23)
+    found, dw = gradient(q, k, w, slopes, of_keys)
+    z = q.double()[:, :, None] + k.double()[:, None]
+    terms = slopes.double()[..., None] * w.double() / z.cosh().square()
+    axis = 1 if of_keys else 2
+    assert ((found.double() - terms.sum(axis)).abs() <= 8 * eps * terms.abs().sum(axis)).all()
+    if dw is not None:
+        true = (slopes.double()[..., None] * z.tanh()).sum((0, 1, 2))
+        assert ((dw.double() - true).abs() <= 2 * eps * slopes.abs().sum()).all()
