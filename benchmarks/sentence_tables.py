@@ -28,20 +28,25 @@ def _millions(count: float | None) -> str:
 
 
 def snli(results: Results) -> str:
-    """Scores beside the published ones, and beside those of pairs matched as in the paper; costs were taken apart."""
+    """Scores beside the published ones, and beside those of pairs matched as in the paper; costs were taken apart.
+    A row that was trained anew by itself has a mark, and its record's note stands below."""
+    anew = results.get("sentences_snli_resan", {}).get("figures", {})
+    own = {row["name"] for row in anew.get("rows", ())}
+    rows = [row for row in _rows(results, "snli") if row["name"] not in own] + list(anew.get("rows", ()))
     as_published = {row["name"]: _spread(row["test"]) for row in _rows(results, "snli_difference")}
     costs = {row["name"]: row for row in _rows(results, "snli_costs")}
     head = ["encoder", "parameters", "published", "s/epoch", "× multi-head", "test s", "peak MiB", "train", "test",
             "test, `match=difference`", "published", "recipe (chosen on dev)"]  # fmt: skip
     body = [
-        [row["name"], _millions(row["parameters"]), _millions(row["published_parameters"]) or "–",
+        [row["name"] + (" ¹" if row["name"] in own else ""), _millions(row["parameters"]),
+         _millions(row["published_parameters"]) or "–",
          *(_figure(costs.get(row["name"], {}).get(key), form) for key, form in COSTS),
          _spread(row["train"]) if row.get("train") else "–", f"**{_spread(row['test'])}**",
          as_published.get(row["name"], "–"), "–" if row["published"] is None else f"{100 * row['published']:.1f}",
          row["recipe"]]
-        for row in _rows(results, "snli")
+        for row in sorted(rows, key=lambda row: statistics.mean(row["test"]), reverse=True)
     ]  # fmt: skip
-    return _lines(head, body)
+    return _lines(head, body) + (f"\n\n¹ {anew['note']}" if own else "")
 
 
 COSTS = (("epoch_seconds", ".1f"), ("epoch_ratio", ".2f"), ("test_seconds", ".2f"), ("memory_mib", ",.0f"))

@@ -2,6 +2,7 @@
 
 import sys
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -88,6 +89,30 @@ def test_a_model_that_is_no_run_is_measured_the_same(
         found.append({key: value for key, value in call().items() if key != "memory_mib"})
     assert found[0] == found[1]
     assert found[0]["test_seconds"] == 1.0  # the test set is gone through once on the clock
+
+
+def test_a_test_set_is_timed_once_all_its_lengths_were_met(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch takes 1 s, and 100 the first time its length is met, as where a kernel is compiled for it."""
+    model = api.load(trained(data, tmp_path / "run", "bigru"), "cpu")
+    splits = model.data()
+    examples = sorted(splits.train, key=lambda one: len(one.inputs[0].split()))
+    held = [examples[0]] * 1000 + [examples[-1]]  # of two lengths, the other one last
+    now, met, plain = [0.0], set[int](), model.task.collate
+
+    def collate(items: Any) -> Any:
+        batch = plain(items)
+        if not model.network.training:
+            length = batch.source.values.shape[1]
+            now[0] += 1.0 if length in met else 100.0
+            met.add(length)
+        return batch
+
+    monkeypatch.setattr(model.task, "collate", collate)
+    monkeypatch.setattr(cost.time, "perf_counter", lambda: now[0])
+    found = cost.measured(model.task, model.network, replace(splits, test=held), model.config["train"])
+    assert found["test_seconds"] == 1.0
 
 
 class Kept:
