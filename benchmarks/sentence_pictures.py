@@ -47,7 +47,8 @@ def draw(record: Mapping[str, Any], path: Path) -> Path:
     for axes in (left, right):
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
-    right.set_ylim(min(100 * one for row in rows for one in row["test"]) - 2, None)
+    scores = [100 * one for row in rows for one in row["test"]]
+    right.set_ylim(min(scores) - 2, max(scores) + 0.5)  # the room below is the legend's
     made = io.BytesIO()
     figure.savefig(made, format="png")
     return write_whole(path, made.getvalue())
