@@ -2,6 +2,7 @@
 
     python benchmarks/check_kernels.py             # all of it, under two minutes
     python benchmarks/check_kernels.py --quick     # checks and the default tiles only
+    python benchmarks/check_kernels.py --part 2/4  # every fourth check from the second on, and no times
 
 Checks: odd shapes, every mask, three precisions, hostile inputs, pieces, dropout, weights on demand, each with its
 gradients, in memory that held NaN before. A line says `ok` where the error against float64 is at most twice the
@@ -12,7 +13,7 @@ of `triton.testing.do_bench`, and the peak of memory beyond the inputs. The last
 check failed.
 """
 
-import sys
+import argparse
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -165,6 +166,10 @@ def hostile(name: str, dtype: torch.dtype) -> tuple[bool, str]:
         w = 8 * w
     elif name == "positive w":
         w = w.abs()
+    elif name == "w of many sizes":  # the smallest that are folded into the factors
+        w = w.sign() / 16 * torch.where(torch.arange(259, device=GPU) % 2 == 0, 1.0, 2.0**-16)
+    elif name == "nothing in w":  # none are
+        w[7] = 0.0
     elif name == "shut out":
         options["bias"] = torch.randn(2, 75, 140, device=GPU)
         options["bias"][:, :, 5:60] = float("-inf")
@@ -262,7 +267,7 @@ def compiles() -> tuple[bool, str]:
 
 
 HOSTILE = ["plain", "huge", "one huge", "edge of the range", "cancelling far out", "saturated", "saturated below",
-           "small", "large w", "positive w", "shut out"]  # fmt: skip
+           "small", "large w", "positive w", "w of many sizes", "nothing in w", "shut out"]  # fmt: skip
 CHECKS: list[Callable[[], tuple[bool, str]]] = [
     *(lambda n=n: masked(n) for n in range(30)),  # type: ignore[misc]
     *(lambda n=n, t=t: hostile(n, t) for n in HOSTILE for t in (torch.float32, torch.bfloat16, torch.float16)),  # type: ignore[misc]
@@ -345,27 +350,32 @@ def tried(call: Callable[[], Any], tile: str) -> tuple[float, str]:
 
 
 def main() -> int:
-    quick = "--quick" in sys.argv
+    parser = argparse.ArgumentParser(description="the fused kernels of additive attention on a GPU")
+    parser.add_argument("--quick", action="store_true", help="checks, and times of the default tiles only")
+    parser.add_argument("--part", default="1/1", help="K/N: every N-th check from the K-th on; times with 1/1 only")
+    given = parser.parse_args()
+    part, parts = (int(number) for number in given.part.split("/"))
+    checks = CHECKS[part - 1 :: parts]  # most of a check is compiling, which processes do side by side
     print(torch.cuda.get_device_name(), "torch", torch.__version__, "triton", triton.__version__, flush=True)
     torch.backends.cuda.matmul.allow_tf32 = False
     failed = 0
-    for check in CHECKS:
+    for check in checks:
         try:
             good, words = check()
         except Exception:
             good, words = False, traceback.format_exc(limit=6)
         failed += not good
         print("ok  " if good else "FAIL", words, flush=True)
-    print(f"{len(CHECKS) - failed} of {len(CHECKS)} checks hold, {time.time() - START:.0f} s", flush=True)
+    print(f"{len(checks) - failed} of {len(checks)} checks hold, {time.time() - START:.0f} s", flush=True)
     table = []
-    for row in ROWS:
+    for row in ROWS if parts == 1 else ():
         try:
-            table += timed(row, quick)
+            table += timed(row, given.quick)
         except Exception:
             table.append(f"{row[0]}: {traceback.format_exc(limit=6)}")
         print(f"{row[0]} timed, {time.time() - START:.0f} s", flush=True)
     print("\n".join(table))
-    print(f"{len(CHECKS) - failed} of {len(CHECKS)} checks hold; {time.time() - START:.0f} s in all")
+    print(f"{len(checks) - failed} of {len(checks)} checks hold; {time.time() - START:.0f} s in all")
     return int(failed > 0)
 
 
