@@ -82,6 +82,10 @@ def hostile(name: str, queries: int = 37, keys: int = 70, width: int = 67) -> Ca
         q, k = 1e-3 * q, 1e-3 * k
     elif name == "positive w":
         w = w.abs()
+    elif name == "w of many sizes":  # the smallest that are folded into the factors
+        w = w.sign() / 8 * torch.where(torch.arange(width) % 2 == 0, 1.0, 2.0**-16)
+    elif name == "nothing in w":  # none are
+        w[7] = 0.0
     elif name == "shut out":
         bias = torch.randn(2, queries, keys)
         bias[:, :, 5:60] = float("-inf")
@@ -91,7 +95,7 @@ def hostile(name: str, queries: int = 37, keys: int = 70, width: int = 67) -> Ca
 
 
 HOSTILE = ["plain", "huge", "one huge", "edge of the range", "cancelling far out", "saturated", "saturated below",
-           "small", "positive w", "shut out"]  # fmt: skip
+           "small", "positive w", "w of many sizes", "nothing in w", "shut out"]  # fmt: skip
 
 
 def rms(a: Tensor, b: Tensor) -> float:
