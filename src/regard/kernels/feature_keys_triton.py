@@ -14,7 +14,8 @@ from regard.kernels.feature_walk_triton import CHUNK, FAR, PART, all_see, larges
 
 __all__ = ["walk_keys_kernel"]
 
-LENGTHS = ["Q", "K", "parts", "low", "high", "skip", "threshold", "time"]  # no new kernel for a new length
+# No new kernel for a new length; strides of a mask or a bias follow it too.
+LENGTHS = ["Q", "K", "parts", "low", "high", "skip", "threshold", "a_b", "a_q", "e_b", "e_q", "time"]
 
 
 @triton.jit
