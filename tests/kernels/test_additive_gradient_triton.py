@@ -14,8 +14,8 @@ if torch.cuda.is_available():
     pytest.skip("with a GPU benchmarks/check_kernels.py checks the compiled kernels", allow_module_level=True)
 
 from regard.kernels import additive_triton
-from regard.kernels.additive_triton import TILES
-from regard.kernels.exponents_triton import WIDE, padded, powers
+from regard.kernels.additive_triton import Tiles
+from regard.kernels.exponents_triton import WIDE, padded
 from regard.kernels.mask import Sight
 from regard.kernels.mask_triton import arguments
 
@@ -48,16 +48,29 @@ def inputs(queries: int = 9, keys: int = 37, width: int = 11) -> tuple[Tensor, T
     return q * large_q, k * large_k, torch.randn(width)
 
 
-def gradient(q: Tensor, k: Tensor, w: Tensor, slopes: Tensor, of_keys: bool) -> tuple[Tensor, Tensor | None]:
-    own, other = (k, q) if of_keys else (q, k)
-    turned = slopes if of_keys else slopes.transpose(1, 2)
-    wide = torch.zeros(*turned.shape[:2], padded(turned.shape[2], WIDE))
-    wide[:, :, : turned.shape[2]] = turned
-    seen = arguments(Sight(), q.shape[1], k.shape[1])
-    return additive_triton._gradient(
-        own, other, wide, w, powers(other, of_keys), (0, own.shape[1]), (0, other.shape[1]), seen, of_keys,
-        torch.float32, TILES,
-    )  # fmt: skip
+def gradient(
+    q: Tensor, k: Tensor, w: Tensor, slopes: Tensor, of_keys: bool, tile: Tiles | None = None
+) -> tuple[Tensor, Tensor | None]:
+    """That of the keys, or that of the queries and w."""
+    (batch, queries, _), keys = q.shape, k.shape[1]
+    seen = arguments(Sight(), queries, keys)
+    plan = additive_triton._pull_plan(
+        q.shape, keys, 0, queries, seen.numbers, torch.float32, 0.0, tile or additive_triton.TILES, q.dtype
+    )
+    work = torch.empty(plan.numbers)
+    turned = work[: batch * keys * padded(queries, WIDE)].view(batch, keys, -1)
+    turned[:, :, :queries] = slopes.transpose(1, 2)
+    ready = plan.powers[-1 if of_keys else 0]
+    powers = work if len(plan.powers) == 1 else torch.empty(ready.numbers)
+    ready.launch(powers, q, k)
+    if of_keys:
+        out, wide = torch.empty(k.shape), torch.zeros(batch, queries, padded(keys, WIDE))
+        wide[:, :, :keys] = slopes
+        plan.dk(powers, k, q, wide, w, out, None, None, None)
+        return out, None
+    out, sums = torch.empty(q.shape), torch.empty(plan.sums)
+    plan.dq(powers, q, k, work, w, out, sums, None, None)
+    return out, sums if sums.dim() == 1 else sums.sum(0)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -95,3 +108,13 @@ def test_a_slope_far_below_keeps_its_digits(of_keys: bool, width: int) -> None:
     if dw is not None:
         true = (slopes.double()[..., None] * z.tanh()).sum((0, 1, 2))
         assert ((dw.double() - true).abs() <= 2 * eps * slopes.abs().sum()).all()
+
+
+@pytest.mark.parametrize("of_keys", [False, True])
+@pytest.mark.parametrize("width", [5, 130])
+def test_small_and_large_work_give_the_same(of_keys: bool, width: int) -> None:
+    """The powers of both sides behind the turned slopes, or those of one side in a tensor of their own."""
+    q, k, w = inputs(queries=6, keys=5, width=width)
+    q, k, slopes = q[:2], k[:2], torch.randn(2, 6, 5)
+    found = [gradient(q, k, w, slopes, of_keys, Tiles(together=most)) for most in (2 * 30 * width, 0)]
+    torch.testing.assert_close(*found, rtol=0, atol=0)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import torch
@@ -17,6 +18,7 @@ from hypothesis import given, settings
 
 from regard.kernels import additive_cpu, additive_triton
 from regard.kernels.additive import additive_attention, additive_weights
+from regard.kernels.launch_triton import Launch
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the interpreter's numpy speaks of overflow
 
@@ -65,6 +67,34 @@ def test_pieces_change_nothing() -> None:
     assert close(pieces, case.run("reference", torch.float64))
 
 
+@pytest.mark.parametrize(("most", "launches"), [(2 * 9 * 13 * 5, 4), (2 * 9 * 13 * 5 - 1, 5)])
+@pytest.mark.parametrize(("dtype", "dropout"), [(torch.float32, 0.0), (torch.bfloat16, 0.2)])
+def test_small_work_takes_a_launch_less(
+    most: int, launches: int, dtype: torch.dtype, dropout: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And its gradients are those of large work, to the last bit."""
+    q, k, v = (torch.randn(2, time, 5).to(dtype).requires_grad_() for time in (9, 13, 13))
+    w, call, names = torch.randn(5, requires_grad=True), Launch.__call__, []
+
+    def counted(launch: Launch, *tensors: torch.Tensor | None) -> None:
+        names.append(launch.kernel.__name__)
+        call(launch, *tensors)
+
+    def gradients(tile: additive_triton.Tiles) -> tuple[torch.Tensor, ...]:
+        monkeypatch.setattr(additive_triton, "TILES", tile)
+        torch.manual_seed(0)
+        answer = additive_attention(q, k, v, w, dropout=dropout, backend="triton")
+        names.clear()
+        return torch.autograd.grad(answer, (q, k, v, w), torch.ones_like(answer))
+
+    monkeypatch.setattr(Launch, "__call__", counted)
+    found = gradients(additive_triton.Tiles(together=most))
+    assert len(names) == launches
+    assert names.count("powers_kernel") == launches - 3
+    for one, other in zip(found, gradients(additive_triton.Tiles(together=0)), strict=True):
+        assert torch.equal(one, other)
+
+
 @pytest.mark.parametrize(
     ("name", "dtype"),
     [*((name, torch.float32) for name in HOSTILE), ("plain", torch.bfloat16), ("huge", torch.float16)],
@@ -88,3 +118,21 @@ def test_weights_on_demand() -> None:
     answer = additive_attention(q, k, v, w, pattern="causal", backend="triton")
     assert isinstance(found, torch.Tensor)
     assert torch.allclose(found @ v, answer[:, [1, 8]], atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["lengths", "band", "mask", "bias", "positions"])
+def test_weights_of_all_rows_are_those_of_each(name: str) -> None:
+    """All at once they are not picked out, and what they see is told to the kernel as it is."""
+    q, k, w = torch.randn(2, 6, 7), torch.randn(2, 9, 7), torch.randn(7)
+    options: dict[str, Any] = {
+        "lengths": {"lengths": torch.tensor([9, 0]), "query_lengths": torch.tensor([6, 2])},
+        "band": {"pattern": "causal", "band": 2},
+        "mask": {"mask": torch.rand(2, 6, 9) < 0.5},
+        "bias": {"bias": torch.randn(1, 9), "pattern": "not_self"},
+        "positions": {"positions": (torch.randint(9, (2, 6)), torch.randint(9, (2, 9))), "pattern": "forward"},
+    }[name]
+    every = additive_weights(q, k, w, backend="triton", **options)
+    torch.testing.assert_close(
+        every, additive_weights(q, k, w, rows=range(6), backend="triton", **options), rtol=0, atol=0
+    )
+    torch.testing.assert_close(every, additive_weights(q, k, w, backend="reference", **options))

@@ -9,7 +9,7 @@ if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # read when the kernels are first imported
 pytest.importorskip("triton")
 
-from regard.kernels.exponents_triton import FOLDED, WIDE, Exponents, exponents, powers
+from regard.kernels.exponents_triton import FOLDED, WIDE, Exponents, exponents, powers_plan
 
 place = "cuda" if torch.cuda.is_available() else "cpu"
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -61,22 +61,39 @@ def test_weights_that_cannot_be_folded_stay_apart() -> None:
     torch.testing.assert_close(pair, (2 * q[0, :, :2]).exp(), rtol=1e-6, atol=0)
 
 
+def powers(q: torch.Tensor, k: torch.Tensor, sides: str = "qk", first: int = 0) -> list[torch.Tensor]:
+    """Of each side e^{2x} (of queries e^{-2x} too) and the largest |x|, for the sides asked for."""
+    (batch, q_time, width), k_time = q.shape, k.shape[1]
+    plan = powers_plan(batch, q_time if "q" in sides else 0, k_time if "k" in sides else 0, width, first)
+    data = torch.full((plan.numbers,), float("nan"), device=place)
+    plan.launch(data, q, k)
+    assert data[:first].isnan().all()
+    x, x_sizes, y, y_sizes = parts(Exponents(data, plan))
+    (stride,), found = plan.strides, []
+    for side, rows, sizes, time, turns, each in (
+        ("q", x, x_sizes, q_time, 2, plan.sizes[0]), ("k", y, y_sizes, k_time, 1, plan.sizes[1])
+    ):  # fmt: skip
+        if side in sides:
+            found.append(rows[: batch * time * turns * stride].view(batch, time, turns, stride))
+            found.append(sizes[: batch * each].view(batch, -1).amax(1).view(torch.float32))
+    return found
+
+
 @pytest.mark.parametrize(("time", "width"), [(1, 1), (5, 7), (40, 140)])
 def test_row_by_row(time: int, width: int) -> None:
-    x = torch.randn(2, time, width, device=place)
-    x[1, -1, -1] = -9.0
-    found = powers(x)
-    stride = -(-width // WIDE) * WIDE
-    rows = parts(found)[0][: 2 * time * stride].view(2, time, stride)
-    assert rows.isfinite().all()
-    torch.testing.assert_close(rows[:, :, :width], (2 * x).exp(), rtol=1e-6, atol=0)
-    assert torch.equal(largest(found, 2)[0], x.abs().amax((1, 2)))
-    both = powers(x, inverse=True)
-    turns = parts(both)[0][: 4 * time * stride].view(2, time, 2, stride)
-    assert torch.equal(turns[:, :, 0], rows)
-    torch.testing.assert_close(turns[:, :, 1, :width], (-2 * x).exp(), rtol=1e-6, atol=0)
-    assert turns.isfinite().all()
-    assert torch.equal(largest(both, 2)[0], x.abs().amax((1, 2)))
+    q, k = torch.randn(3, time, width, device=place), torch.randn(3, time + 30, width, device=place)
+    q[1, -1, -1] = k[2, -1, 0] = -9.0
+    x, x_sizes, y, y_sizes = powers(q, k, first=12)
+    assert x.isfinite().all()
+    assert y.isfinite().all()
+    torch.testing.assert_close(x[:, :, 0, :width], (2 * q).exp(), rtol=1e-6, atol=0)
+    torch.testing.assert_close(x[:, :, 1, :width], (-2 * q).exp(), rtol=1e-6, atol=0)
+    torch.testing.assert_close(y[:, :, 0, :width], (2 * k).exp(), rtol=1e-6, atol=0)
+    assert torch.equal(x_sizes, q.abs().amax((1, 2)))
+    assert torch.equal(y_sizes, k.abs().amax((1, 2)))
+    one_at_a_time = [*powers(q, k, "q"), *powers(q, k, "k")]
+    for both, one in zip((x, x_sizes, y, y_sizes), one_at_a_time, strict=True):
+        assert torch.equal(both, one)
 
 
 def test_a_nan_is_the_largest() -> None:
@@ -86,6 +103,6 @@ def test_a_nan_is_the_largest() -> None:
     assert sizes[0][0].isnan()
     assert sizes[0][1] == float("inf")
     assert sizes[0][2] == 0
-    (side,) = largest(powers(q), 3)
-    assert side[0].isnan()
-    assert side[1:].tolist() == [float("inf"), 0]
+    for side in powers(q, q)[1::2]:
+        assert side[0].isnan()
+        assert side[1:].tolist() == [float("inf"), 0]

@@ -4,15 +4,27 @@ import os
 
 import pytest
 import torch
+from torch import Tensor
 
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # read when the kernels are first imported
 pytest.importorskip("triton")
 
-from regard.kernels.softmax_triton import softmax_, softmax_backward
+from regard.kernels.softmax_triton import softmax_, softmax_backward, softmax_backward_plan
 
 place = "cuda" if torch.cuda.is_available() else "cpu"
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+
+def backward(
+    p: Tensor, dp: Tensor, keys: int, dropout: float = 0.0, seed: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The energies' gradient, the same turned, and the factors."""
+    batch, queries = p.shape[:2]
+    plan = softmax_backward_plan(batch, queries, queries, keys, 0, torch.float32, dropout)
+    turned = torch.full((batch, keys, -(-queries // 128) * 128), float("nan"), device=place)
+    slopes, factors = softmax_backward(p, dp, turned, torch.float32, dropout, seed, plan)
+    return slopes, turned, factors
 
 
 @pytest.mark.parametrize("keys", [1, 30, 300, 2100])  # 2100: more than are read at once
@@ -34,7 +46,7 @@ def test_forward_and_backward(keys: int) -> None:
     fine[0, 3] = fine[1, 2] = False
     torch.testing.assert_close(found[fine].double(), true[fine].detach(), rtol=1e-5, atol=1e-7)
     dp = torch.randn(2, 7, keys, device=place)
-    slopes, turned, same = softmax_backward(p, dp, keys, 7, 0, torch.float32, 0.0, None)
+    slopes, turned, same = backward(p, dp, keys)
     assert same is p
     (expected,) = torch.autograd.grad(true[fine], wanted, dp[fine].double())
     torch.testing.assert_close(slopes[:, :, :keys][fine].double(), expected[fine], rtol=1e-4, atol=1e-6)
@@ -57,7 +69,7 @@ def test_what_the_keys_share_costs_no_digits(keys: int, dropout: float) -> None:
     weights = p[:, :, :keys].double()
     weights = weights / weights.sum(-1, keepdim=True)
     exact = weights * (pulled - (weights * pulled).sum(-1, keepdim=True))
-    found = softmax_backward(p, dp, keys, 50, 0, torch.float32, dropout, seed)[0][:, :, :keys].double()
+    found = backward(p, dp, keys, dropout, seed)[0][:, :, :keys].double()
     size = exact.abs().sum(-1, keepdim=True)
     assert ((found - exact).abs() <= 1e-6 * size).all()
     assert (found.sum(-1, keepdim=True).abs() <= 1e-6 * size).all()
@@ -72,3 +84,20 @@ def test_a_piece_drops_what_the_whole_drops() -> None:
     assert abs(float((whole[:, :, :100] == 0).float().mean()) - 0.5) < 0.05
     other = softmax_(energies.clone(), 100, 9, 0, torch.float32, 0.5, seed + 1)
     assert not torch.equal(other[:, :, :100] == 0, whole[:, :, :100] == 0)
+
+
+@pytest.mark.parametrize("keys", [128, 2176])
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_the_gradient_takes_the_place_of_what_it_came_from(keys: int, dropout: float) -> None:
+    p, seed = torch.randn(1, 9, keys, device=place), torch.tensor([3], device=place)
+    softmax_(p, keys, 9, 0, torch.float32, 0.0, None)
+    dp = torch.randn(1, 9, keys, device=place)
+    cut = dp[:, :, :-1].clone()  # where rows are padded dP has another shape, and stays
+    kept = cut.clone()
+    apart, _, _ = backward(p, cut, keys - 1, dropout, seed)
+    assert torch.equal(cut, kept)
+    p[:, :, -1] = 0.0  # a key that is hidden changes nothing
+    slopes, turned, _ = backward(p, dp, keys, dropout, seed)
+    assert slopes is dp
+    assert torch.equal(slopes[:, :, :-1], apart[:, :, : keys - 1])
+    assert torch.equal(turned[:, :, :9], slopes.transpose(1, 2))

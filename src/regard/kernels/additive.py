@@ -98,14 +98,22 @@ def _(q: Tensor, k: Tensor, v: Tensor, w: Tensor, *rest: Any) -> tuple[Tensor, T
     return answer, q.new_empty(batch, queries, columns, dtype=torch.float32)
 
 
+def _pulled(grad: Tensor, p: Tensor, *inputs: Any) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:
+    """The gradients; no tensor for that of a bias where there is none."""
+    q, k, v, w, bias, *hidden, dropout, seed, backend = inputs
+    return _path(backend).backward(grad, q, k, v, w, bias, Sight.again(*hidden), dropout, seed, p)  # type: ignore[no-any-return]
+
+
 def _backward(
     grad: Tensor, p: Tensor, q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, lengths: Tensor | None,
     query_lengths: Tensor | None, pattern: str, band: int, allowed: Tensor | None, query_positions: Tensor | None,
     key_positions: Tensor | None, dropout: float, seed: Tensor | None, backend: str,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
-    sight = Sight.again(lengths, query_lengths, pattern, band, allowed, query_positions, key_positions)
-    *found, dbias = _path(backend).backward(grad, q, k, v, w, bias, sight, dropout, seed, p)
-    return (*found, q.new_empty(0) if dbias is None else dbias)
+    dq, dk, dv, dw, dbias = _pulled(
+        grad, p, q, k, v, w, bias, lengths, query_lengths, pattern, band, allowed, query_positions, key_positions,
+        dropout, seed, backend,
+    )  # fmt: skip
+    return dq, dk, dv, dw, q.new_empty(0) if dbias is None else dbias
 
 
 _pull = torch.library.custom_op("regard::additive_attention_backward", _backward, mutates_args=())
@@ -120,15 +128,18 @@ def _(
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-    ctx.plain = [None if isinstance(one, Tensor) else one for one in inputs]
-    ctx.save_for_backward(output[1], *(one if isinstance(one, Tensor) else None for one in inputs))
+    q, k, v, w, bias, lengths, query_lengths, pattern, band, allowed, at_q, at_k, dropout, seed, backend = inputs
+    ctx.save_for_backward(output[1], q, k, v, w, bias, lengths, query_lengths, allowed, at_q, at_k, seed)
+    ctx.given = pattern, band, dropout, backend
 
 
 def _gradients(ctx: Any, grad: Tensor, _: Tensor | None = None, pull: Any = _pull) -> tuple[Tensor | None, ...]:
-    p, *tensors = ctx.saved_tensors
-    inputs = [other if one is None else one for one, other in zip(tensors, ctx.plain, strict=True)]
-    dq, dk, dv, dw, dbias = pull(grad, p, *inputs)
-    return (dq, dk, dv, dw, None if inputs[4] is None else dbias, *[None] * (len(inputs) - 5))
+    p, q, k, v, w, bias, lengths, query_lengths, allowed, at_q, at_k, seed = ctx.saved_tensors
+    pattern, band, dropout, backend = ctx.given
+    dq, dk, dv, dw, dbias = pull(
+        grad, p, q, k, v, w, bias, lengths, query_lengths, pattern, band, allowed, at_q, at_k, dropout, seed, backend
+    )
+    return (dq, dk, dv, dw, None if bias is None else dbias, *[None] * 10)
 
 
 _attend.register_autograd(_gradients, setup_context=_keep)
@@ -146,7 +157,7 @@ class _Direct(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        return _gradients(ctx, grad, pull=_backward)
+        return _gradients(ctx, grad, pull=_pulled)
 
 
 def _alike(q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
@@ -242,6 +253,8 @@ def additive_weights(
     term = None if bias is None else flat(bias, "bias", lead, queries, keys).contiguous()
     chosen = _chosen(backend, q, k, w)
     flat_q, flat_k = q.reshape(batch, queries, -1), k.reshape(batch, keys, -1)
+    if rows is None and top is None and chosen != "reference":  # none is picked out: what is seen need not be dense
+        return _path(chosen).weights(flat_q, flat_k, w, term, sight).to(q.dtype).reshape(*lead, queries, keys)  # type: ignore[no-any-return]
     every = torch.arange(queries) if rows is None else torch.as_tensor(rows, dtype=torch.long)
 
     def some(part: Tensor) -> Tensor:

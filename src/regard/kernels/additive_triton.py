@@ -18,11 +18,11 @@ from regard.kernels import exponents_triton
 from regard.kernels.additive_cpu import pieces, whole
 from regard.kernels.additive_gradient_triton import gradient_kernel
 from regard.kernels.additive_tiles_triton import energies_kernel
-from regard.kernels.exponents_triton import WIDE, Exponents, exponents, padded, powers
+from regard.kernels.exponents_triton import WIDE, Exponents, exponents, padded, powers_plan
 from regard.kernels.launch_triton import Launch, blocks
 from regard.kernels.mask import Sight
 from regard.kernels.mask_triton import Seen, arguments
-from regard.kernels.softmax_triton import softmax_, softmax_backward, softmax_plan
+from regard.kernels.softmax_triton import softmax_, softmax_backward, softmax_backward_plan, softmax_plan
 
 __all__ = ["TILES", "Tiles", "backward", "forward", "weights"]
 
@@ -35,8 +35,9 @@ class Tiles:
     keys: int = 32
     warps: int = 2
     far: tuple[int, int, int] = (32, 32, 4)  # the same where four factors would leave their range
-    # Up to so many pairs × features one launch serves every range: the host is the bound there. A kernel of all ranges
-    # has 159 registers a thread for 124, so 12 warps a multiprocessor for 16: for more work each range has its own.
+    # Up to so many pairs × features one launch serves every range, and one both sides' powers: the host is the bound
+    # there. A kernel of all ranges has 159 registers a thread for 124, so 12 warps a multiprocessor for 16: for more
+    # work each range has its own.
     together: int = 2**28
     # Gradients: rows × features and warps, where there are more than half so many rows; `short` otherwise.
     of_queries: tuple[int, int, int] = (64, 64, 4)
@@ -133,45 +134,53 @@ def _gradient_tile(tile: Tiles, of_queries: bool, count: int) -> tuple[int, int,
     return sizes if 2 * count > sizes[0] else tile.short
 
 
+class Pull(NamedTuple):
+    """All that is launched for the gradients of some of the queries, and of the keys through them."""
+
+    softmax: Launch
+    numbers: int  # of the tensor that holds the energies' gradient turned; of small work the powers lie behind it
+    powers: tuple[exponents_triton.Plan, ...]  # of both sides; of large work those of the keys, then of the queries
+    dq: Launch
+    dk: Launch
+    sums: tuple[int, ...]  # the gradient of w as so many rows to be added up; no such axis where there is one
+
+
 @lru_cache(maxsize=4096)
-def _gradient_plan(
-    shape: tuple[int, int, int], others: int, span: tuple[int, int], other_span: tuple[int, int], slope_stride: int,
-    ready: exponents_triton.Plan, bounds: tuple[int, int], switches: tuple[bool, bool, bool], partial: bool,
-    tile: Tiles, *kind: Any,
-) -> Launch:  # fmt: skip
-    batch, owns, width = shape
-    rows, features, warps = _gradient_tile(tile, partial, span[1])
-    numbers = (
-        batch, owns, span[1], others, width, span[0], *other_span, *ready.strides, slope_stride, *ready.sizes, *bounds,
+def _pull_plan(
+    shape: tuple[int, int, int], keys: int, first: int, count: int, sight: tuple[Any, ...], dtype: torch.dtype,
+    dropout: float, tile: Tiles, *kind: Any,
+) -> Pull:  # fmt: skip
+    (batch, queries, width), tall = shape, padded(count, WIDE)
+    low, high, *_, lengths, query_lengths, _, positions = sight
+    numbers = batch * keys * tall
+    powers: tuple[exponents_triton.Plan, ...] = (
+        powers_plan(batch, 0, keys, width), powers_plan(batch, queries, 0, width)
     )  # fmt: skip
-    constants = (*switches, partial, rows, features)
-    grid = (batch * blocks(span[1], rows) * blocks(width, features),)
-    return Launch(gradient_kernel, grid, numbers, constants, warps, ready.launch.parts)
+    if batch * count * keys * width <= tile.together:
+        powers = (powers_plan(batch, queries, keys, width, numbers),)
+        numbers = powers[0].numbers
 
+    def launch(of_keys: bool, own: tuple[int, ...], other: tuple[int, ...], slope_stride: int) -> Launch:
+        (owns, start, here), (others, *span) = own, other
+        ends, bounds = (query_lengths, lengths), (low, high)
+        side, ready = 1, powers[0]
+        if of_keys:
+            ends, bounds, side, ready = (lengths, query_lengths), (-high, -low), 0, powers[-1]
+        rows, features, warps = _gradient_tile(tile, not of_keys, here)
+        numbers = (
+            batch, owns, here, others, width, start, *span, *ready.strides, slope_stride, ready.sizes[side], *bounds,
+        )  # fmt: skip
+        grid = (batch * blocks(here, rows) * blocks(width, features),)
+        parts = ready.launch.parts[2 * side : 2 * side + 2]
+        return Launch(gradient_kernel, grid, numbers, (*ends, positions, not of_keys, rows, features), warps, parts)
 
-def _gradient(
-    own: Tensor, other: Tensor, slopes: Tensor, w: Tensor, ready: Exponents, span: tuple[int, int],
-    others: tuple[int, int], seen: Seen, of_keys: bool, dtype: torch.dtype, tile: Tiles,
-) -> tuple[Tensor, Tensor | None]:  # fmt: skip
-    """The gradient of rows `span` of `own` from the rows `others` of `other`; that of w beside that of the queries."""
-    (batch, _, width), count = own.shape, span[1]
-    low, high = seen.numbers[:2]
-    lengths, query_lengths = seen.tensors[:2]
-    ends, bounds = (query_lengths, lengths), (low, high)
-    if of_keys:
-        ends, bounds = (lengths, query_lengths), (-high, -low)
-    out = torch.empty(batch, count, width, dtype=dtype, device=own.device)
-    sums = None
-    if not of_keys:
-        rows = _gradient_tile(tile, True, count)[0]
-        sums = torch.empty(batch * blocks(count, rows), width, dtype=torch.float32, device=own.device)
-    switches = (ends[0] is not None, ends[1] is not None, seen.tensors[4] is not None)
-    launch = _gradient_plan(
-        own.shape, other.shape[1], span, others, slopes.shape[2], ready.plan, bounds, switches, not of_keys, tile,
-        own.device, own.dtype, other.dtype, dtype, seen.types,
+    some, every = (queries, first, count), (keys, 0, keys)
+    parts = batch * blocks(count, _gradient_tile(tile, True, count)[0])
+    return Pull(
+        softmax_backward_plan(batch, count, queries, keys, first, dtype, dropout), numbers, powers,
+        launch(False, some, every, tall), launch(True, every, some, padded(keys, WIDE)),
+        (width,) if parts == 1 else (parts, width),
     )  # fmt: skip
-    launch(ready.data, own, other, slopes, w, out, sums, *ends)
-    return out, None if sums is None else sums.sum(0)
 
 
 def forward(
@@ -200,21 +209,27 @@ def backward(
     seed: Tensor | None, p: Tensor, tile: Tiles | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:  # fmt: skip
     """The gradients of q, k, v, w and, where there is one, of the bias; `p` as `forward` left it."""
-    (batch, queries, _), keys = q.shape, k.shape[1]
-    q, k, grad, weight = q.contiguous(), k.contiguous(), grad.to(v.dtype), w.float().contiguous()
+    (batch, queries, width), keys = q.shape, k.shape[1]
+    q, k, weight = q.contiguous(), k.contiguous(), w.float().contiguous()
     tile = tile or TILES
     exact = whole(batch, queries, keys)  # else the pieces are added up in float32
     seen = _seen(sight, queries, keys)
+    lengths, query_lengths = seen.tensors[:2]
     dqs, dk, dv, dw = [], None, None, None
     dbias = None if bias is None else torch.zeros(bias.shape, dtype=torch.float32, device=q.device)
     ready = None if exact else exponents(q, k, weight)
     for first, count in pieces(batch, queries, keys, WIDE):
-        rows = slice(first, first + count)
+        plan = _pull_plan(
+            q.shape, keys, first, count, seen.numbers, v.dtype, dropout, tile, q.device, q.dtype, k.dtype, exact,
+            seen.types,
+        )  # fmt: skip
         if ready is not None:
             p = _energies(ready, q, k, weight, bias, seen, first, count, tile)
             softmax_(p, keys, queries, first, torch.float32, 0.0, None)
-        dp = torch.bmm(grad[:, rows], v.transpose(1, 2))
-        slopes, turned, factors = softmax_backward(p, dp, keys, queries, first, v.dtype, dropout, seed)
+        pull = grad if count == queries else grad[:, first : first + count]
+        dp = torch.bmm(pull, v.transpose(1, 2))
+        turned = p.new_empty(plan.numbers)
+        slopes, factors = softmax_backward(p, dp, turned, v.dtype, dropout, seed, plan.softmax)
         del dp
         if dbias is not None:
             total = slopes[:, :, :keys]
@@ -222,30 +237,36 @@ def backward(
             if dbias.shape[1] == 1:
                 dbias += total.sum(1, keepdim=True)
             else:
-                dbias[:, rows] = total
-        # The powers of one side at a time, and of each piece anew: little work, and less memory than both.
-        of_keys = powers(k)
-        dq, part = _gradient(q, k, turned, weight, of_keys, (first, count), (0, keys), seen, False, q.dtype, tile)
-        del of_keys
-        dqs.append(dq)
-        del turned
-        assert part is not None
+                dbias[:, first : first + count] = total
+        together = len(plan.powers) == 1
+        powers = turned if together else p.new_empty(plan.powers[0].numbers)
+        plan.powers[0].launch(powers, q, k)
+        dqs.append(q.new_empty(batch, count, width))
+        sums = p.new_empty(*plan.sums)
+        plan.dq(powers, q, k, turned, weight, dqs[-1], sums, query_lengths, lengths)
+        part = sums if sums.dim() == 1 else sums.sum(0)
         dw = part if dw is None else dw.add_(part)
-        here, _ = _gradient(
-            k, q, slopes, weight, powers(q, True), (0, keys), (first, count), seen, True,
-            k.dtype if exact else torch.float32, tile,
-        )  # fmt: skip
+        del turned
+        if not together:
+            del powers  # one side at a time, and of each piece anew: little work, and less memory than both
+            powers = p.new_empty(plan.powers[1].numbers)
+            plan.powers[1].launch(powers, q, k)
+        here = torch.empty_like(k, dtype=k.dtype if exact else torch.float32)
+        plan.dk(powers, k, q, slopes, weight, here, None, lengths, query_lengths)
         dk = here if dk is None else dk.add_(here)
-        del slopes  # the values last: their factors often are the weights, which stay in any case
-        here = torch.bmm(factors[:, :, :keys].transpose(1, 2), grad[:, rows])
+        del powers, slopes  # the values last: their factors often are the weights, which stay in any case
+        factors = factors if factors.shape[2] == keys else factors[:, :, :keys]
+        here = torch.bmm(factors.transpose(1, 2), pull)
         dv = here if exact else here.float() if dv is None else dv.add_(here)
         del factors
     assert dk is not None
     assert dv is not None
     assert dw is not None
+    if not exact:
+        dk, dv = dk.to(k.dtype), dv.to(v.dtype)
     dq = dqs[0] if len(dqs) == 1 else torch.cat(dqs, 1)
     term = None if bias is None or dbias is None else dbias.to(bias.dtype)
-    return dq, dk.to(k.dtype), dv.to(v.dtype), dw.to(w.dtype), term
+    return dq, dk, dv, dw if weight is w else dw.to(w.dtype), term
 
 
 def weights(q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, sight: Sight) -> Tensor:

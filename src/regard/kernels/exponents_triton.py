@@ -5,10 +5,12 @@ and `BOUND`; the largest sizes of each batch row are left on the GPU for the ker
 is folded into its factor, `w / (1 + X·Y) = s·1 / (c·X·Y + c)` with c = s/w, which spares the energies a product.
 
     ready = exponents(q, k, w)      # c·e^{2q}, e^{2k} by pairs of features, what was folded and the sizes
-    of_keys = powers(k)             # e^{2k} row by row and the sizes, for the gradients; powers(q, True): e^{-2q} too
+    plan = powers_plan(batch, q_time, k_time, width)    # e^{2q}, e^{-2q} and e^{2k} row by row, for the gradients
+    plan.launch(data, q, k)
 """
 
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any, NamedTuple, no_type_check
 
 import torch
@@ -21,7 +23,7 @@ from regard.kernels.math_triton import exponential, packed
 
 __all__ = [
     "BOUND", "FOLDED", "FOURFOLD", "NEAR", "WIDE", "Exponents", "Plan", "exponents", "exponents_plan", "largest_of",
-    "padded", "powers", "size_of",
+    "padded", "powers_plan", "size_of",
 ]  # fmt: skip
 
 BOUND = tl.constexpr(21.0)  # |q| + |k|: two factors of 1 + e^{2·21} have a finite, normal reciprocal
@@ -96,22 +98,29 @@ def exponents_kernel(
     tl.store(largest, tl.max(tl.max(tl.abs(each).to(tl.int32, bitcast=True), 1), 0))
 
 
-@triton.jit(do_not_specialize=["time"])
+@triton.jit(do_not_specialize=["q_time", "k_time", "q_tiles"])
 @no_type_check
-def powers_kernel(out, sizes, x, time, width, stride, INVERSE: tl.constexpr, T: tl.constexpr, F: tl.constexpr):
-    """e^{2x} of every row (INVERSE: then e^{-2x}), 1 beyond its end, and the largest |x|, as above."""
+def powers_kernel(
+    x, x_sizes, y, y_sizes, q, k, q_time, k_time, width, stride, q_tiles, T: tl.constexpr, F: tl.constexpr
+):  # fmt: skip
+    """Row by row e^{2q} and then e^{-2q}, and e^{2k}, 1 beyond a row's end, and the largest |x|, as above."""
     b64 = tl.program_id(0).to(tl.int64)
-    rows = tl.program_id(1) * T + tl.arange(0, T)[:, None]
+    tile, tiles, of_queries = tl.program_id(1), q_tiles, tl.program_id(1) < q_tiles
+    source, out, sizes, time, turns = q, x, x_sizes, q_time, 2
+    if not of_queries:
+        source, out, sizes, time, turns = k, y, y_sizes, k_time, 1
+        tiles = tl.num_programs(1) - q_tiles
+        tile -= q_tiles
+    rows = tile * T + tl.arange(0, T)[:, None]
     cols = tl.program_id(2) * F + tl.arange(0, F)[None, :]
     inside = (rows < time) & (cols < width)
-    each = tl.load(x + b64 * time * width + rows * width + cols, mask=inside, other=0.0).to(tl.float32)
-    place = out + (b64 * time + rows) * (2 * stride if INVERSE else stride) + cols
+    each = tl.load(source + b64 * time * width + rows * width + cols, mask=inside, other=0.0).to(tl.float32)
+    place = out + (b64 * time + rows) * turns * stride + cols
     tl.store(place, exponential(2.0 * each), mask=(rows < time) & (cols < stride))
-    if INVERSE:
+    if of_queries:
         tl.store(place + stride, exponential(-2.0 * each), mask=(rows < time) & (cols < stride))
     most = tl.max(tl.max(tl.abs(each).to(tl.int32, bitcast=True), 1), 0)
-    part = (tl.program_id(0) * tl.num_programs(1) + tl.program_id(1)) * tl.num_programs(2) + tl.program_id(2)
-    tl.store(sizes + part, most)
+    tl.store(sizes + (tl.program_id(0) * tiles + tile) * tl.num_programs(2) + tl.program_id(2), most)
 
 
 @triton.jit
@@ -179,18 +188,17 @@ def exponents(q: Tensor, k: Tensor, w: Tensor, plan: Plan | None = None) -> Expo
     return Exponents(data, plan)
 
 
-@lru_cache(maxsize=4096)
-def _powers_plan(batch: int, time: int, width: int, inverse: bool, *kind: Any) -> Plan:
+def powers_plan(batch: int, q_time: int, k_time: int, width: int, first: int = 0) -> Plan:
+    """The powers of both sides, or of one where the other's time is 0, from the number `first` (by 4) of a tensor on:
+    [batch, time, stride], of queries e^{2q} and e^{-2q} in turn. The parts are each side's powers and sizes."""
     stride, columns = padded(width, WIDE), 64
-    grid, numbers = (batch, blocks(time, ROWS), stride // columns), (1 + inverse) * batch * time * stride
-    parts = ((0, torch.float32), (4 * numbers, torch.int32))
-    launch = Launch(powers_kernel, grid, (time, width, stride), (inverse, ROWS, columns), parts=parts)
-    return Plan(launch, numbers + grid[0] * grid[1] * grid[2], (stride,), (grid[1] * grid[2],))
-
-
-def powers(x: Tensor, inverse: bool = False) -> Exponents:
-    """e^{2x}, row by row: [batch, time, stride]; with `inverse` each row is followed by one of e^{-2x}."""
-    plan = _powers_plan(*x.shape, inverse, x.device, x.dtype)
-    data = torch.empty(plan.numbers, dtype=torch.float32, device=x.device)
-    plan.launch(data, x)
-    return Exponents(data, plan)
+    tiles, across = (blocks(q_time, ROWS), blocks(k_time, ROWS)), stride // columns
+    sizes = (tiles[0] * across, tiles[1] * across)
+    counts = (2 * batch * q_time * stride, padded(batch * sizes[0], 4), batch * k_time * stride, batch * sizes[1])
+    *starts, end = accumulate(counts, initial=first)
+    parts = tuple(zip([4 * at for at in starts], [torch.float32, torch.int32] * 2, strict=True))
+    launch = Launch(
+        powers_kernel, (batch, sum(tiles), across), (q_time, k_time, width, stride, tiles[0]), (ROWS, columns),
+        parts=parts,
+    )  # fmt: skip
+    return Plan(launch, end, (stride,), sizes)

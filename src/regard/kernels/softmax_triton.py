@@ -18,7 +18,7 @@ from torch import Tensor
 from regard.kernels.exponents_triton import WIDE, padded
 from regard.kernels.launch_triton import Launch, blocks
 
-__all__ = ["LONGEST", "softmax_", "softmax_backward", "softmax_plan"]
+__all__ = ["LONGEST", "softmax_", "softmax_backward", "softmax_backward_plan", "softmax_plan"]
 
 LONGEST = 2048
 ROWS = 8  # a program's; of turned gradients so many lie side by side, which makes a whole sector of 32 bytes
@@ -155,13 +155,13 @@ def softmax_plan(
     return Launch(softmax_kernel, (blocks(batch * count, ROWS),), numbers, (dropout > 0, copy, *shape), warps)
 
 
-@lru_cache(maxsize=4096)
-def _backward_plan(
-    batch: int, count: int, queries: int, keys: int, first: int, strides: tuple[int, int], dropout: float, copy: bool,
-    *kind: Any,
-) -> Launch:  # fmt: skip
+def softmax_backward_plan(
+    batch: int, count: int, queries: int, keys: int, first: int, dtype: torch.dtype, dropout: float
+) -> Launch:
+    """For `softmax_backward`."""
     shape, warps = _shape(keys)
-    numbers = (count, queries, keys, first, *strides, dropout)
+    copy = dropout > 0 or dtype != torch.float32
+    numbers = (count, queries, keys, first, padded(keys, WIDE), padded(count, WIDE), dropout)
     grid = (batch * blocks(count, ROWS),)
     return Launch(softmax_backward_kernel, grid, numbers, (dropout > 0, copy, *shape), warps)
 
@@ -180,16 +180,11 @@ def softmax_(
 
 
 def softmax_backward(
-    p: Tensor, dp: Tensor, keys: int, queries: int, first: int, dtype: torch.dtype, dropout: float, seed: Tensor | None
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradient of the energies (zero where hidden), the same as [batch, key, padded query], and the weights in
-    `dtype` with dropout."""
-    batch, count, stride = p.shape
-    copy = dropout > 0 or dtype != p.dtype
-    de, out = torch.empty_like(p), torch.empty_like(p, dtype=dtype) if copy else p
-    turned = torch.empty(batch, keys, padded(count, WIDE), dtype=p.dtype, device=p.device)
-    plan = _backward_plan(
-        batch, count, queries, keys, first, (stride, turned.shape[2]), dropout, copy, p.device, dtype, dp.dtype
-    )
-    plan(p, dp.contiguous(), de, turned, out, seed)
-    return de, turned, out
+    p: Tensor, dp: Tensor, turned: Tensor, dtype: torch.dtype, dropout: float, seed: Tensor | None, plan: Launch
+) -> tuple[Tensor, Tensor]:
+    """The gradient of the energies (zero where hidden), which takes the place of dP where that has its shape and type,
+    and the weights in `dtype` with dropout. `turned` gets the gradient as [batch, key, padded query]."""
+    de = dp if dp.shape == p.shape and dp.dtype == p.dtype else torch.empty_like(p)
+    out = torch.empty_like(p, dtype=dtype) if dropout > 0 or dtype != p.dtype else p
+    plan(p, dp, de, turned, out, seed)
+    return de, out
