@@ -2,11 +2,12 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
 from regard.errors import RegardError
-from regard.search._common import gathered, log_probs, steps_of, truly_possible
+from regard.search._common import Hypothesis, gathered, log_probs, steps_of, truly_possible
 
 inf = math.inf
 nobody = torch.zeros(0, dtype=torch.long)
@@ -69,3 +70,48 @@ def test_gathered_under_heads_where_fewer_began():
         steps = [looks[t][b, :, slots[t, b, i]] for t in range(int(lengths[b, i]))]
         assert torch.equal(found[b][i].weights, torch.stack(steps, dim=1))
         assert found[b][i].weights.untyped_storage().nbytes() == 4 * found[b][i].weights.numel()  # its own, no more
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("heads", [(), (2,)])
+def test_gathered_in_every_precision(kind, heads):
+    looks = [torch.rand(2, *heads, 3, 4).to(kind) for _ in range(3)]
+    slots = torch.randint(3, (3, 2, 3))
+    lengths = torch.tensor([[1, 3, 2], [3, 1, 1]])
+    scores = torch.tensor([[-1.0, -inf, -2.0], [-1.0, -2.0, -3.0]])
+    found = gathered(torch.zeros(3, 2, 3, dtype=torch.long), lengths, scores, scores, slots, looks)
+    assert [len(row) for row in found] == [2, 3]  # one was never found, and moves no other's weights
+    for b, i, h in [(0, 0, found[0][0]), (0, 2, found[0][1]), *((1, i, h) for i, h in enumerate(found[1]))]:
+        expected = torch.stack([looks[t][b, ..., slots[t, b, i], :] for t in range(int(lengths[b, i]))], dim=-2)
+        assert h.weights.dtype == (torch.float32 if kind == torch.bfloat16 else kind)
+        assert torch.equal(h.weights, expected.to(h.weights.dtype))
+        assert h.weights.untyped_storage().nbytes() == h.weights.dtype.itemsize * h.weights.numel()
+        assert h.array.dtype == "float32"
+        assert h.array.tolist() == expected.float().tolist()
+
+
+def test_a_hypothesis_keeps_its_own_sentence_alone():
+    looks = [torch.rand(5, 2, 4) for _ in range(3)]
+    lengths, ones = torch.full((5, 2), 3), torch.zeros(5, 2)
+    [first, *_], *_ = gathered(
+        torch.zeros(3, 5, 2, dtype=torch.long), lengths, ones, ones, torch.zeros(3, 5, 2, dtype=torch.long), looks
+    )
+    assert first.array.base.nbytes == 2 * first.array.nbytes
+
+
+def test_an_array_or_a_tensor_is_the_same_to_its_reader():
+    array = np.array([[0.25, 0.75]], dtype=np.float32)
+    one, other = Hypothesis((7,), -0.5, -1.0, array), Hypothesis((7,), -0.5, -1.0, torch.from_numpy(array.copy()))
+    assert one == other
+    assert (repr(one), hash(one)) == (repr(other), hash(other))
+    assert one.weights.tolist() == other.weights.tolist() == one.array.tolist() == other.array.tolist()
+    kept = one.weights
+    array[:] = 0
+    assert kept.tolist() == [[0.25, 0.75]]  # its own
+    assert Hypothesis((7,), 0.0, 0.0, array.astype(np.float64)).array.dtype == "float32"
+
+
+def test_without_weights_there_is_no_array():
+    one = Hypothesis((7,), 0.0, 0.0)
+    assert one.weights is None
+    assert one.array is None

@@ -87,8 +87,9 @@ class Gaze:
         weights = weights.astype(np.float64)
         weights.setflags(write=False)
         one = object.__new__(cls)
-        vars(one).update(weights=weights, rows=rows, columns=columns, title=title, panels=panels)
-        vars(one).update(dict.fromkeys(("links", "row_chosen", "column_chosen", "breaks"), ()))
+        own = vars(one)  # written one by one: half the cost of an update
+        own["weights"], own["rows"], own["columns"], own["title"], own["panels"] = weights, rows, columns, title, panels
+        own["links"] = own["row_chosen"] = own["column_chosen"] = own["breaks"] = ()
         return one
 
     def _check_marks(self, heads: int) -> None:

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
 from math import prod
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -24,15 +26,27 @@ class Hypothesis:
 
     `tokens` has the end token where it was chosen; a sequence cut at its greatest length has none.
     `log_prob` is the sum over its tokens; `score` is what it was ranked by, which a search may normalise.
-    `weights` (where asked for, on the CPU) say where each token's step looked: `[time, key]`, under heads
+    `looked` (where asked for, on the CPU) says where each token's step looked: `[time, key]`, under heads
     `[head, time, key]`. `each` has the log-probability of every token where the sequence was given.
     """
 
     tokens: tuple[int, ...]
     score: float
     log_prob: float
-    weights: Tensor | None = field(default=None, repr=False, compare=False)
+    looked: np.ndarray | Tensor | None = field(default=None, repr=False, compare=False)
     each: tuple[float, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def weights(self) -> Tensor | None:
+        """Where its steps looked as a tensor, its own."""
+        return torch.from_numpy(self.looked.copy()) if isinstance(self.looked, np.ndarray) else self.looked
+
+    @property
+    def array(self) -> np.ndarray | None:
+        """The same in single precision as an array, which costs a tenth of a tensor to cut."""
+        if isinstance(self.looked, Tensor):
+            return self.looked.float().numpy()
+        return None if self.looked is None else self.looked.astype(np.float32, copy=False)
 
 
 @runtime_checkable
@@ -85,32 +99,41 @@ def gathered(
 
     `slots[t]` says which of the beam's rows of `looks[t]` belongs to each hypothesis.
     """
-    weights = None
-    if looks:
-        beam = max(look.shape[-2] for look in looks)  # fewer may have begun than went on; nothing points beyond them
-        wide = [look if look.shape[-2] == beam else pad(look, (0, 0, 0, beam - look.shape[-2])) for look in looks]
-        every = torch.stack(wide)  # all steps in one go: [time, batch, (head,) beam, key]
-        time, batch, *heads = every.shape[:-2]
-        rows = torch.arange(time * batch * prod(heads), device=slots.device).reshape(time, batch, 1, -1) * beam
-        index = (rows + slots[..., None]).permute(1, 2, 3, 0).flatten()  # [batch, some, (head,) time]
-        some = every.flatten(0, -2).index_select(0, index.to(every.device))
-        weights = some.reshape(batch, slots.shape[-1], *heads, time, every.shape[-1]).cpu()
-
     words, size, score, total = tokens.permute(1, 2, 0).tolist(), lengths.tolist(), scores.tolist(), totals.tolist()
-    # As an array where it can be one: a slice and its copy then cost less than half.
-    plain = None if weights is None or weights.dtype == torch.bfloat16 else weights.numpy()
-
-    def own(b: int, i: int, time: int) -> Tensor | None:
-        """A copy, so that keeping one hypothesis does not keep the whole batch alive."""
-        if plain is None:
-            return None if weights is None else weights[b, i, ..., :time, :].clone()
-        return torch.from_numpy(plain[b, i, ..., :time, :].copy())
-
+    looked = _followed(lengths, slots, looks) if looks else [[None] * len(row) for row in size]
     return [
         [
-            Hypothesis(tuple(words[b][i][:time]), score[b][i], total[b][i], own(b, i, time))
+            Hypothesis(tuple(words[b][i][:time]), score[b][i], total[b][i], looked[b][i])
             for i, time in enumerate(size[b])
             if score[b][i] > NOTHING
         ]
         for b in range(len(words))
     ]
+
+
+def _followed(
+    lengths: Int[Tensor, "batch some"], slots: Int[Tensor, "time batch some"], looks: Sequence[Tensor]
+) -> list[list[np.ndarray]]:
+    """The weights of each hypothesis, `[(head,) time, key]` on the CPU; bfloat16, which has no array, as float32."""
+    beam = max(look.shape[-2] for look in looks)  # fewer may have begun than went on; nothing points beyond them
+    wide = [look if look.shape[-2] == beam else pad(look, (0, 0, 0, beam - look.shape[-2])) for look in looks]
+    every = torch.stack(wide)  # all steps in one go: [time, batch, (head,) beam, key]
+    time, batch, *heads = every.shape[:-2]
+    rows = torch.arange(time * batch * prod(heads)).reshape(time, batch, 1, -1) * beam
+    index = (rows + slots.cpu()[..., None]).permute(1, 2, 3, 0)  # [batch, some, head, time]
+    there = torch.arange(time) < lengths[..., None, None]  # nothing is moved that is not on a hypothesis's way
+    index = index[there.expand_as(index)]
+    flat = every.flatten(0, -2).index_select(0, index.to(every.device)).cpu()
+    whole = (flat.float() if flat.dtype == torch.bfloat16 else flat).numpy()
+    found: list[list[np.ndarray]] = []
+    begin = 0
+    for times in lengths.tolist():
+        ends = [n * prod(heads) for n in accumulate(times, initial=0)]
+        # A copy, so that keeping one hypothesis keeps those of its sentence alive at most, but not the whole batch.
+        own = whole[begin : begin + ends[-1]].copy()
+        parts = [own[first:last] for first, last in pairwise(ends)]
+        if heads:
+            parts = [part.reshape(*heads, n, whole.shape[-1]) for part, n in zip(parts, times, strict=True)]
+        found.append(parts)
+        begin += ends[-1]
+    return found

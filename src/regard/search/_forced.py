@@ -64,7 +64,7 @@ def forced(
             score=totals[b] / max(sizes[b], 1) ** length,
             log_prob=totals[b],
             # A copy, so that keeping one hypothesis does not keep the whole batch alive.
-            weights=None if looked is None else looked[b, ..., : sizes[b], :].clone(),
+            looked=None if looked is None else looked[b, ..., : sizes[b], :].clone(),
             each=tuple(alone[b][: sizes[b]]),
         )
         for b in range(len(targets))

@@ -61,9 +61,9 @@ def gaze(
     found: Hypothesis, rows: Sequence[Token], columns: Sequence[Token], title: str, panels: tuple[str, ...]
 ) -> Gaze | None:
     """Where the decoder looked for the tokens of a hypothesis; None where it does not look, or was not asked."""
-    if found.weights is None or not found.weights.shape[-1]:  # without attention there are no keys
+    if found.array is None or not found.array.shape[-1]:  # without attention there are no keys
         return None
-    weights = found.weights.float().numpy()[..., : len(columns)]
+    weights = found.array[..., : len(columns)]
     return Gaze(weights, tuple(rows), tuple(columns), title=title, panels=panels if weights.ndim == 3 else ())
 
 
@@ -72,27 +72,24 @@ class Gazes:
 
     def __init__(self, found: Sequence[Hypothesis], panels: tuple[str, ...]) -> None:
         self.panels = panels
-        arrays = [_array(one.weights) for one in found if one.weights is not None]
+        arrays = [one.array for one in found if one.array is not None]
         self.sound = all(_sound(arrays[first : first + 1024]) for first in range(0, len(arrays), 1024))
 
     def __call__(
         self, found: Hypothesis, rows: tuple[Token, ...], columns: tuple[Token, ...], title: str
     ) -> Gaze | None:
-        if found.weights is None or not found.weights.shape[-1]:
+        weights, time, keys = found.array, len(rows), len(columns)
+        if weights is None or not weights.shape[-1]:
             return None
-        weights = _array(found.weights)[..., : len(columns)]
+        if weights.shape[-1] > keys:
+            weights = weights[..., :keys]
         panels = self.panels if weights.ndim == 3 else ()
-        fits = weights.shape[-2:] == (len(rows), len(columns)) and len(panels) in (0, len(weights))
-        if not (self.sound and fits):
+        if not (self.sound and weights.shape[-2:] == (time, keys) and (not panels or len(panels) == len(weights))):
             return gaze(found, rows, columns, title, panels)  # which says what is wrong, if anything is
         return Gaze.known(weights, rows, columns, title, panels)
 
 
-def _array(weights: Tensor) -> np.ndarray:
-    return weights.float().numpy()
-
-
 def _sound(some: Sequence[np.ndarray]) -> bool:
     """Finite, and none below 0; where there is a nan, neither comparison holds."""
-    every = np.concatenate([one.reshape(-1) for one in some])
+    every = np.concatenate(some, axis=None)
     return not every.size or bool(every.min() >= 0 and every.max() < np.inf)

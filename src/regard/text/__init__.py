@@ -70,6 +70,7 @@ def _bare(written: str, start: int) -> Token:
 
 # The same pieces of a vocabulary often stand in the same places, and to make a token costs more than to find it.
 _kept = lru_cache(2**16)(_bare)
+_named = lru_cache(2**12)(Token)
 
 
 class Text:
@@ -141,7 +142,7 @@ class Text:
         result = [_kept(text[start:end], start) for start, end in spans]
         if self.first_marked and spans and self.vocabulary[encoding.ids[0]] == mark:
             result[0] = _kept("", spans[0][0])  # the mark put before the text covers none of it
-        return (*result, Token(self.seen[self.end], len(text), len(text)))
+        return (*result, _named(self.seen[self.end], len(text), len(text)))
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text up to the end; padding and start say nothing, an unknown piece says `<unk>`."""
@@ -161,7 +162,7 @@ class Text:
             shown = self.seen[number]
             over = over or number == self.end
             if over or number in (self.pad, self.start):
-                tokens.append(Token(shown, place, place))
+                tokens.append(_named(shown, place, place))
                 continue
             if self.first_marked and not parts:
                 shown = shown.removeprefix(" ")
