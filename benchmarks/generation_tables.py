@@ -117,7 +117,8 @@ def _where(record: Mapping[str, Any], name: str) -> str:
     if figures.get("seeds"):
         told.append("1 seed" if figures["seeds"] == 1 else f"{figures['seeds']} seeds, mean ± standard deviation")
     if figures.get("time"):
-        told.append(f"at most {figures['time']} each, {figures.get('jobs', 1)} trainings side by side")
+        jobs = figures.get("jobs", 1)
+        told.append(f"at most {figures['time']} each" + (f", {jobs} trainings side by side" if jobs > 1 else ""))
     told.append(record["date"])
     return f"\n\n{'; '.join(told)}; [record](../benchmarks/results/{name}.json)."
 
