@@ -151,6 +151,30 @@ def test_one_tensor_as_its_parts() -> None:
         assert torch.equal(out, both[:16] * torch.arange(16, device=place))
 
 
+def test_any_tensor_as_its_parts() -> None:
+    both = torch.arange(32, dtype=torch.int32, device=place)
+    x, out = torch.randn(16, device=place), torch.empty(16, device=place)
+    launch = Launch(both_kernel, (1,), (), (16,), parts=((64, torch.int32),), split=1)
+    for _ in range(3):
+        launch(x, both, out)
+        assert torch.equal(out, x * both[16:])
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("split", [1, 2])
+def test_parts_of_a_later_tensor_are_addresses(split: int) -> None:
+    kernel, x, y = Compiled(), torch.zeros(32), torch.zeros(4)
+    launch = Launch(kernel, (2,), (20, 3.0), (False, 16), parts=PARTS, split=split)
+    given = [y, y]
+    given.insert(split, x)
+    for _ in range(2):
+        launch(*given)
+    apart = [x.data_ptr(), x.data_ptr() + 64]
+    expected = [y.data_ptr()] * split + apart + [y.data_ptr()] * (2 - split)
+    assert [part.data_ptr() for part in kernel.plain[0][:4]] == expected
+    assert list(kernel.lean[0][9:13]) == expected
+
+
 @pytest.mark.usefixtures("gpu")
 def test_parts_of_a_compiled_kernel_are_addresses() -> None:
     kernel = Compiled()

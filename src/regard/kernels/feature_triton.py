@@ -12,6 +12,7 @@ that over the queries (gradients of keys and values), and here is the one over f
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any, no_type_check
 
 import torch
@@ -23,7 +24,7 @@ from regard.kernels.feature_energy_triton import grown, kept, row_hash, settled
 from regard.kernels.feature_keys_triton import walk_keys_kernel
 from regard.kernels.feature_queries_triton import walk_queries_kernel
 from regard.kernels.feature_walk_triton import STEP
-from regard.kernels.launch_triton import Launch, blocks
+from regard.kernels.launch_triton import Launch, Parts, blocks
 from regard.kernels.mask import Sight
 from regard.kernels.math_triton import reciprocal
 
@@ -158,7 +159,8 @@ class _Plan:
     query_gradient: Launch
     key_gradient: Launch
     bias_gradient: Launch
-    parts: tuple[int, int]  # partial largest magnitudes of keys and of queries
+    work: Parts  # of one tensor: e^{2x/c} of a side, its partial largest magnitudes, then of queries g and D
+    sizes: tuple[int, int]  # so many numbers has it for the answer, and for the gradients
 
 
 def numbers(scale: float, dropout: float) -> tuple[float, float, float, int, float]:
@@ -181,12 +183,17 @@ def _plan(
     ranged = bias is None and (pattern != "none" or band >= 0)
     *growth, decay, threshold, keep_scale = numbers(scale, dropout)
     parts = blocks(keys, STEP.value), blocks(queries, STEP.value)
+    # One room serves both walks of the backward pass, that over the keys and that over the queries.
+    rooms = [batch * features * n for n in (max(parts), max(queries, keys), queries, queries)]
+    most, x, g, D, end = accumulate((-(-room // 4) * 4 for room in rooms), initial=0)
+    work = tuple((4 * at, torch.float32) for at in (x, most, g, D))
     strides = (*(allowed or (0, 0, 0)), *(bias or (0, 0, 0)))
 
     def prepare(time: int, n: int, some: bool) -> Launch:
-        return Launch(prepare_kernel, (n, blocks(features, WIDE), batch), (time, features, *growth), (some, WIDE))
+        grid = (n, blocks(features, WIDE), batch)
+        return Launch(prepare_kernel, grid, (time, features, *growth), (some, WIDE), 4, work[:2], 1)
 
-    def walk(kernel: Any, name: str, rows: int, n: int, switch: tuple[bool, ...]) -> Launch:
+    def walk(kernel: Any, name: str, rows: int, n: int, switch: tuple[bool, ...], has: Parts = work) -> Launch:
         height, width, warps = TILES[name]
         last = (keep_scale,) if kernel is walk_keys_kernel else ()
         sizes = (queries, keys, features, n, *growth, decay, ROOM, low, high, skip, threshold, *last, *strides, 0)
@@ -194,22 +201,23 @@ def _plan(
             *switch, exact, features % width == 0, ranged, lengthed, query_lengthed, placed, allowed is not None,
             bias is not None, dropout > 0, False, False, height, width,
         )  # fmt: skip
-        return Launch(kernel, (blocks(rows, height) * blocks(features, width) * batch,), sizes, constants, warps)
+        grid = (blocks(rows, height) * blocks(features, width) * batch,)
+        return Launch(kernel, grid, sizes, constants, warps, has, 3)
 
     height, width, warps = TILES["bias_gradient"]
     return _Plan(
         prepare(keys, parts[0], lengthed),
         prepare(queries, parts[1], query_lengthed),
-        walk(walk_keys_kernel, "answer", queries, parts[0], (False, True)),
-        walk(walk_keys_kernel, "answer", queries, parts[0], (False, False)),
+        walk(walk_keys_kernel, "answer", queries, parts[0], (False, True), work[:2]),
+        walk(walk_keys_kernel, "answer", queries, parts[0], (False, False), work[:2]),
         Launch(pull_kernel, (parts[1], blocks(features, WIDE), batch), (queries, features, keep_scale),
-               (query_lengthed, WIDE)),
+               (query_lengthed, WIDE), 4, work[2:], 3),
         walk(walk_keys_kernel, "query_gradient", queries, parts[0], (True, False)),
         walk(walk_queries_kernel, "key_gradient", keys, parts[1], ()),
         Launch(bias_gradient_kernel, (blocks(queries, height) * blocks(keys, width) * batch,),
                (queries, keys, features, *reversed(parts), growth[0], decay, ROOM, threshold),
                (dropout > 0, height, width), warps),
-        parts,
+        work, (x + batch * keys * features, end),
     )  # fmt: skip
 
 
@@ -261,16 +269,15 @@ def forward(
     `bias` is in bits, its largest visible value in a row 0, and −inf where nothing may be seen (see `feature.py`).
     """
     plan, pointers = _ready(q, k, v, scale, sight, bias, dropout, seed)
-    y = _empty(k)
-    most = torch.empty(k.shape[0], plan.parts[0], k.shape[2], dtype=torch.float32, device=q.device)
-    plan.prepare_keys(k, y, most, pointers[0])
+    work = torch.empty(plan.sizes[0], dtype=torch.float32, device=q.device)
+    plan.prepare_keys(k, work, pointers[0])
     answer = torch.empty_like(q)
     if not keep:
-        plan.alone(q, k, v, y, most, q, q, q, answer, q, *pointers)
+        plan.alone(q, k, v, work, q, q, q, answer, q, *pointers)
         return answer, answer, answer
     den = _empty(q)
     exact = _empty(q) if q.dtype != torch.float32 else q.new_empty(0)
-    plan.answer(q, k, v, y, most, q, q, den, answer, exact if len(exact) else q, *pointers)
+    plan.answer(q, k, v, work, q, q, den, answer, exact if len(exact) else q, *pointers)
     return answer, exact, den
 
 
@@ -280,21 +287,19 @@ def backward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """Gradients of q, k, v and, if asked for, of the energies summed over features (else empty)."""
     plan, pointers = _ready(q, k, v, scale, sight, bias, dropout, seed)
-    (batch, queries, features), keys = q.shape, k.shape[1]
-    # One buffer serves both walks: e^{2k/c} first, then e^{2q/c}.
-    room = torch.empty(batch * max(queries, keys) * features, dtype=torch.float32, device=q.device)
-    most = torch.empty(batch * max(plan.parts) * features, dtype=torch.float32, device=q.device)
-    g, D = _empty(q), _empty(q)
+    work = torch.empty(plan.sizes[1], dtype=torch.float32, device=q.device)
     dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
-    plan.pull(grad, exact, den, g, D, pointers[1])
-    plan.prepare_keys(k, room, most, pointers[0])
-    plan.query_gradient(q, k, v, room, most, g, D, den, dq, q, *pointers)
-    plan.prepare_queries(q, room, most, pointers[1])
-    plan.key_gradient(q, k, v, room, most, g, D, dk, dv, *pointers)
+    plan.pull(grad, exact, den, work, pointers[1])
+    plan.prepare_keys(k, work, pointers[0])
+    plan.query_gradient(q, k, v, work, den, dq, q, *pointers)
+    plan.prepare_queries(q, work, pointers[1])
+    plan.key_gradient(q, k, v, work, dk, dv, *pointers)
     if bias is None or not bias_gradient:
         return dq, dk, dv, q.new_empty(0)
     dbias = torch.zeros_like(bias, memory_format=torch.contiguous_format)
-    y, most_k = _empty(k), torch.empty(batch * plan.parts[0] * features, dtype=torch.float32, device=q.device)
-    plan.prepare_keys(k, y, most_k, pointers[0])
-    plan.bias_gradient(q, k, v, room, y, most, most_k, g, D, bias, dbias, pointers[6])
+    x, most_q, g, D = (work[at // 4 :] for at, _ in plan.work)
+    of_keys = torch.empty(plan.sizes[0], dtype=torch.float32, device=q.device)
+    plan.prepare_keys(k, of_keys, pointers[0])
+    y, most_k = (of_keys[at // 4 :] for at, _ in plan.work[:2])
+    plan.bias_gradient(q, k, v, x, y, most_q, most_k, g, D, bias, dbias, pointers[6])
     return dq, dk, dv, dbias

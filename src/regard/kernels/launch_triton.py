@@ -59,7 +59,7 @@ def runner(found: Any, grid: tuple[int, ...], rest: tuple[Any, ...], device: int
 
 
 class Launch:
-    """One kernel, ready for tensors. The first of them is handed over as its `parts` where it has any."""
+    """One kernel, ready for tensors. The one at `split` is handed over as its `parts` where there are any."""
 
     def __init__(
         self,
@@ -69,8 +69,9 @@ class Launch:
         constants: tuple[Any, ...],
         warps: int = 4,
         parts: Parts = (),
+        split: int = 0,
     ) -> None:
-        self.kernel, self.grid, self.warps, self.parts = kernel, (*grid, 1, 1)[:3], warps, parts
+        self.kernel, self.grid, self.warps, self.parts, self.split = kernel, (*grid, 1, 1)[:3], warps, parts, split
         self.rest = (*numbers, *constants)
         # What Triton may build a kernel of its own for: a number that is 1, that divides by 16, that needs 64 bits.
         each = tuple((n == 1, n % 16 == 0, abs(n) < 2**31) if isinstance(n, int) else None for n in numbers)
@@ -93,15 +94,16 @@ class Launch:
                 return
             addresses.append(at)
         if self.parts:
-            addresses[:1] = [addresses[0] + offset for offset, _ in self.parts]
+            at = self.split
+            addresses[at : at + 1] = [addresses[at] + offset for offset, _ in self.parts]
         self.run(addresses)  # type: ignore[misc]  # there since the device is
 
     def apart(self, *tensors: Tensor | None) -> tuple[Tensor | None, ...]:
         """What the kernel is given: views where there are parts."""
-        whole = tensors[0]
-        if not self.parts or whole is None:
+        if not self.parts or (whole := tensors[self.split]) is None:
             return tensors
-        return (*(whole.view(torch.uint8)[at:].view(kind) for at, kind in self.parts), *tensors[1:])
+        apart = [whole.view(torch.uint8)[at:].view(kind) for at, kind in self.parts]
+        return (*tensors[: self.split], *apart, *tensors[self.split + 1 :])
 
     def _plainly(self, tensors: tuple[Tensor | None, ...]) -> Any:
         # A product and a sum as one instruction: some kernels are exact because of it.
