@@ -215,3 +215,8 @@ def test_benchmarks_import_what_there_is() -> None:
                 gone = [n for n in names if not (inside and importlib.util.find_spec(f"{node.module}.{n}"))]
                 missing += [f"{path.name}: {node.module} has no {name}" for name in gone]
     assert not missing
+
+
+def test_a_row_is_found_by_its_name_or_its_number() -> None:
+    tree = {"rows": [{"name": "a", "x": 1}, {"name": "b", "x": 2}, {"x": 3}]}
+    assert [tables._at(tree, f"rows.{key}.x") for key in ("a", "b", "2", "c", "9")] == [1, 2, 3, None, None]
