@@ -99,20 +99,21 @@ def test_weights_are_folded_into_the_factors_where_they_can_be(name: str) -> Non
     numbers, fold = weights[name]
     q, k, _ = inputs(width=9)
     q[1], k[1] = 5.25, 5.25  # every factor as large as may be
-    w = torch.tensor(numbers)
+    some = [0, 1, 6, 8]  # four factors, two, and none
+    q, k, w = q[some], k[some], torch.tensor(numbers)
     ready = exponents(q, k, w)
     table = ready.plan.launch.apart(ready.data)[2]
     assert table is not None
     assert (table[17] > 0).item() is fold
     found = energies(q, k, w)
     if not w.isfinite().all():
-        assert not found[:5].isfinite().any()
+        assert not found[:3].isfinite().any()
         return
     terms = w.double() * torch.tanh(q.double()[:, :, None] + k.double()[:, None])
     off = (found.double() - terms.sum(-1)).abs()
-    for row, (_, _, factors) in enumerate(ranges):
-        sizes = w.double().abs().sum() if factors else terms[row].abs().sum(-1)
-        assert (off[row] <= 4 * eps * sizes + 1e-40).all(), (ranges[row], float((off[row] / sizes).max() / eps))
+    for row, which in enumerate(some):
+        sizes = w.double().abs().sum() if ranges[which][2] else terms[row].abs().sum(-1)
+        assert (off[row] <= 4 * eps * sizes + 1e-40).all(), (ranges[which], float((off[row] / sizes).max() / eps))
 
 
 @pytest.mark.parametrize("sign", ["mixed", "positive"])
