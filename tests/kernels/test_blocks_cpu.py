@@ -41,8 +41,8 @@ def many_shares(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_shares_by_hand() -> None:
-    # 4·2²⁰ numbers: 8 shares of 2¹⁹, so each of two sentences is cut in four.
-    found = shares(2, 128, 2**14)
+    # 8·2²⁰ numbers: 8 shares of 2²⁰, so each of two sentences is cut in four.
+    found = shares(2, 128, 2**15)
     assert len(found) == 8
     assert found[5] == Share(rows=slice(1, 2), queries=slice(32, 64), slot=1, index=5)
     # 3 sentences a share, or 4; no sentence is cut.

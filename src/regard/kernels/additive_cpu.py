@@ -145,12 +145,17 @@ class _Piece:
     def weigh(self, share: Share, buffer: Tensor) -> None:
         """The weights of a share, into its part of `p`; zeros where nothing is visible."""
         units, here, hidden = self.units, self.here(share), self.hidden
-        energies = self.p[here].fill_(float("-inf"))
+        energies = self.p[here]
+        if hidden is not None:  # blocks that nobody sees are left out
+            energies.fill_(float("-inf"))
         for rows, tall, wide, cells in units.walk(share):
             xs, ys = units.x[rows, share.queries].unsafe_split(tall, 1), units.y[rows].unsafe_split(wide, 2)
             es = [part.unsafe_split(wide, 2) for part in self.p[rows, here[1]].unsafe_split(tall, 1)]
             for i, j in cells:
                 es[i][j].copy_(units(xs[i], ys[j], buffer) @ units.factor)
+        if hidden is None and self.bias is None:
+            torch.softmax(energies, -1, out=energies)
+            return
         if self.bias is not None:
             own = self.bias if self.bias.shape[0] == 1 else self.bias[share.rows]
             energies += own if own.shape[1] == 1 else own[:, share.queries]

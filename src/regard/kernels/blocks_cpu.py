@@ -23,7 +23,7 @@ from torch import Tensor
 __all__ = ["Share", "Team", "added", "grid", "shares"]
 
 MOST = 16  # shares of a call: more would balance better, but each may hold sums of its own
-LEAST = 2**19  # numbers worth a share: below it, handing over costs more than it gives
+LEAST = 2**20  # numbers worth a share: below it, handing over costs more than it gives
 TALL = 8  # queries a block, at least: the sums over queries are as large as the block divided by these
 
 
