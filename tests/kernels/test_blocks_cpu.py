@@ -301,3 +301,29 @@ def test_a_steep_scale_keeps_its_gradients() -> None:
     answer = feature_attention(q, k, v, scale=40.0, backend="cpu")
     (dv,) = torch.autograd.grad(answer, v, torch.full_like(answer, 1e6))
     assert torch.allclose(dv, torch.full_like(dv, 5e5), rtol=1e-4)
+
+
+def test_buffers_are_used_again_and_never_by_two_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks_cpu, "_spare", [])
+    given: list[tuple[int, int]] = []
+
+    def note(share: Share, buffer: torch.Tensor) -> None:
+        given.append((buffer.data_ptr(), len(buffer)))
+
+    def inside(share: Share, buffer: torch.Tensor) -> None:
+        note(share, buffer)
+        with Team() as team:
+            team.each(shares(1, 1, 1), note, 100)
+
+    with Team() as team:
+        for size, work in ((100, note), (60, note), (200, note), (100, inside)):
+            team.each(shares(1, 1, 1), work, size)
+    (first, a), (second, b), (third, c), (outer, d), (inner, e) = given
+    assert (a, b, c, d, e) == (100, 60, 200, 100, 100)  # as many numbers as were asked for
+    assert first == second  # large enough
+    assert outer == third != inner
+    blocks_cpu._returned(torch.empty(blocks_cpu.KEPT + 1))
+    assert max(len(one) for one in blocks_cpu._spare) <= blocks_cpu.KEPT  # a huge one is not kept
+    for _ in range(3 * blocks_cpu.MOST):
+        blocks_cpu._returned(torch.empty(1))
+    assert len(blocks_cpu._spare) == blocks_cpu.MOST

@@ -24,6 +24,7 @@ __all__ = ["Share", "Team", "added", "grid", "shares"]
 
 MOST = 16  # shares of a call: more would balance better, but each may hold sums of its own
 LEAST = 2**20  # numbers worth a share: below it, handing over costs more than it gives
+KEPT = 2**21  # numbers of a buffer that is kept for the next call: 8 MB
 TALL = 8  # queries a block, at least: the sums over queries are as large as the block divided by these
 
 
@@ -117,6 +118,28 @@ def _pool() -> ThreadPoolExecutor:
     return _helpers
 
 
+# Buffers of calls that are over. The first touch of a page costs more than the block that is written to it; what
+# stays is at most KEPT numbers for each of MOST workers, and as a rule one or two buffers for each core.
+_spare: list[Tensor] = []
+
+
+def _buffer(floats: int) -> Tensor:
+    """One that nobody uses, of so many numbers or more."""
+    while _spare:
+        try:
+            one = _spare.pop()
+        except IndexError:  # another thread was quicker
+            break
+        if len(one) >= floats:
+            return one
+    return torch.empty(floats)
+
+
+def _returned(buffer: Tensor) -> None:
+    if len(buffer) <= KEPT and len(_spare) < MOST:
+        _spare.append(buffer)
+
+
 class Team:
     """The caller and its helpers."""
 
@@ -132,7 +155,7 @@ class Team:
 
     def each(self, some: Sequence[Share], work: Callable[[Share, Tensor], None], floats: int) -> None:
         """Does the work of every share in a buffer of its worker's; what one of them raises is raised here."""
-        buffers = torch.empty(min(self.threads, len(some)), floats)
+        buffers = [_buffer(floats) for _ in range(min(self.threads, len(some)))]
         left = iter(some)
 
         @torch.inference_mode()  # so that results may be written whether or not the caller is in it
@@ -151,10 +174,12 @@ class Team:
 
         if len(buffers) > 1:
             _pause(1)
-        waiting = [_pool().submit(help, buffer) for buffer in buffers[1:]]
+        waiting = [_pool().submit(help, buffer[:floats]) for buffer in buffers[1:]]
         try:
-            take(buffers[0])
+            take(buffers[0][:floats])
         finally:
             for one in waiting:
                 if not one.cancel():  # a helper that had not begun by now has nothing left to do
                     one.result()
+        for buffer in buffers:  # where one of them raised another may still write to its own: those are left to go
+            _returned(buffer)
