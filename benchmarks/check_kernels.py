@@ -1,6 +1,6 @@
 """The fused kernels on a GPU: checks against float64, then times, memory and the best tiles.
 
-    python benchmarks/check_kernels.py             # all of it, under two minutes
+    python benchmarks/check_kernels.py             # all of it, some minutes
     python benchmarks/check_kernels.py --quick     # checks and the default tiles only
     python benchmarks/check_kernels.py --part 2/4  # every fourth check from the second on, and no times
 

@@ -1,14 +1,34 @@
 """What the tests of additive attention share: cases drawn at random, and the comparison with float64."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from regard.kernels.additive import additive_attention
+from regard.kernels.additive import additive_attention, additive_weights
 from regard.kernels.mask import PATTERNS
+
+
+@pytest.fixture(autouse=True)
+def poisoned() -> Iterator[None]:
+    """Memory that nobody wrote holds NaN."""
+
+    def empty(make):  # type: ignore[no-untyped-def]
+        def made(*args, **kwargs):  # type: ignore[no-untyped-def]
+            tensor = make(*args, **kwargs)
+            return tensor.fill_(float("nan") if tensor.is_floating_point() else -1)
+
+        return made
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("empty", "empty_like"):
+            patch.setattr(torch, name, empty(getattr(torch, name)))
+        patch.setattr(torch.Tensor, "new_empty", empty(torch.Tensor.new_empty))
+        yield
 
 
 @dataclass
@@ -155,3 +175,32 @@ def dropped(backend: str) -> None:
     energies = torch.tanh(true[:, :, None] + k.double()[:, None]) @ w.double()
     (expected,) = torch.autograd.grad(torch.softmax(energies, -1) * kept / 0.75, true, upstream.double())
     assert torch.allclose(dq.double(), expected, atol=1e-5)
+
+
+def of_sizes(
+    sizes: Sequence[tuple[float, float]], queries: int = 9, keys: int = 37, width: int = 11
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and w: a batch row for each pair of sizes, its largest |q| and |k| exactly as given."""
+    q, k = 2 * torch.rand(len(sizes), queries, width) - 1, 2 * torch.rand(len(sizes), keys, width) - 1
+    q[:, 3, 0], k[:, -1, -1] = 1.0, -1.0
+    large_q, large_k = (torch.tensor(side)[:, None, None] for side in zip(*sizes, strict=True))
+    return q * large_q, k * large_k, torch.randn(width)
+
+
+SIGHTS = ["lengths", "band", "mask", "bias", "positions"]
+
+
+def at_once(name: str, backend: str) -> None:
+    """The weights of all rows are those of each: none is picked out, and the kernel is told what they see as it is."""
+    q, k, w = torch.randn(2, 6, 7), torch.randn(2, 9, 7), torch.randn(7)
+    options: dict[str, Any] = {
+        "lengths": {"lengths": torch.tensor([9, 0]), "query_lengths": torch.tensor([6, 2])},
+        "band": {"pattern": "causal", "band": 2},
+        "mask": {"mask": torch.rand(2, 6, 9) < 0.5},
+        "bias": {"bias": torch.randn(1, 9), "pattern": "not_self"},
+        "positions": {"positions": (torch.randint(9, (2, 6)), torch.randint(9, (2, 9))), "pattern": "forward"},
+    }[name]
+    every = additive_weights(q, k, w, backend=backend, **options)  # type: ignore[arg-type]
+    each = additive_weights(q, k, w, rows=range(6), backend=backend, **options)  # type: ignore[arg-type]
+    torch.testing.assert_close(every, each, rtol=0, atol=0)
+    torch.testing.assert_close(every, additive_weights(q, k, w, backend="reference", **options))

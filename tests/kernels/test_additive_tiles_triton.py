@@ -2,6 +2,7 @@
 two, and a plain tanh for what is beyond both, tiny, or no number."""
 
 import os
+from functools import partial
 
 import pytest
 import torch
@@ -12,6 +13,8 @@ if not torch.cuda.is_available():
 pytest.importorskip("triton")
 if torch.cuda.is_available():
     pytest.skip("with a GPU benchmarks/check_kernels.py checks the compiled kernels", allow_module_level=True)
+
+from additive_cases import of_sizes, poisoned  # noqa: F401 (a fixture for every test here)
 
 from regard.kernels import additive_triton
 from regard.kernels.additive_triton import TILES, Tiles
@@ -27,26 +30,7 @@ ranges = [
     *((5.25, 5.3, 2), (20.0, 1.0, 2), (10.5, 10.5, 2)),
     *((10.5, 10.6, 0), (60.0, 60.0, 0), (1e4, 1.0, 0), (0.7, 0.7, 0), (1e-3, 1e-3, 0), (1e-20, 0.0, 0)),
 ]
-
-
-@pytest.fixture(autouse=True)
-def poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memory that nobody wrote holds NaN."""
-    make = torch.empty
-
-    def empty(*args, **kwargs):  # type: ignore[no-untyped-def]
-        tensor = make(*args, **kwargs)
-        return tensor.fill_(float("nan") if tensor.is_floating_point() else -1)
-
-    monkeypatch.setattr(torch, "empty", empty)
-
-
-def inputs(queries: int = 9, keys: int = 37, width: int = 11) -> tuple[Tensor, Tensor, Tensor]:
-    """A batch row for each range, its largest sizes exactly as given."""
-    q, k = 2 * torch.rand(len(ranges), queries, width) - 1, 2 * torch.rand(len(ranges), keys, width) - 1
-    q[:, 3, 0], k[:, -1, -1] = 1.0, -1.0
-    large_q, large_k, _ = (torch.tensor(side)[:, None, None] for side in zip(*ranges, strict=True))
-    return q * large_q, k * large_k, torch.randn(width)
+inputs = partial(of_sizes, [(large_q, large_k) for large_q, large_k, _ in ranges])  # a batch row for each
 
 
 def energies(q: Tensor, k: Tensor, w: Tensor, tile: Tiles = TILES, sight: Sight | None = None) -> Tensor:

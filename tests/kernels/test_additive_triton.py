@@ -1,8 +1,6 @@
 """The Triton kernels against float64: on a GPU where there is one, else through Triton's interpreter."""
 
 import os
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 import torch
@@ -13,7 +11,19 @@ pytest.importorskip("triton")
 if torch.cuda.is_available():
     pytest.skip("with a GPU benchmarks/check_kernels.py checks the compiled kernels", allow_module_level=True)
 
-from additive_cases import HOSTILE, Case, at_most_twice, cases, close, dropped, honest_about_nan, hostile
+from additive_cases import (
+    HOSTILE,
+    SIGHTS,
+    Case,
+    at_most_twice,
+    at_once,
+    cases,
+    close,
+    dropped,
+    honest_about_nan,
+    hostile,
+    poisoned,  # noqa: F401 (a fixture for every test here)
+)  # fmt: skip
 from hypothesis import given, settings
 
 from regard.kernels import additive_cpu, additive_triton
@@ -21,24 +31,6 @@ from regard.kernels.additive import additive_attention, additive_weights
 from regard.kernels.launch_triton import Launch
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the interpreter's numpy speaks of overflow
-
-
-@pytest.fixture(autouse=True)
-def poisoned() -> Iterator[None]:
-    """Memory that nobody wrote holds NaN."""
-
-    def empty(make):  # type: ignore[no-untyped-def]
-        def made(*args, **kwargs):  # type: ignore[no-untyped-def]
-            tensor = make(*args, **kwargs)
-            return tensor.fill_(float("nan") if tensor.is_floating_point() else -1)
-
-        return made
-
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("empty", "empty_like"):
-            patch.setattr(torch, name, empty(getattr(torch, name)))
-        patch.setattr(torch.Tensor, "new_empty", empty(torch.Tensor.new_empty))
-        yield
 
 
 @settings(max_examples=8)
@@ -120,19 +112,6 @@ def test_weights_on_demand() -> None:
     assert torch.allclose(found @ v, answer[:, [1, 8]], atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["lengths", "band", "mask", "bias", "positions"])
+@pytest.mark.parametrize("name", SIGHTS)
 def test_weights_of_all_rows_are_those_of_each(name: str) -> None:
-    """All at once they are not picked out, and what they see is told to the kernel as it is."""
-    q, k, w = torch.randn(2, 6, 7), torch.randn(2, 9, 7), torch.randn(7)
-    options: dict[str, Any] = {
-        "lengths": {"lengths": torch.tensor([9, 0]), "query_lengths": torch.tensor([6, 2])},
-        "band": {"pattern": "causal", "band": 2},
-        "mask": {"mask": torch.rand(2, 6, 9) < 0.5},
-        "bias": {"bias": torch.randn(1, 9), "pattern": "not_self"},
-        "positions": {"positions": (torch.randint(9, (2, 6)), torch.randint(9, (2, 9))), "pattern": "forward"},
-    }[name]
-    every = additive_weights(q, k, w, backend="triton", **options)
-    torch.testing.assert_close(
-        every, additive_weights(q, k, w, rows=range(6), backend="triton", **options), rtol=0, atol=0
-    )
-    torch.testing.assert_close(every, additive_weights(q, k, w, backend="reference", **options))
+    at_once(name, "triton")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from additive_cases import SIGHTS, at_once
 from torch.testing import assert_close
 
 from regard.attend.mask import causal, padding
@@ -98,20 +99,9 @@ def test_weights_on_demand(backend: Any) -> None:
     assert values.shape == (2, 1, 9)
 
 
-@pytest.mark.parametrize("name", ["lengths", "band", "mask", "bias", "positions"])
+@pytest.mark.parametrize("name", SIGHTS)
 def test_weights_of_all_rows_are_those_of_each(name: str) -> None:
-    """All at once they are not picked out, and what they see is told to the kernel as it is."""
-    q, k, _, w = inputs(2)
-    options: dict[str, Any] = {
-        "lengths": {"lengths": torch.tensor([9, 0]), "query_lengths": torch.tensor([6, 2])},
-        "band": {"pattern": "causal", "band": 2},
-        "mask": {"mask": torch.rand(2, 6, 9) < 0.5},
-        "bias": {"bias": torch.randn(1, 9), "pattern": "not_self"},
-        "positions": {"positions": (torch.randint(9, (2, 6)), torch.randint(9, (2, 9))), "pattern": "forward"},
-    }[name]
-    every = additive_weights(q, k, w, backend="cpu", **options)
-    assert_close(every, additive_weights(q, k, w, rows=range(6), backend="cpu", **options), rtol=0, atol=0)
-    assert_close(every, additive_weights(q, k, w, backend="reference", **options))
+    at_once(name, "cpu")
 
 
 def test_the_operator_keeps_its_contract() -> None:

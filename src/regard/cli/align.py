@@ -165,8 +165,9 @@ def forced(model: "Model", examples: "Sequence[Example]") -> "list[Float[np.ndar
             memory, targets = network.encode(batch.source), [items[row].target for row in some]
             read = search.forced(network.decoder, memory, targets, start=Text.start)
         for row, one in zip(some, read, strict=True):
-            assert one.weights is not None
-            weights = one.weights.mean(0) if one.weights.dim() == 3 else one.weights
+            weights = one.weights
+            assert weights is not None
+            weights = weights.mean(0) if weights.dim() == 3 else weights
             if weights.shape[1] != batch.source.values.shape[1]:
                 raise RegardError(f"{model.run.folder} does not look at its source token by token")
             looked = weights.double().numpy()

@@ -48,7 +48,7 @@ def energies_kernel(
     Q: tl.constexpr, K: tl.constexpr,
 ):  # fmt: skip
     """A tile of energies; -inf where hidden. `count` queries from `first` on, of `queries` in all. FOUR: of batch rows
-    in the range of four factors; REST: of all others. One kernel for both holds the registers of both (159 for 124 a
+    in the range of four factors; REST: of all others. One kernel for both holds the registers of both (164 for 128 a
     thread), one for each takes two launches."""
     across = tl.cdiv(keys, K)
     down = tl.cdiv(count, Q)

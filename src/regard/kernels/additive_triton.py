@@ -36,7 +36,7 @@ class Tiles:
     warps: int = 2
     far: tuple[int, int, int] = (32, 32, 4)  # the same where four factors would leave their range
     # Up to so many pairs × features one launch serves every range, and one both sides' powers: the host is the bound
-    # there. A kernel of all ranges has 159 registers a thread for 124, so 12 warps a multiprocessor for 16: for more
+    # there. A kernel of all ranges has 164 registers a thread for 128, so 12 warps a multiprocessor for 16: for more
     # work each range has its own.
     together: int = 2**28
     # Gradients: rows × features and warps, where there are more than half so many rows; `short` otherwise.

@@ -61,9 +61,10 @@ def gaze(
     found: Hypothesis, rows: Sequence[Token], columns: Sequence[Token], title: str, panels: tuple[str, ...]
 ) -> Gaze | None:
     """Where the decoder looked for the tokens of a hypothesis; None where it does not look, or was not asked."""
-    if found.array is None or not found.array.shape[-1]:  # without attention there are no keys
+    weights = found.array
+    if weights is None or not weights.shape[-1]:  # without attention there are no keys
         return None
-    weights = found.array[..., : len(columns)]
+    weights = weights[..., : len(columns)]
     return Gaze(weights, tuple(rows), tuple(columns), title=title, panels=panels if weights.ndim == 3 else ())
 
 
@@ -72,7 +73,7 @@ class Gazes:
 
     def __init__(self, found: Sequence[Hypothesis], panels: tuple[str, ...]) -> None:
         self.panels = panels
-        arrays = [one.array for one in found if one.array is not None]
+        arrays = [array for one in found if (array := one.array) is not None]
         self.sound = all(_sound(arrays[first : first + 1024]) for first in range(0, len(arrays), 1024))
 
     def __call__(
