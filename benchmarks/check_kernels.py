@@ -25,7 +25,7 @@ import torch
 import triton
 from torch import Tensor
 
-from regard.kernels import additive_cpu, additive_triton
+from regard.kernels import additive_cpu, additive_triton, product_triton
 from regard.kernels.additive import additive_attention, additive_weights
 from regard.kernels.mask import PATTERNS, Sight
 
@@ -145,7 +145,8 @@ def drawn(number: int) -> tuple[tuple[list[Tensor], dict[str, Any]], str]:
 
 def hostile(name: str, dtype: torch.dtype) -> tuple[bool, str]:
     torch.manual_seed(1)
-    q, k, v = (torch.randn(2, n, d, device=GPU) for n, d in ((75, 259), (140, 259), (140, 64)))
+    keys = 100 if dtype is torch.bfloat16 else 140  # answers in one launch with the energies, or in their own
+    q, k, v = (torch.randn(2, n, d, device=GPU) for n, d in ((75, 259), (keys, 259), (keys, 64)))
     w, options = torch.randn(259, device=GPU) / 16, {}
     if name == "huge":
         q, k = 1e4 * q, 1e4 * k
@@ -171,11 +172,23 @@ def hostile(name: str, dtype: torch.dtype) -> tuple[bool, str]:
     elif name == "nothing in w":  # none are
         w[7] = 0.0
     elif name == "shut out":
-        options["bias"] = torch.randn(2, 75, 140, device=GPU)
+        options["bias"] = torch.randn(2, 75, keys, device=GPU)
         options["bias"][:, :, 5:60] = float("-inf")
         options["bias"][0, 3] = float("-inf")
     good, words = compared([([q, k, v, w], options)], dtype)
     return good, f"{str(dtype)[6:]} {name}: {words}"
+
+
+def parts_of_values(large: float) -> tuple[bool, str]:
+    """So many values that they are multiplied in parts; with a large w a few keys have all the weight."""
+    torch.manual_seed(3)
+    draws = []
+    for _ in range(4):
+        q, k, v = (torch.randn(8, 512, width, device=GPU) for width in (64, 64, 512))
+        draws.append(([q, k, v, torch.randn(64, device=GPU) * large / 8], {}))
+    used = product_triton.parts(v, 512) is not None
+    good, words = compared(draws, torch.float32)
+    return good and (used or not product_triton.suits(GPU)), f"values in parts, w × {large}: {words}"
 
 
 def pieces() -> tuple[bool, str]:
@@ -248,11 +261,12 @@ def many_shapes() -> tuple[bool, str]:
         given = [torch.randn(3, n, 48, device=GPU, requires_grad=True) for n in (length, length + 5, length + 5)]
         additive_attention(*given, torch.randn(48, device=GPU)).sum().backward()
 
-    once(37)
-    before = compiled()
-    for length in (1, 16, 17, 64, 100, 128, 255):
+    for length in (20, 50, 100, 200):  # of each size of tile one
         once(length)
-    return compiled() == before, f"{compiled() - before} kernels compiled anew for 7 new lengths ({before} before)"
+    before = compiled()
+    for length in (1, 16, 17, 27, 33, 59, 64, 123, 124, 128, 255):
+        once(length)
+    return compiled() == before, f"{compiled() - before} kernels compiled anew for 11 new lengths ({before} before)"
 
 
 def compiles() -> tuple[bool, str]:
@@ -271,7 +285,8 @@ HOSTILE = ["plain", "huge", "one huge", "edge of the range", "cancelling far out
 CHECKS: list[Callable[[], tuple[bool, str]]] = [
     *(lambda n=n: masked(n) for n in range(30)),  # type: ignore[misc]
     *(lambda n=n, t=t: hostile(n, t) for n in HOSTILE for t in (torch.float32, torch.bfloat16, torch.float16)),  # type: ignore[misc]
-    pieces, dropout, looked_at, not_a_number, many_shapes, compiles,
+    lambda: parts_of_values(1.0), lambda: parts_of_values(20.0), pieces, dropout, looked_at, not_a_number, many_shapes,
+    compiles,
 ]  # fmt: skip
 
 
@@ -330,7 +345,7 @@ def timed(row: tuple[str, int, int, int, torch.dtype], quick: bool) -> list[str]
                 ready, plain[0], plain[1], plain[3].float(), None, seen, 0, length, tile
             )
             found["energies"].append(tried(call, f"{queries}×{keys} w{warps}{'' if anchor else ' loose'}"))
-        _, p = additive_triton.forward(*plain, None, sight, 0.0, None, base)
+        _, p = additive_triton.forward(*plain, None, sight, 0.0, None, tile=base)
         for rows, features, warps in GRADIENTS:
             for side in ("of_queries", "of_keys"):
                 tile = replace(base, **{side: (rows, features, warps)})

@@ -132,7 +132,7 @@ def test_small_work_takes_one_launch() -> None:
     pairs_and_features = len(ranges) * 9 * 37 * 11
     counts = []
     for most in (pairs_and_features, pairs_and_features - 1):
-        plan = additive_triton._planned(q, k, None, seen, 0, 9, torch.float32, 0.0, Tiles(together=most))
+        plan = additive_triton._planned(q, k, 1, None, seen, 0, 9, torch.float32, 0.0, Tiles(together=most))
         counts.append(len(plan.energies))
     assert counts == [1, 2]
     both = [energies(q, k, w, Tiles(together=most)) for most in (0, 2**28)]

@@ -25,6 +25,7 @@ from additive_cases import (
     poisoned,  # noqa: F401 (a fixture for every test here)
 )  # fmt: skip
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from regard.kernels import additive_cpu, additive_triton
 from regard.kernels.additive import additive_attention, additive_weights
@@ -33,10 +34,14 @@ from regard.kernels.launch_triton import Launch
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the interpreter's numpy speaks of overflow
 
 
-@settings(max_examples=8)
-@given(case=cases())
-def test_any_shape_and_mask(case: Case) -> None:
-    assert close(case.run("triton", torch.float32), case.run("reference", torch.float64))
+@settings(max_examples=12)
+@given(case=cases(), short=st.booleans())
+def test_any_shape_and_mask(case: Case, short: bool) -> None:
+    """With few keys the answers come from the launch of the energies, and from launches of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not short:
+            patch.setattr(additive_triton, "TILES", additive_triton.Tiles(short=()))
+        assert close(case.run("triton", torch.float32), case.run("reference", torch.float64))
 
 
 @settings(max_examples=3)
@@ -49,14 +54,36 @@ def test_large_tiles(case: Case) -> None:
 
 
 def test_pieces_change_nothing() -> None:
-    case = hostile("shut out", queries=70, keys=30, width=9)
-    case.options |= {"pattern": "causal", "lengths": torch.tensor([30, 17]), "query_lengths": torch.tensor([70, 63])}
+    case = hostile("shut out", queries=140, keys=30, width=5)  # 128 of them at once, at least
+    case.options |= {"pattern": "causal", "lengths": torch.tensor([30, 17]), "query_lengths": torch.tensor([140, 133])}
     whole = case.run("triton", torch.float32)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(additive_cpu, "CHUNK", 1000)
         pieces = case.run("triton", torch.float32)
     assert close(pieces, [one.double() for one in whole], 1e-6)
     assert close(pieces, case.run("reference", torch.float64))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_few_keys_take_two_launches(dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether or not weights are kept for a backward pass, and the answers are those of more launches."""
+    q, k, v, w, names = *(torch.randn(2, time, 5).to(dtype) for time in (9, 13, 13)), torch.randn(5), []
+    call = Launch.__call__
+
+    def counted(launch: Launch, *tensors: torch.Tensor | None) -> None:
+        names.append(launch.kernel.__name__)
+        call(launch, *tensors)
+
+    monkeypatch.setattr(Launch, "__call__", counted)
+    alone = additive_attention(q, k, v, w, backend="triton")
+    assert names == ["exponents_kernel", "energies_kernel"]
+    kept = additive_attention(q, k, v.requires_grad_(), w, backend="triton")
+    assert names == 2 * ["exponents_kernel", "energies_kernel"]
+    assert torch.equal(alone, kept)
+    monkeypatch.setattr(additive_triton, "TILES", additive_triton.Tiles(short=()))
+    several = additive_attention(q, k, v.detach(), w, backend="triton")
+    assert names[4:] == ["exponents_kernel", "energies_kernel", "softmax_kernel"]
+    torch.testing.assert_close(alone, several)
 
 
 @pytest.mark.parametrize(("most", "launches"), [(2 * 9 * 13 * 5, 4), (2 * 9 * 13 * 5 - 1, 5)])

@@ -28,6 +28,7 @@ from regard import additive_attention, feature_attention
 from regard.kernels import additive_triton
 from regard.kernels.additive import additive_weights
 from regard.kernels.launch_triton import Launch
+from regard.kernels.product_triton import product, taken_apart
 from regard.kernels.selected_feature_triton import selected_feature
 
 NAMES = {torch.float32: "*fp32", torch.bfloat16: "*bf16", torch.float16: "*fp16", torch.int64: "*i64",
@@ -54,7 +55,7 @@ def compiled(launch, *tensors):
     if kind not in known:
         known[kind] = special
         source = ASTSource(kernel, sizes, constants, divisible)
-        triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": launch.warps})
+        triton.compile(source, target=GPUTarget("cuda", 90, 32), options=launch.options())
         print(kernel.__name__, flush=True)
 
 Launch.__call__ = compiled
@@ -76,10 +77,12 @@ for time in (40, 48, 33):  # a kernel that was compiled for one length serves th
             (inputs(time, half, half, half), {"lengths": lengths, "query_lengths": lengths, "pattern": "causal"}),
             (inputs(time, half, single, half), {"bias": bias, "dropout": 0.1, "mask": mask}),
         ]
-        for small, (given, options) in zip((2**28, 0, 0), calls):  # as for small work, and as for large
+        for small, (given, options) in zip((2**28, 2**28, 0), calls):  # as for small work, and as for large
             additive_triton.TILES = additive_triton.Tiles(together=small)
             pulled(additive_attention(*given, w, backend="triton", **options))
         additive_weights(*inputs(time, half, single), w, top=3, backend="triton")
+        v = torch.randn(2, time, 16)
+        product(torch.randn(2, time, 128), v, taken_apart(v))
     else:
         calls = [
             (inputs(time, single, single, single), {"mask": mask}),
@@ -97,7 +100,7 @@ for time in (40, 48, 33):  # a kernel that was compiled for one length serves th
     ("kind", "kernels"),
     [
         ("additive", {"exponents_kernel", "energies_kernel", "softmax_kernel", "softmax_backward_kernel",
-                      "powers_kernel", "gradient_kernel"}),
+                      "powers_kernel", "gradient_kernel", "parts_kernel", "product_kernel"}),
         ("feature", {"prepare_kernel", "walk_queries_kernel", "walk_keys_kernel", "pull_kernel", "list_kernel"}),
     ],
 )  # fmt: skip

@@ -52,6 +52,17 @@ def test_an_address_that_does_not_divide_by_16() -> None:
     assert torch.equal(out, 3 * x[1:])
 
 
+def test_registers() -> None:
+    """A kernel that does with fewer is another kernel."""
+    some, few = (Launch(scale_kernel, (2,), (20, 3.0), (False, 16), registers=most) for most in (None, 64))
+    assert "maxnreg" not in some.options()
+    assert few.options() == some.options() | {"maxnreg": 64}
+    assert few.kind != some.kind
+    x, out = torch.randn(20, device=place), torch.empty(20, device=place)
+    few(x, None, out)
+    assert torch.equal(out, 3 * x)
+
+
 class Compiled:
     """What Triton's compiled kernels offer, and what was asked of it."""
 

@@ -217,7 +217,8 @@ def additive_attention(
         seed = torch.randint(0, 2**31 - 1, (1,), device=q.device) if dropout > 0 else None
         direct = directly(flat_q)
         if direct and not pulled((q, k, v, w, term)):
-            answer = _path(chosen).forward(flat_q, flat_k, flat_v, w, term, sight, dropout, seed)[0]
+            options = {} if chosen == "cpu" else {"keep": False}  # on a CPU the weights are there in any case
+            answer = _path(chosen).forward(flat_q, flat_k, flat_v, w, term, sight, dropout, seed, **options)[0]
         else:
             given = (
                 flat_q, flat_k, flat_v, w, term, sight.lengths, sight.query_lengths, pattern, band, sight.allowed,

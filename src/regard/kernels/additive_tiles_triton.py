@@ -1,4 +1,5 @@
-"""A tile of the energies of additive attention. `additive_triton` launches it.
+"""A tile of the energies of additive attention, and where a tile has all the keys, its answers. `additive_triton`
+launches it.
 
 With X = e^{2q} and Y = e^{2k}, made once a row, `tanh(q + k) = 1 - 2r` and `r = 1 / (1 + X·Y)`; two terms, or four of
 them, share one reciprocal, `a₁/d₁ + a₂/d₂ = (a₁d₂ + a₂d₁) / (d₁d₂)`. The weights are folded into the factors, so that
@@ -16,13 +17,17 @@ import triton.language as tl  # type: ignore[import-untyped, unused-ignore]
 from regard.kernels.exponents_triton import BOUND, FOLDED, FOURFOLD, NEAR, size_of
 from regard.kernels.mask_triton import reach, visible
 from regard.kernels.math_triton import first_of, reciprocal, second_of, tanh
+from regard.kernels.product_triton import exact_dot
+from regard.kernels.softmax_triton import kept, weights_of
 
 __all__ = ["energies_kernel"]
+
+VALUES = tl.constexpr(64)  # of a value, summed together
 
 # One kernel serves every length: these never make Triton compile another. (The width may: whether it divides by 16.)
 LENGTHS_OF_ENERGIES = [
     "batch", "count", "queries", "keys", "width", "first", "groups", "low", "high", "skip",
-    "bias_batch", "bias_query", "allowed_batch", "allowed_query", "q_parts", "k_parts",
+    "bias_batch", "bias_query", "allowed_batch", "allowed_query", "q_parts", "k_parts", "dropout",
 ]  # fmt: skip
 
 
@@ -37,36 +42,38 @@ def two_factors(x_at, y_at, c):
     return d1, d2
 
 
-@triton.jit(do_not_specialize=LENGTHS_OF_ENERGIES)
+@triton.jit
 @no_type_check
-def energies_kernel(
-    x, y, table, sizes, q, k, w, bias, out, lengths, query_lengths, allowed, query_positions, key_positions,
-    batch, count, queries, keys, width, first, groups, x_stride, y_stride, stride, q_parts, k_parts,
-    bias_batch, bias_query, low, high, skip, allowed_batch, allowed_query,
+def sums(p, v, out, there, keys, values, Q: tl.constexpr, K: tl.constexpr):
+    """The rows `there` of the weighted sums of so many `values`, with all the keys in one tile."""
+    cols = tl.arange(0, K)[:, None]
+    p = p.to(v.dtype.element_ty)
+    for start in range(0, values, VALUES):
+        each = start + tl.arange(0, VALUES)[None, :]
+        some = tl.load(v + cols * values + each, mask=(cols < keys) & (each < values), other=0.0)
+        total = exact_dot(p, some, tl.zeros([Q, VALUES], tl.float32)).to(v.dtype.element_ty)
+        tl.store(out[:, None] + each, total, mask=there[:, None] & (each < values))
+
+
+@triton.jit
+@no_type_check
+def tile(
+    b, i, j, near, size, scale,
+    x, y, table, q, k, w, bias, out, v, answer, seed, lengths, query_lengths, allowed, query_positions, key_positions,
+    count, queries, keys, width, first, groups, x_stride, y_stride, stride, bias_batch, bias_query, low, high, skip,
+    allowed_batch, allowed_query, values, dropout,
     LENGTHS: tl.constexpr, QUERY_LENGTHS: tl.constexpr, ALLOWED: tl.constexpr, POSITIONS: tl.constexpr,
-    BIAS: tl.constexpr, ANCHOR: tl.constexpr, FOUR: tl.constexpr, REST: tl.constexpr,
+    BIAS: tl.constexpr, ANCHOR: tl.constexpr, SHORT: tl.constexpr, KEEP: tl.constexpr, DROPOUT: tl.constexpr,
     Q: tl.constexpr, K: tl.constexpr,
 ):  # fmt: skip
-    """A tile of energies; -inf where hidden. `count` queries from `first` on, of `queries` in all. FOUR: of batch rows
-    in the range of four factors; REST: of all others. One kernel for both holds the registers of both (164 for 128 a
-    thread), one for each takes two launches."""
-    across = tl.cdiv(keys, K)
-    down = tl.cdiv(count, Q)
-    i = tl.program_id(0) // across % down
-    b = tl.program_id(0) // (across * down)
-    b64 = b.to(tl.int64)
-    size = size_of(sizes, b, batch, q_parts, k_parts)
-    scale = tl.load(table + 17)
-    near = (size >= NEAR) & (size <= FOURFOLD) & (scale > 0)
-    if FOUR != REST:  # noqa: SIM102 (asked of the compiler; in one question it would be asked of the GPU)
-        if near != FOUR:
-            return
+    """The i-th queries and the j-th keys of batch row b, with |q| + |k| up to `size`; `near`: four factors serve."""
     rows = i * Q + tl.arange(0, Q)
-    cols = tl.program_id(0) % across * K + tl.arange(0, K)
+    cols = j * K + tl.arange(0, K)
+    b64 = b.to(tl.int64)
     places = out + b64 * count * stride + rows[:, None] * stride + cols[None, :]
     from_key, to_key = reach(b, first + i * Q, first + i * Q + Q, keys, low, high, query_lengths, lengths,
                              QUERY_LENGTHS, LENGTHS, POSITIONS)  # fmt: skip
-    here = tl.program_id(0) % across * K
+    here = j * K
     needed = (here < to_key) & (here + K > from_key)
     if ANCHOR:  # loads nothing, but gives the tile the layout of a wide load instead of one column a thread
         acc = tl.load(places, mask=(rows[:, None] < 0) & (cols[None, :] < 0), other=0.0)
@@ -124,4 +131,46 @@ def energies_kernel(
     seen = visible(b, places_q, places_k, queries, keys, low, high, skip, lengths, query_lengths,
                    allowed, allowed_batch, allowed_query, query_positions, key_positions,
                    LENGTHS, QUERY_LENGTHS, ALLOWED, POSITIONS)  # fmt: skip
-    tl.store(places, tl.where(seen, energies, float("-inf")), mask=inside)
+    energies = tl.where(seen, energies, float("-inf"))
+    if SHORT:
+        p = weights_of(energies)
+        if KEEP:
+            tl.store(places, p, mask=inside)
+        p *= kept(seed, b * queries + places_q, places_k, DROPOUT, dropout)
+        rows_of_answer = answer + (b64 * count + rows) * values
+        sums(p, v + b64 * keys * values, rows_of_answer, rows < count, keys, values, Q, K)
+    else:
+        tl.store(places, energies, mask=inside)
+
+
+@triton.jit(do_not_specialize=LENGTHS_OF_ENERGIES)
+@no_type_check
+def energies_kernel(
+    x, y, table, sizes, q, k, w, bias, out, v, answer, seed, lengths, query_lengths, allowed, query_positions,
+    key_positions, batch, count, queries, keys, width, first, groups, x_stride, y_stride, stride, q_parts, k_parts,
+    bias_batch, bias_query, low, high, skip, allowed_batch, allowed_query, values, dropout,
+    LENGTHS: tl.constexpr, QUERY_LENGTHS: tl.constexpr, ALLOWED: tl.constexpr, POSITIONS: tl.constexpr,
+    BIAS: tl.constexpr, ANCHOR: tl.constexpr, SHORT: tl.constexpr, KEEP: tl.constexpr, DROPOUT: tl.constexpr,
+    FOUR: tl.constexpr, REST: tl.constexpr, TURNS: tl.constexpr, Q: tl.constexpr, K: tl.constexpr,
+):  # fmt: skip
+    """A tile of energies; -inf where hidden. `count` queries from `first` on, of `queries` in all. SHORT: the tile has
+    all the keys, so that the answers follow at once, and `out` gets weights instead of energies, if anything (KEEP).
+    FOUR: of batch rows in the range of four factors; REST: of all others. One kernel for both holds the registers of
+    both (164 for 128 a thread), one for each takes two launches; a program takes TURNS tiles, since most of those of
+    REST will find that nothing is theirs."""
+    across = tl.cdiv(keys, K)
+    down = tl.cdiv(count, Q * TURNS)
+    i = tl.program_id(0) // across % down * TURNS
+    j = tl.program_id(0) % across
+    b = tl.program_id(0) // (across * down)
+    size = size_of(sizes, b, batch, q_parts, k_parts)
+    scale = tl.load(table + 17)
+    near = (size >= NEAR) & (size <= FOURFOLD) & (scale > 0)
+    if FOUR != REST:  # noqa: SIM102 (asked of the compiler; in one question it would be asked of the GPU)
+        if near != FOUR:
+            return
+    for turn in range(TURNS):
+        tile(b, i + turn, j, near, size, scale, x, y, table, q, k, w, bias, out, v, answer, seed, lengths,
+             query_lengths, allowed, query_positions, key_positions, count, queries, keys, width, first, groups,
+             x_stride, y_stride, stride, bias_batch, bias_query, low, high, skip, allowed_batch, allowed_query, values,
+             dropout, LENGTHS, QUERY_LENGTHS, ALLOWED, POSITIONS, BIAS, ANCHOR, SHORT, KEEP, DROPOUT, Q, K)  # fmt: skip

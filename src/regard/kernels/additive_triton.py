@@ -22,6 +22,7 @@ from regard.kernels.exponents_triton import WIDE, Exponents, exponents, padded, 
 from regard.kernels.launch_triton import Launch, blocks
 from regard.kernels.mask import Sight
 from regard.kernels.mask_triton import Seen, arguments
+from regard.kernels.product_triton import multiplies, parts, product
 from regard.kernels.softmax_triton import softmax_, softmax_backward, softmax_backward_plan, softmax_plan
 
 __all__ = ["TILES", "Tiles", "backward", "forward", "weights"]
@@ -36,13 +37,15 @@ class Tiles:
     warps: int = 2
     far: tuple[int, int, int] = (32, 32, 4)  # the same where four factors would leave their range
     # Up to so many pairs × features one launch serves every range, and one both sides' powers: the host is the bound
-    # there. A kernel of all ranges has 164 registers a thread for 128, so 12 warps a multiprocessor for 16: for more
-    # work each range has its own.
+    # there. A kernel of all ranges wants 164 registers a thread, so that a multiprocessor has room for 12 warps; for
+    # more work each range has its own, and that of four factors does with 128, for 16 warps.
     together: int = 2**28
-    # Gradients: rows × features and warps, where there are more than half so many rows; `short` otherwise.
+    # Such work with few keys has its answers in the same launch: the most keys, queries and warps of a tile.
+    short: tuple[tuple[int, int, int], ...] = ((32, 32, 4), (64, 32, 4), (128, 32, 8))
+    # Gradients: rows × features and warps, where there are more than half so many rows; `few` otherwise.
     of_queries: tuple[int, int, int] = (64, 64, 4)
     of_keys: tuple[int, int, int] = (64, 32, 4)
-    short: tuple[int, int, int] = (32, 32, 2)
+    few: tuple[int, int, int] = (32, 32, 2)
     anchor: bool = True
 
 
@@ -63,17 +66,18 @@ def _seen(sight: Sight, queries: int, keys: int) -> Seen:
 
 
 class Plan(NamedTuple):
-    """All that is launched for the weights of some of the queries."""
+    """All that is launched for the answers of some of the queries."""
 
     exponents: exponents_triton.Plan  # of all of them
     energies: tuple[Launch, ...]  # together they write every batch row
     shape: tuple[int, int, int]  # of the energies: their rows are padded
     softmax: Launch
+    answers: tuple[Launch, Launch] | None  # both of these at once, and the product: without the weights, and with them
 
 
 @lru_cache(maxsize=4096)
 def _plan(
-    shape: tuple[int, int, int], keys: int, first: int, count: int, sight: tuple[Any, ...],
+    shape: tuple[int, int, int], keys: int, values: int, first: int, count: int, sight: tuple[Any, ...],
     bias: tuple[int, int] | None, dtype: torch.dtype, dropout: float, tile: Tiles, *kind: Any,
 ) -> Plan:  # fmt: skip
     (batch, queries, width), stride = shape, padded(keys, WIDE)
@@ -84,12 +88,20 @@ def _plan(
         *(bias or (0, 0)), low, high, skip, *steps,
     )  # fmt: skip
 
-    def launch(four: bool, rest: bool, queries: int, keys_: int, warps: int) -> Launch:
-        grid = (batch * blocks(count, queries) * blocks(keys, keys_),)
+    def launch(
+        four: bool, rest: bool, queries: int, keys_: int, warps: int, short: bool = False, keep: bool = False
+    ) -> Launch:
+        turns = 1 if four else max(WIDE // queries, 1)
+        grid = (batch * blocks(count, queries * turns) * blocks(keys, keys_),)
         constants = (
-            lengths, query_lengths, allowed, positions, bias is not None, tile.anchor, four, rest, queries, keys_,
+            lengths, query_lengths, allowed, positions, bias is not None, tile.anchor, short, keep,
+            short and dropout > 0, four, rest, turns, queries, keys_,
         )  # fmt: skip
-        return Launch(energies_kernel, grid, numbers, constants, warps, ready.launch.parts)
+        last = (values, dropout) if short else (16, 0.0)  # 16: no kernel of its own for what it does not use
+        registers = 128 if four and not rest else None
+        return Launch(
+            energies_kernel, grid, (*numbers, *last), constants, warps, ready.launch.parts, registers=registers
+        )
 
     near = (tile.queries, tile.keys, tile.warps)
     together = batch * count * keys * width <= tile.together
@@ -97,21 +109,26 @@ def _plan(
         (launch(True, True, *near),) if together else (launch(True, False, *near), launch(False, True, *tile.far))
     )
     softmax = softmax_plan(batch, count, stride, queries, keys, first, dtype, dropout, kind[0])
-    return Plan(ready, energies, (batch, count, stride), softmax)
+    fit, answers = [sizes for sizes in tile.short if sizes[0] >= keys], None
+    if together and fit and multiplies(kind[0]):
+        most, tall, warps = fit[0]
+        alone, both = (launch(True, True, tall, most, warps, short=True, keep=keep) for keep in (False, True))
+        answers = (alone, both)
+    return Plan(ready, energies, (batch, count, stride), softmax, answers)
 
 
 def _planned(
-    q: Tensor, k: Tensor, bias: Tensor | None, seen: Seen, first: int, count: int, dtype: torch.dtype, dropout: float,
-    tile: Tiles,
+    q: Tensor, k: Tensor, values: int, bias: Tensor | None, seen: Seen, first: int, count: int, dtype: torch.dtype,
+    dropout: float, tile: Tiles,
 ) -> Plan:  # fmt: skip
-    """For `count` queries from `first` on, whose weights are wanted in `dtype`."""
+    """For `count` queries from `first` on, whose weights are wanted in `dtype`, the type of so many `values`."""
     steps = kind = None
     if bias is not None:
         steps = (bias.stride(0) if bias.shape[0] > 1 else 0, bias.stride(1) if bias.shape[1] > 1 else 0)
         kind = bias.dtype
     return _plan(
-        q.shape, k.shape[1], first, count, seen.numbers, steps, dtype, dropout, tile, q.device, q.dtype, k.dtype, kind,
-        seen.types,
+        q.shape, k.shape[1], values, first, count, seen.numbers, steps, dtype, dropout, tile, q.device, q.dtype,
+        k.dtype, kind, seen.types,
     )  # fmt: skip
 
 
@@ -121,17 +138,17 @@ def _energies(
 ) -> Tensor:  # fmt: skip
     """[batch, count, padded key]: the energies of `count` queries from `first` on; the padding is not written."""
     if plan is None:
-        plan = _planned(q, k, bias, seen, first, count, torch.float32, 0.0, tile)
+        plan = _planned(q, k, 1, bias, seen, first, count, torch.float32, 0.0, tile)
     out = torch.empty(plan.shape, dtype=torch.float32, device=q.device)
     for launch in plan.energies:
-        launch(ready.data, q, k, w, bias, out, *seen.tensors)
+        launch(ready.data, q, k, w, bias, out, None, None, None, *seen.tensors)
     return out
 
 
 def _gradient_tile(tile: Tiles, of_queries: bool, count: int) -> tuple[int, int, int]:
     """Rows, features and warps for the gradients of so many rows."""
     sizes = tile.of_queries if of_queries else tile.of_keys
-    return sizes if 2 * count > sizes[0] else tile.short
+    return sizes if 2 * count > sizes[0] else tile.few
 
 
 class Pull(NamedTuple):
@@ -185,21 +202,31 @@ def _pull_plan(
 
 def forward(
     q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, sight: Sight, dropout: float, seed: Tensor | None,
-    tile: Tiles | None = None,
+    keep: bool = True, tile: Tiles | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """The answers [batch, query, value], and the weights for `backward` (none where the queries went in pieces)."""
+    """The answers [batch, query, value], and the weights for `backward` (none where the queries went in pieces; the
+    answers again, or anything, where nobody will `keep` them)."""
     (batch, queries, _), keys = q.shape, k.shape[1]
     q, k, w = q.contiguous(), k.contiguous(), w.float().contiguous()
     tile = tile or TILES
     seen = _seen(sight, queries, keys)
     every = whole(batch, queries, keys)
-    answers, ready = [], None
+    answers: list[Tensor] = []
+    ready = right = None
     for first, count in [(0, queries)] if every else pieces(batch, queries, keys, WIDE):
-        plan = _planned(q, k, bias, seen, first, count, v.dtype, dropout, tile)
+        plan = _planned(q, k, v.shape[2], bias, seen, first, count, v.dtype, dropout, tile)
         ready = ready or exponents(q, k, w, plan.exponents)
+        if every and plan.answers is not None:
+            answer = torch.empty((batch, queries, v.shape[2]), dtype=v.dtype, device=q.device)
+            p = torch.empty(plan.shape, dtype=torch.float32, device=q.device) if keep else answer
+            # Where there is no room for weights anything of their type stands for it: nothing is read or written there.
+            place, v = p if keep else w, v.contiguous()
+            plan.answers[keep](ready.data, q, k, w, bias, place, v, answer, seed, *seen.tensors)
+            return answer, p
         p = _energies(ready, q, k, w, bias, seen, first, count, tile, plan)
         factors = softmax_(p, keys, queries, first, v.dtype, dropout, seed, plan.softmax)
-        answers.append(torch.bmm(factors if factors.shape[2] == keys else factors[:, :, :keys], v))
+        right = right if answers else parts(v, queries)
+        answers.append(product(factors, v, right))
     answer = answers[0] if every else torch.cat(answers, 1)
     return answer, p if every else q.new_empty(0, dtype=torch.float32)
 

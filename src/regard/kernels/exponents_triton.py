@@ -72,21 +72,22 @@ def exponents_kernel(
     source, out, time, stride = q, x, q_time, x_stride
     largest = sizes + (b * q_tiles + tile) * across + tl.program_id(2)
     cols = tl.program_id(2) * 2 * F + tl.arange(0, 2 * F)[None, :]
-    a, c, scale = folded(w, cols, width)
-    if (b == 0) & (tile == 0):
-        row = table + cols // 8 * FOLDED + cols % 8
-        tl.store(row, c, mask=cols < 2 * pairs)
-        tl.store(row + 8, a, mask=cols < 2 * pairs)
-        group = tl.program_id(2) * (F // 4) + tl.arange(0, F // 4)
-        halves = 0.5 * tl.sum(tl.reshape(tl.div_rn(a, c), [F // 4, 8]), 1)
-        tl.store(table + group * FOLDED + 16, halves, mask=group < pairs // 4)
-        tl.store(table + group * FOLDED + 17, tl.zeros([F // 4], tl.float32) + scale, mask=group < pairs // 4)
-    if tile >= q_tiles:
+    c = tl.zeros([1, 2 * F], tl.float32) + 1.0
+    if tile < q_tiles:
+        a, c, scale = folded(w, cols, width)
+        if (b == 0) & (tile == 0):
+            row = table + cols // 8 * FOLDED + cols % 8
+            tl.store(row, c, mask=cols < 2 * pairs)
+            tl.store(row + 8, a, mask=cols < 2 * pairs)
+            group = tl.program_id(2) * (F // 4) + tl.arange(0, F // 4)
+            halves = 0.5 * tl.sum(tl.reshape(tl.div_rn(a, c), [F // 4, 8]), 1)
+            tl.store(table + group * FOLDED + 16, halves, mask=group < pairs // 4)
+            tl.store(table + group * FOLDED + 17, tl.zeros([F // 4], tl.float32) + scale, mask=group < pairs // 4)
+    else:
         source, out, time, stride = k, y, k_time, y_stride
         k_tiles = tl.num_programs(1) - q_tiles
         tile -= q_tiles
         largest = sizes + batch * q_tiles * across + (b * k_tiles + tile) * across + tl.program_id(2)
-        c = tl.zeros([1, 2 * F], tl.float32) + 1.0
     rows = tile * T + tl.arange(0, T)[:, None]
     inside = (rows < time) & (cols < width)
     each = tl.load(source + b64 * time * width + rows * width + cols, mask=inside, other=0.0).to(tl.float32)

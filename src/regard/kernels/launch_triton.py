@@ -70,12 +70,14 @@ class Launch:
         warps: int = 4,
         parts: Parts = (),
         split: int = 0,
+        registers: int | None = None,
     ) -> None:
-        self.kernel, self.grid, self.warps, self.parts, self.split = kernel, (*grid, 1, 1)[:3], warps, parts, split
+        self.kernel, self.grid, self.parts, self.split = kernel, (*grid, 1, 1)[:3], parts, split
+        self.warps, self.registers = warps, registers  # the latter: a thread's at most, so that more warps find room
         self.rest = (*numbers, *constants)
         # What Triton may build a kernel of its own for: a number that is 1, that divides by 16, that needs 64 bits.
         each = tuple((n == 1, n % 16 == 0, abs(n) < 2**31) if isinstance(n, int) else None for n in numbers)
-        self.kind = (id(kernel), each, constants, warps)
+        self.kind = (id(kernel), each, constants, warps, registers)
         self.run: Callable[[list[int | None]], None] | None = None
         self.device: int | None = None  # until it is compiled
 
@@ -105,11 +107,16 @@ class Launch:
         apart = [whole.view(torch.uint8)[at:].view(kind) for at, kind in self.parts]
         return (*tensors[: self.split], *apart, *tensors[self.split + 1 :])
 
-    def _plainly(self, tensors: tuple[Tensor | None, ...]) -> Any:
+    def options(self) -> dict[str, Any]:
+        """What Triton's compiler is told."""
         # A product and a sum as one instruction: some kernels are exact because of it.
+        told = {"num_warps": self.warps, "enable_fp_fusion": True}
+        return told if self.registers is None or torch.version.hip else told | {"maxnreg": self.registers}
+
+    def _plainly(self, tensors: tuple[Tensor | None, ...]) -> Any:
         where = next(tensor for tensor in tensors if tensor is not None)
         with torch.cuda.device_of(where):  # type: ignore[no-untyped-call]
-            return self.kernel[self.grid](*tensors, *self.rest, num_warps=self.warps, enable_fp_fusion=True)
+            return self.kernel[self.grid](*tensors, *self.rest, **self.options())
 
     def _slowly(self, tensors: tuple[Tensor | None, ...]) -> None:
         """The first time, and what a compiled kernel cannot take."""

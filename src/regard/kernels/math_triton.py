@@ -12,7 +12,7 @@ import torch
 import triton  # type: ignore[import-untyped, unused-ignore]
 import triton.language as tl  # type: ignore[import-untyped, unused-ignore]
 
-__all__ = ["exponential", "first_of", "packed", "reciprocal", "second_of", "tanh"]
+__all__ = ["PLAIN", "exponential", "first_of", "packed", "reciprocal", "second_of", "tanh"]
 
 # No PTX: under the interpreter, and on GPUs that are not NVIDIA's.
 PLAIN = tl.constexpr(os.environ.get("TRITON_INTERPRET") == "1" or torch.version.hip is not None)

@@ -18,10 +18,13 @@ from torch import Tensor
 from regard.kernels.exponents_triton import WIDE, padded
 from regard.kernels.launch_triton import Launch, blocks
 
-__all__ = ["LONGEST", "softmax_", "softmax_backward", "softmax_backward_plan", "softmax_plan"]
+__all__ = [
+    "LONGEST", "kept", "softmax_", "softmax_backward", "softmax_backward_plan", "softmax_plan", "weights_of",
+]  # fmt: skip
 
 LONGEST = 2048
-ROWS = 8  # a program's; of turned gradients so many lie side by side, which makes a whole sector of 32 bytes
+ROWS = 2  # a program's
+TURNED = 8  # the same of turned gradients: so many lie side by side, which makes a whole sector of 32 bytes
 
 
 @triton.jit
@@ -34,6 +37,16 @@ def kept(seed, row, column, DROPOUT: tl.constexpr, dropout):
         return tl.where(tl.uint_to_uniform_float(word) >= dropout, 1.0 / (1.0 - dropout), 0.0)
     else:  # noqa: RET505 (without it both ways would be compiled)
         return 1.0
+
+
+@triton.jit
+@no_type_check
+def weights_of(energies):
+    """Of whole rows."""
+    top = tl.max(energies, 1)[:, None]
+    x = tl.exp(energies - tl.where(top == float("-inf"), 0.0, top))
+    total = tl.sum(x, 1)[:, None]
+    return tl.where(energies == float("-inf"), 0.0, x * tl.where(total == 0.0, 0.0, 1.0 / total))  # 0: none was visible
 
 
 # Whether the keys divide by 16 may make another kernel, with wide loads; no other length does.
@@ -52,10 +65,7 @@ def softmax_kernel(
         cols = tl.arange(0, C)[None, :]
         inside = (r < rows) & (cols < keys)
         e = tl.load(at + cols, mask=inside, other=float("-inf"))
-        top = tl.max(e, 1)[:, None]
-        x = tl.exp(e - tl.where(top == float("-inf"), 0.0, top))
-        total = tl.sum(x, 1)[:, None]
-        p = tl.where(e == float("-inf"), 0.0, x * tl.where(total == 0.0, 0.0, 1.0 / total))  # 0: nothing was visible
+        p = weights_of(e)
         tl.store(at + cols, p, mask=inside)
         if COPY:
             tl.store(to + cols, (p * kept(seed, row, cols, DROPOUT, dropout)).to(out.dtype.element_ty), mask=inside)
@@ -135,12 +145,12 @@ def softmax_backward_kernel(
             tl.store(out_at + cols, (weights * keep).to(out.dtype.element_ty), mask=inside)
 
 
-def _shape(keys: int) -> tuple[tuple[bool, int, int], int]:
+def _shape(keys: int, rows: int) -> tuple[tuple[bool, int, int], int]:
     """ONCE, R and C, and the warps for so many keys: few kinds, so that few kernels are compiled."""
     if keys > LONGEST:
-        return (False, ROWS, 512), 4
+        return (False, rows, 512), 4
     columns = next(c for c in (256, 512, 1024, LONGEST) if c >= keys)
-    return (True, ROWS, columns), max(columns // 128, 4)
+    return (True, rows, columns), max(columns // 128, rows // 2)
 
 
 @lru_cache(maxsize=4096)
@@ -149,7 +159,7 @@ def softmax_plan(
     *kind: Any,
 ) -> Launch:  # fmt: skip
     """For `softmax_`; `kind` is the device."""
-    shape, warps = _shape(keys)
+    shape, warps = _shape(keys, ROWS)
     copy = dropout > 0 or dtype != torch.float32
     numbers = (batch * count, count, queries, keys, first, stride, dropout)
     return Launch(softmax_kernel, (blocks(batch * count, ROWS),), numbers, (dropout > 0, copy, *shape), warps)
@@ -159,10 +169,10 @@ def softmax_backward_plan(
     batch: int, count: int, queries: int, keys: int, first: int, dtype: torch.dtype, dropout: float
 ) -> Launch:
     """For `softmax_backward`."""
-    shape, warps = _shape(keys)
+    shape, warps = _shape(keys, TURNED)
     copy = dropout > 0 or dtype != torch.float32
     numbers = (count, queries, keys, first, padded(keys, WIDE), padded(count, WIDE), dropout)
-    grid = (batch * blocks(count, ROWS),)
+    grid = (batch * blocks(count, TURNED),)
     return Launch(softmax_backward_kernel, grid, numbers, (dropout > 0, copy, *shape), warps)
 
 
