@@ -37,6 +37,13 @@ def _small_tiles(monkeypatch):
         monkeypatch.setitem(feature_triton.TILES, name, (8, 8, 4))
 
 
+def test_tiles_that_reach_beyond_the_last_feature_have_more_warps():
+    whole, ragged = (feature_triton.tile("answer", features) for features in (320, 300))
+    assert whole == feature_triton.TILES["answer"]
+    assert ragged == (*whole[:2], 2 * whole[2])
+    assert feature_triton.tile("key_gradient", 300) == feature_triton.TILES["key_gradient"]
+
+
 def test_the_interpreter_is_on():
     assert type(feature_triton.walk_keys_kernel).__name__ == "InterpretedFunction"
 

@@ -28,17 +28,24 @@ from regard.kernels.launch_triton import Launch, Parts, blocks
 from regard.kernels.mask import Sight
 from regard.kernels.math_triton import reciprocal
 
-__all__ = ["ROOM", "TILES", "WIDE", "backward", "forward", "numbers"]
+__all__ = ["ROOM", "TILES", "WIDE", "backward", "forward", "numbers", "tile"]
 
 WIDE = 64  # features a program of `prepare` and `pull` takes
 ROOM = 60.0  # bits: (1 + 2^60)² is well inside float32, and so is its reciprocal
 
 TILES: dict[str, tuple[int, int, int]] = {  # rows, features, warps; found by benchmarks/check_feature.py
-    "answer": (32, 128, 8),
+    "answer": (32, 32, 2),
     "query_gradient": (32, 64, 4),
     "key_gradient": (32, 64, 4),
     "bias_gradient": (16, 32, 4),
 }
+
+
+def tile(name: str, features: int) -> tuple[int, int, int]:
+    """Rows, features and warps of a walk's tile. Where answers reach beyond the last feature, their masks want room:
+    more warps share it."""
+    height, width, warps = TILES[name]
+    return height, width, 2 * warps if name == "answer" and features % width else warps
 
 
 @triton.jit(do_not_specialize=["T"])
@@ -194,7 +201,7 @@ def _plan(
         return Launch(prepare_kernel, grid, (time, features, *growth), (some, WIDE), 4, work[:2], 1)
 
     def walk(kernel: Any, name: str, rows: int, n: int, switch: tuple[bool, ...], has: Parts = work) -> Launch:
-        height, width, warps = TILES[name]
+        height, width, warps = tile(name, features)
         last = (keep_scale,) if kernel is walk_keys_kernel else ()
         sizes = (queries, keys, features, n, *growth, decay, ROOM, low, high, skip, threshold, *last, *strides, 0)
         constants = (

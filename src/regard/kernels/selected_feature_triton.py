@@ -27,7 +27,7 @@ from regard.errors import RegardError
 from regard.kernels.feature_energy_triton import grown
 from regard.kernels.feature_keys_triton import walk_keys_kernel
 from regard.kernels.feature_queries_triton import walk_queries_kernel
-from regard.kernels.feature_triton import ROOM, TILES, WIDE, numbers
+from regard.kernels.feature_triton import ROOM, TILES, WIDE, numbers, tile
 from regard.kernels.feature_walk_triton import PART, listed
 from regard.kernels.launch_triton import Launch, blocks
 from regard.kernels.mask import Sight
@@ -179,7 +179,7 @@ def _plan(
         return Launch(fetch_kernel, (parts, across, batch), (*sizes, *growth), (keys, WIDE))
 
     def walk(kernel: Any, name: str, *switch: bool) -> Launch:
-        height, width, warps = TILES[name]
+        height, width, warps = tile(name, features)
         last = (keep_scale,) if kernel is walk_keys_kernel else ()
         told = (room, room, features, parts, *growth, decay, ROOM, low, high, skip, threshold, *last, *[0] * 6, time)
         constants = (
