@@ -4,6 +4,7 @@ import pytest
 import torch
 from additive_cases import HOSTILE, Case, at_most_twice, cases, close, dropped, honest_about_nan, hostile
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from regard.kernels import additive_cpu
@@ -11,9 +12,11 @@ from regard.kernels.additive import additive_attention
 
 
 @settings(max_examples=60)
-@given(case=cases())
-def test_any_shape_and_mask(case: Case) -> None:
-    assert close(case.run("cpu", torch.float32), case.run("reference", torch.float64))
+@given(case=cases(), small=st.sampled_from([0, additive_cpu.SMALL]))
+def test_any_shape_and_mask(case: Case, small: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(additive_cpu, "SMALL", small)
+        assert close(case.run("cpu", torch.float32), case.run("reference", torch.float64))
 
 
 @settings(max_examples=25)
@@ -26,9 +29,11 @@ def test_small_blocks_and_pieces_change_nothing(case: Case) -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("small", [0, additive_cpu.SMALL])
 @pytest.mark.parametrize("name", HOSTILE)
-def test_at_most_twice_the_error(name: str, dtype: torch.dtype) -> None:
-    at_most_twice(hostile(name), "cpu", dtype)
+def test_at_most_twice_the_error(name: str, small: int, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(additive_cpu, "SMALL", small)
+    at_most_twice(hostile(name, width=64 if small else 67), "cpu", dtype)
 
 
 def test_a_nan_goes_through() -> None:

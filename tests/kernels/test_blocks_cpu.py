@@ -18,7 +18,7 @@ from torch import Tensor
 
 from regard.kernels import additive_cpu, blocks_cpu, feature_cpu
 from regard.kernels.additive import additive_attention, additive_weights
-from regard.kernels.blocks_cpu import Share, Team, added, grid, shares
+from regard.kernels.blocks_cpu import Share, Team, added, by_key, by_query, grid, shares, small
 from regard.kernels.feature import feature_attention
 
 
@@ -33,11 +33,13 @@ def two() -> Iterator[None]:
 
 @pytest.fixture
 def many_shares(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small calls come in as many shares and blocks as large ones."""
+    """Small calls come in as many shares and blocks as large ones, and count as large."""
     monkeypatch.setattr(blocks_cpu, "LEAST", 64)
     monkeypatch.setattr(blocks_cpu, "TALL", 2)
     monkeypatch.setattr(additive_cpu, "BLOCK", 100)
     monkeypatch.setattr(feature_cpu, "BLOCK", 100)
+    monkeypatch.setattr(additive_cpu, "SMALL", 0)
+    monkeypatch.setattr(feature_cpu, "SMALL", 0)
 
 
 def test_shares_by_hand() -> None:
@@ -174,6 +176,59 @@ def test_the_same_answer_for_every_number_of_threads(kind: str, options: dict[st
             assert torch.equal(a, b)
 
 
+@pytest.mark.parametrize("sizes", [(2, 97, 62, 64), (1, 1, 520, 96), (3, 2, 400, 96), (5, 41, 3, 128), (7, 33, 20, 32)])
+@pytest.mark.parametrize("options", [{}, {"pattern": "causal"}, {"dropout": 0.3}, {"bias": True}])
+@pytest.mark.parametrize("kind", ["additive", "feature"])
+def test_a_small_call_has_the_same_answer_for_every_number_of_threads(
+    kind: str, options: dict[str, Any], sizes: tuple[int, int, int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch, queries, keys, width = sizes  # large enough for PyTorch to divide, and odd
+    monkeypatch.setattr(blocks_cpu, "_pool", lambda: pytest.fail("a helper was asked for"))
+    torch.manual_seed(4)
+    q, k, v, w = torch.randn(batch, queries, width), *torch.randn(2, batch, keys, width), torch.randn(width)
+    if "bias" in options:
+        options = {"bias": torch.randn(batch, queries, keys)}
+    found = []
+    before = torch.get_num_threads()
+    for threads in (1, 2, 3, 4, 7):
+        torch.set_num_threads(threads)
+        torch.manual_seed(8)
+        if kind == "additive":
+            found.append([additive_attention(q, k, v, w, backend="cpu", **options)])
+        else:
+            found.append(feature_cases.Case(q, k, v, dict(options)).run("cpu", torch.float32))
+        assert torch.get_num_threads() == threads
+    torch.set_num_threads(1)
+    for some in found[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(some, found[0], strict=True))
+    monkeypatch.setattr(additive_cpu, "SMALL", 0)
+    monkeypatch.setattr(feature_cpu, "SMALL", 0)
+    if kind == "additive" and "dropout" not in options:
+        assert torch.allclose(additive_attention(q, k, v, w, backend="cpu", **options), found[0][0], atol=2e-5)
+    elif kind == "feature":
+        assert feature_cases.close(found[0], feature_cases.Case(q, k, v, dict(options)).run("reference", torch.float64))
+    torch.set_num_threads(before)
+
+
+def test_small_by_hand() -> None:
+    def little(batch: int, queries: int, keys: int, width: int) -> bool:
+        return small(torch.empty(batch, queries, width), torch.empty(batch, keys, width), 2**21, 2**19)
+
+    assert little(2, 128, 128, 64)
+    assert not little(2, 129, 128, 64)  # one query too many
+    assert not little(2, 99, 127, 64)  # 254 times 32 numbers for each query: four threads cannot divide them evenly
+    assert not little(2, 99, 128, 48)  # a row of one vector and a half
+    assert not little(1, 1, 2048, 64)  # eight queries are more than a block
+
+
+@given(st.integers(1, 3), st.integers(1, 11), st.integers(1, 5))
+def test_sums_in_groups(batch: int, queries: int, groups: int) -> None:
+    x, sums = torch.randint(9, (batch, queries, 3, 2)), torch.ones(batch, groups, 3, 2, dtype=torch.long)
+    by_key(x, sums)
+    assert torch.equal(sums.sum(1), x.sum(1) + groups)
+    assert torch.equal(by_query(x, groups), x.sum(2))
+
+
 @pytest.mark.usefixtures("many_shares")
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("kind", ["additive", "feature"])
@@ -237,7 +292,9 @@ def test_inference_mode_and_autocast() -> None:
 def test_a_child_process_has_threads_of_its_own() -> None:
     program = """
 import os, threading, torch
+from regard.kernels import additive_cpu
 from regard.kernels.additive import additive_attention
+additive_cpu.SMALL = 0
 torch.set_num_threads(2)
 q, k, v = (torch.randn(4, 128, 32) for _ in range(3))
 w = torch.randn(32)
@@ -249,6 +306,22 @@ if child == 0:
 assert os.waitpid(child, 0)[1] == 0
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_small_call_of_a_child_process_waits_for_no_thread_of_its_parents() -> None:
+    program = """
+import os, torch
+from regard.kernels.feature import feature_attention
+torch.set_num_threads(2)
+q, k, v = (torch.randn(2, 128, 32) for _ in range(3))
+before = feature_attention(q, k, v, backend="cpu")
+child = os.fork()
+if child == 0:
+    os._exit(0 if torch.equal(feature_attention(q, k, v, backend="cpu"), before) else 3)
+assert os.waitpid(child, 0)[1] == 0
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted in /proc")

@@ -4,15 +4,18 @@ import pytest
 import torch
 from feature_cases import HOSTILE, Case, at_most_twice, cases, close, honest_about_nan, hostile, poisoned
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from regard.kernels import feature_cpu
 
 
 @settings(max_examples=60)
-@given(cases())
-def test_agrees_with_float64(case):
-    assert close(case.run("cpu", torch.float32), case.run("reference", torch.float64))
+@given(cases(), st.sampled_from([0, feature_cpu.SMALL]))
+def test_agrees_with_float64(case, small):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(feature_cpu, "SMALL", small)
+        assert close(case.run("cpu", torch.float32), case.run("reference", torch.float64))
 
 
 @settings(max_examples=20)
@@ -30,9 +33,19 @@ def test_small_blocks_change_nothing(case):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("small", [0, feature_cpu.SMALL])
 @pytest.mark.parametrize("name", HOSTILE)
-def test_error_at_most_twice_the_readable_paths(name, dtype):
+def test_error_at_most_twice_the_readable_paths(name, small, dtype, monkeypatch):
+    monkeypatch.setattr(feature_cpu, "SMALL", small)
+    at_most_twice(hostile(name, keys=22, width=64), "cpu", dtype)
     at_most_twice(hostile(name), "cpu", dtype)
+
+
+@pytest.mark.parametrize("size", [0.5, 1.0, 1.4])
+def test_error_where_one_minus_r_is_a_difference(size):
+    torch.manual_seed(3)
+    case = Case(*(size * torch.randn(2, n, 40) for n in (30, 50, 50)))
+    at_most_twice(case, "cpu", torch.float32)
 
 
 def test_what_is_hidden_may_hold_anything():

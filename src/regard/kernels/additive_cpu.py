@@ -11,21 +11,23 @@ and y = tanh k serves. Half precision is computed in float32.
 """
 
 from collections.abc import Iterator, Sequence
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from math import isfinite, prod
 
 import torch
 from torch import Tensor
 
-from regard.kernels.blocks_cpu import Share, Team, added, grid, shares
+from regard.kernels.blocks_cpu import Share, Team, added, alone, grid, shares, small
 from regard.kernels.mask import Sight
 
 __all__ = ["CHUNK", "backward", "forward", "pieces", "weights", "whole"]
 
 BLOCK = 2**19  # numbers in a block: 2 MB. Smaller ones cost more in Python than a nearer cache gives back
+SMALL = 2**23  # numbers of a whole call that is small: see `blocks_cpu.py`
 CHUNK = 2**26  # energies held at once; beyond it the queries are taken in pieces
 BOUND = 42.0  # |q| + |k|: 1 + e^{2·42} is finite
 NEAR = 1.5  # below it tanh is about its argument
+LIGHT = 1e-6  # the smallest |w| that r may be divided by beforehand
 FAR = 5.0  # the mean of (q + k)², about, from which 1 - r, where r is near 1, is worth two passes more
 
 
@@ -45,10 +47,8 @@ class _Units:
 
     def __init__(self, q: Tensor, k: Tensor, w: Tensor, sight: Sight) -> None:
         self.sight, self.batch, self.queries, self.keys, self.width = sight, *q.shape[:2], *k.shape[1:]
-        most = sum(float(torch.stack(t.aminmax()).abs().amax()) for t in (q, k))
+        self.q, self.k, self.most = q, k, (most := _most(q) + _most(k))
         self.near, self.product, self.finite = most < NEAR, NEAR <= most <= BOUND, isfinite(most)
-        spread = float(q.square().mean() + k.square().mean())
-        self.exact = not self.near and not (self.product and spread < FAR)
         twice = 2 * torch.where(w < 0, -_morse(self.width), _morse(self.width))
         self.step = torch.ones(()) if self.near else -twice  # tanh is this times u, and a constant
         self.factor = w * self.step
@@ -64,9 +64,25 @@ class _Units:
             [most] * self.batch if own is None else own.clamp(0, most).tolist() for own, most in ends
         )
 
-    def floats(self) -> int:
+    @cached_property
+    def weighed(self) -> bool:
+        """Once asked for, u is `factor · r` at once, `1/(1/factor + x/factor·y)`, where that stays inside float32."""
+        if not self.product or self.most > BOUND / 2 or not float(self.factor.abs().amin()) > LIGHT:
+            return False
+        self.one = self.factor.reciprocal()
+        self.x = self.x * self.one
+        return True
+
+    @cached_property
+    def exact(self) -> bool:
+        """Whether `steep` must do better than a difference."""
+        if self.near or not self.product:
+            return not self.near
+        return float(self.q.square().mean() + self.k.square().mean()) >= FAR
+
+    def floats(self, steep: bool = False) -> int:
         """What a buffer must hold: one row of a block may be larger than the block should be."""
-        return max(BLOCK, self.width) * (2 if self.near or self.exact else 1)
+        return max(BLOCK, self.width) * (1 if self.product and not (steep and self.exact) else 2)
 
     def walk(self, share: Share) -> Iterator[tuple[slice, int, int, list[tuple[int, int]]]]:
         """Sentences of a share; the i-th `tall` of its queries and the j-th `wide` keys where any may be visible."""
@@ -103,6 +119,11 @@ class _Units:
         return backward.grad_input(pull, u, grad_input=u)  # type: ignore[no-any-return]
 
 
+def _most(x: Tensor) -> float:
+    low, high = x.aminmax()
+    return max(-float(low), float(high))  # both are NaN where one of the numbers is
+
+
 def _room(sizes: Sequence[int], buffer: Tensor, place: int = 0) -> Tensor:
     """The first or the second block of a buffer."""
     size = prod(sizes)
@@ -125,10 +146,13 @@ class _Piece:
 
     def __init__(
         self, units: _Units, bias: Tensor | None, dropout: float, seed: Tensor | None, first: int, count: int,
-        p: Tensor | None = None,
+        p: Tensor | None = None, small: bool = False,
     ) -> None:  # fmt: skip
-        self.units, self.bias, self.first = units, bias, first
+        self.units, self.bias, self.first, self.small = units, bias, first, small
         self.shares = shares(units.batch, count, units.keys * units.width, first)
+        self.weighed = small and units.weighed
+        if small:
+            self.shares = [Share(slice(0, units.batch), slice(first, first + count), 0, 0)]
         self.p = torch.empty(units.batch, count, units.keys) if p is None else p
         self.hidden = self.keep = None
         if not units.sight.everything:
@@ -152,7 +176,17 @@ class _Piece:
             xs, ys = units.x[rows, share.queries].unsafe_split(tall, 1), units.y[rows].unsafe_split(wide, 2)
             es = [part.unsafe_split(wide, 2) for part in self.p[rows, here[1]].unsafe_split(tall, 1)]
             for i, j in cells:
-                es[i][j].copy_(units(xs[i], ys[j], buffer) @ units.factor)
+                u = units(xs[i], ys[j], buffer)
+                if self.small:  # a product of matrices would run on one core
+                    torch.sum(u if self.weighed else u.mul_(units.factor), -1, out=es[i][j])
+                else:
+                    es[i][j].copy_(u @ units.factor)
+        with alone():
+            self._normalise(energies, share)
+
+    def _normalise(self, energies: Tensor, share: Share) -> None:
+        """In place: from energies to weights."""
+        here, hidden = self.here(share), self.hidden
         if hidden is None and self.bias is None:
             torch.softmax(energies, -1, out=energies)
             return
@@ -188,8 +222,8 @@ def forward(
     q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, sight: Sight, dropout: float, seed: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     """The answers [batch, query, value], and the weights for `backward` (none where the queries went in pieces)."""
-    answer = torch.empty(*q.shape[:2], v.shape[2])
-    with Team() as team:
+    answer, little = torch.empty(*q.shape[:2], v.shape[2]), small(q, k, SMALL, BLOCK)
+    with Team(little) as team:
         units, values = _Units(q.float(), k.float(), w.float(), sight), v.float()
 
         def work(piece: _Piece, share: Share, buffer: Tensor) -> None:
@@ -197,7 +231,7 @@ def forward(
             answer[share.rows, share.queries] = torch.bmm(piece.dropped(share), values[share.rows])
 
         for some in pieces(units.batch, units.queries, units.keys):
-            piece = _Piece(units, bias, dropout, seed, *some)
+            piece = _Piece(units, bias, dropout, seed, *some, small=little)
             team.each(piece.shares, partial(work, piece), units.floats())
     return answer.to(v.dtype), piece.p if whole(units.batch, units.queries, units.keys) else torch.empty(0)
 
@@ -240,7 +274,7 @@ def backward(
         for first, count in pieces(units.batch, units.queries, units.keys):
             piece = _Piece(units, bias, dropout, seed, first, count, p if p.numel() else None)
             pulls = torch.empty(piece.p.shape)
-            team.each(piece.shares, partial(work, piece, pulls), units.floats())
+            team.each(piece.shares, partial(work, piece, pulls), units.floats(steep=True))
             if dbias is not None:
                 total = pulls.sum(0, keepdim=True) if dbias.shape[0] == 1 else pulls
                 if dbias.shape[1] == 1:

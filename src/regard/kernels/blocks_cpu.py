@@ -8,23 +8,31 @@ for every number of threads. `torch.get_num_threads()` says how many may work; t
 
     with Team() as team:
         team.each(shares(batch, queries, keys * width), work, floats)     # work(share, buffer of so many floats)
+
+Waking a helper and passing Python's lock to and fro costs some tenths of a millisecond, as much as a small call has to
+gain. Such a call is one share, and PyTorch's threads divide its operations after all (`Team(small=True)`). Each core
+keeps its own queries in its cache, so that sums over queries are taken in `GROUPS` of them (`by_key`). PyTorch computes
+what is left of a range after whole vectors in another way; `small` holds for shapes of which nothing is left over.
 """
 
 import ctypes
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-__all__ = ["Share", "Team", "added", "grid", "shares"]
+__all__ = ["GROUPS", "Share", "Team", "added", "alone", "by_key", "by_query", "grid", "shares", "small"]
 
 MOST = 16  # shares of a call: more would balance better, but each may hold sums of its own
 LEAST = 2**20  # numbers worth a share: below it, handing over costs more than it gives
 KEPT = 2**21  # numbers of a buffer that is kept for the next call: 8 MB
+GROUPS = 4  # of queries in a block of a small call, and threads that work on it
+VECTORS = 32  # numbers of the two vectors (of AVX512; no others are larger) that PyTorch takes at once
+LONG = 2**15  # numbers in a row whose sum PyTorch would divide among threads
 TALL = 8  # queries a block, at least: the sums over queries are as large as the block divided by these
 
 
@@ -71,6 +79,36 @@ def added(parts: Sequence[Tensor]) -> Tensor:
     return parts[0]
 
 
+def small(q: Tensor, k: Tensor, most: int, block: int) -> bool:
+    """Whether a call of at most `most` numbers is one share, in blocks of about `block` that can be divided evenly."""
+    _, keys, width = k.shape
+    even = width % VECTORS == 0 and keys * width % (GROUPS * VECTORS) == 0
+    return even and width < LONG and keys * width * TALL <= block and q.numel() * keys <= most
+
+
+def by_query(x: Tensor, groups: int) -> Tensor:
+    """The sums over the keys of [some, query, key, feature].
+
+    PyTorch gives each thread some of the sentences and queries; where there are too few it would cut the features, and
+    add up those at a cut in another order.
+    """
+    if len(x) * x.shape[1] >= groups:
+        return x.sum(2)
+    with alone():
+        return x.sum(2)
+
+
+def by_key(x: Tensor, sums: Tensor) -> None:
+    """Adds the sums over the queries of [some, query, key, feature] to those of so many groups of queries, [some,
+    group, key, feature]: each thread has some of the sentences or groups."""
+    groups = sums.shape[1]
+    even = x.shape[1] // groups * groups
+    if even:
+        sums.add_(x[:, :even].view(len(x), groups, -1, *x.shape[2:]).sum(2))
+    if even < x.shape[1]:
+        sums[:, : x.shape[1] - even].add_(x[:, even:])
+
+
 def _setter(name: str) -> Callable[[int], int]:
     """A function that says how many threads the calling thread, and no other, may use; nothing where it is missing."""
     try:
@@ -86,7 +124,7 @@ _pause = _setter("omp_pause_resource_all")
 
 
 @contextmanager
-def _alone() -> Iterator[int]:
+def alone() -> Iterator[int]:
     """Operations of this thread run on one core. Gives how many threads may help: 1 where that cannot be had."""
     before = torch.get_num_threads()  # asked first: PyTorch sets up a new thread when it is
     _openmp(1)
@@ -98,13 +136,24 @@ def _alone() -> Iterator[int]:
         _mkl(local)
 
 
+@contextmanager
+def _few(threads: int) -> Iterator[None]:
+    """Operations of this thread run on one, two or four of so many cores; products of matrices still on one."""
+    _openmp(1 if _child or threads < 2 else 2 if threads < GROUPS else GROUPS)
+    try:
+        yield
+    finally:
+        _openmp(1)
+
+
 _helpers: ThreadPoolExecutor | None = None
+_child = False
 
 
 def _forget() -> None:
-    """A child process has none of its parent's threads."""
-    global _helpers
-    _helpers = None
+    """A child process has none of its parent's threads, and OpenMP does not know."""
+    global _helpers, _child
+    _helpers, _child = None, True
 
 
 if hasattr(os, "register_at_fork"):
@@ -141,11 +190,14 @@ def _returned(buffer: Tensor) -> None:
 
 
 class Team:
-    """The caller and its helpers."""
+    """The caller and its helpers; in a small call the caller and a few of PyTorch's own threads."""
+
+    def __init__(self, small: bool = False) -> None:
+        self.small = small
 
     def __enter__(self) -> "Team":
         with ExitStack() as stack:
-            self.threads = stack.enter_context(_alone())
+            self.threads = stack.enter_context(alone())
             stack.enter_context(torch.autocast("cpu", enabled=False))  # as in a thread that never heard of it
             self.stack = stack.pop_all()
         return self
@@ -155,28 +207,29 @@ class Team:
 
     def each(self, some: Sequence[Share], work: Callable[[Share, Tensor], None], floats: int) -> None:
         """Does the work of every share in a buffer of its worker's; what one of them raises is raised here."""
-        buffers = [_buffer(floats) for _ in range(min(self.threads, len(some)))]
+        buffers = [_buffer(floats) for _ in range(1 if self.small else min(self.threads, len(some)))]
         left = iter(some)
 
-        @torch.inference_mode()  # so that results may be written whether or not the caller is in it
         def take(buffer: Tensor) -> None:
             try:
-                for share in left:
-                    work(share, buffer)
+                with torch.inference_mode():  # so that results may be written whether or not the caller is in it
+                    for share in left:
+                        work(share, buffer)
             except BaseException:
                 for _ in left:  # nobody needs to begin another
                     pass
                 raise
 
         def help(buffer: Tensor) -> None:
-            with _alone():
+            with alone():
                 take(buffer)
 
         if len(buffers) > 1:
             _pause(1)
         waiting = [_pool().submit(help, buffer[:floats]) for buffer in buffers[1:]]
         try:
-            take(buffers[0][:floats])
+            with _few(self.threads) if self.small else nullcontext():
+                take(buffers[0][:floats])
         finally:
             for one in waiting:
                 if not one.cancel():  # a helper that had not begun by now has nothing left to do

@@ -11,18 +11,21 @@ feature is ever held; the backward pass works each block out again. Keys that no
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from regard.kernels.blocks_cpu import Share, Team, added, grid, shares
+from regard.kernels.blocks_cpu import GROUPS, Share, Team, added, by_key, by_query, grid, shares, small
 from regard.kernels.mask import Sight
 
 __all__ = ["backward", "forward", "kept"]
 
 BLOCK = 2**18  # elements of query × key × feature at once: 1 MB, once or, in the backward pass, thrice
+SMALL = 2**22  # elements of a whole call that is small (see `blocks_cpu.py`): its blocks are twice as large
 ROOM = 80.0  # 2(|q|+|k|)/c where e^{2q/c}·e^{2k/c} is surely inside float32; here no product of two is taken
+FLAT = 0.2  # the mean of ((q + k)/c)², about, up to which `1 − r` may be a difference
 STEEP = 20.0  # c from which exp(−2c), and with it a gradient over a sum of weights, comes near the end of float32
 
 
@@ -57,6 +60,15 @@ class _Block:
     hidden: Bool[Tensor, "some query key 1"] | None
 
 
+@cache
+def _number(x: float) -> Tensor:
+    return torch.tensor(x)
+
+
+def _small(q: Tensor, k: Tensor) -> bool:
+    return small(q, k, SMALL, 2 * BLOCK)
+
+
 class _Walk:
     """The blocks of one call, and the exponents and the weights (before their sum is divided out) of each."""
 
@@ -65,30 +77,33 @@ class _Walk:
         seed: Tensor | None,
     ) -> None:  # fmt: skip
         (self.batch, self.queries, self.features), self.keys = q.shape, k.shape[1]
-        self.sight, self.dropout, self.seed = sight, dropout, seed
+        self.sight, self.dropout, self.seed, self.small = sight, dropout, seed, _small(q, k)
+        self.groups, self.block = (GROUPS, 2 * BLOCK) if self.small else (1, BLOCK)
         self.bias = None if bias is None else bias * math.log2(math.e)
         self.keep_scale = 1 / (1 - dropout) if dropout < 1 else 0.0
-        self.step, self.a = 2 / scale, torch.tensor(-1 / (2 * scale * math.log2(math.e)))
+        self.step, self.a = 2 / scale, _number(-1 / (2 * scale * math.log2(math.e)))
         self.lift = scale * math.log2(math.e) if scale > STEEP else 0.0
         q, k = q.float(), k.float()
-        self.safe = (self._most(q) + self._most(k)) * self.step <= ROOM
-        self.finite = self.safe and bool(v.isfinite().all())
+        self.safe, self.flat = (self._most(q) + self._most(k)) * self.step <= ROOM, False
+        self.finite = self.safe and math.isfinite(self._most(v))
         # Once a row, so it may as well be exact: an exponent rounded to float32 would show in a sum that cancels.
-        x, y = ((t.double() * self.step).exp() if self.safe else t for t in (q, k))
-        self.x = (x * self.a.double() if self.safe else x).float().unsqueeze(2)
+        x, y = ((t.double() * (self.step * math.log2(math.e))).exp2_() if self.safe else t for t in (q, k))
+        self.x = (x.mul_(float(self.a)) if self.safe else x).float().unsqueeze(2)
         self.y, self.v = (t.float().unsqueeze(1) for t in (y, v))
 
     @staticmethod
     def _most(x: Tensor) -> float:
         low, high = torch.aminmax(x)
-        return float(torch.maximum(-low, high))
+        return max(-float(low), float(high))  # both are NaN where one of the numbers is
 
     def shares(self) -> list[Share]:
+        if self.small:
+            return [Share(slice(0, self.batch), slice(0, self.queries), 0, 0)]
         return shares(self.batch, self.queries, self.keys * self.features)
 
     def floats(self) -> int:
         """The numbers of the largest block: a row of it may be longer than it should be."""
-        return max(BLOCK, self.features)
+        return max(self.block, self.features)
 
     def blocks(self, together: slice, queries: slice, tall: int, wide: int) -> Iterator[_Block]:
         """Those of these queries, `tall` at a time, and of all keys, `wide` at a time."""
@@ -123,18 +138,25 @@ class _Walk:
         return [part[:size].view(sizes) for part in buffer.view(-1, self.floats())]
 
     def exponents(self, x: Tensor, y: Tensor, e: Tensor, rest: Tensor | None = None) -> None:
-        """`e = r/a`, and `rest` is what `1 − r` is made from (see `others`)."""
+        """`e = r/a`, and `rest` is what `1 − r` is made from (see `slope`)."""
         if not self.safe:
             z = torch.add(x, y, out=e if rest is None else rest).mul_(self.step)
             torch.neg(z, out=e).sigmoid_().div_(self.a)
-        elif rest is None:
+        elif rest is None or self.flat:
             torch.addcmul(self.a, x, y, out=e).reciprocal_()
         else:
             torch.add(torch.mul(x, y, out=rest), self.a, out=e).reciprocal_()
 
-    def others(self, rest: Tensor, e: Tensor) -> Tensor:
-        """In place of `rest`: `1 − r`, without its cancellation."""
-        return rest.mul_(e) if self.safe else rest.sigmoid_()
+    def flatten(self, q: Tensor, k: Tensor) -> None:
+        """Sees whether `1 − r` may be a difference."""
+        spread = sum(float(torch.linalg.vector_norm(t.float())) ** 2 / t.numel() for t in (q, k))
+        self.flat = self.safe and spread * (self.step / 2) ** 2 < FLAT
+
+    def slope(self, e: Tensor, rest: Tensor) -> Tensor:
+        """In place of `e`: `r(1 − r)/a`, a quarter of `1 − tanh²`, without cancellation where that matters."""
+        if self.flat:
+            return torch.addcmul(e, e, e, value=-float(self.a), out=e)
+        return e.mul_(rest.mul_(e) if self.safe else rest.sigmoid_())
 
     def weights(self, at: _Block, e: Tensor, w: Tensor) -> Tensor:
         """exp(energy), but for a factor the same for all, zero where hidden; `w` may be `e`."""
@@ -157,6 +179,11 @@ class _Walk:
         """In place: what is hidden and not a number counts for nothing."""
         return product if self.finite or at.hidden is None else product.masked_fill_(at.hidden, 0.0)
 
+    def over(self, x: Tensor, den: Tensor) -> Tensor:
+        """`x / den`, and zero where nothing is seen."""
+        x = x / den
+        return x if self.sight.everything and self.bias is None else x.masked_fill_(den == 0, 0.0)
+
 
 def forward(
     q: Tensor,
@@ -172,12 +199,12 @@ def forward(
 
     `bias` has 0 as its largest visible value in a row, and −inf where nothing may be seen (see `feature.py`).
     """
-    with Team() as team:
+    with Team(_small(q, k)) as team:
         walk = _Walk(q, k, v, scale, sight, bias, dropout, seed)
         answer, den = torch.zeros(q.shape), torch.zeros(q.shape)
 
         def work(share: Share, buffer: Tensor) -> None:
-            groups, tall, wide = grid(share, walk.keys, walk.features, BLOCK)
+            groups, tall, wide = grid(share, walk.keys, walk.features, walk.block)
             for rows in groups:
                 xs, dens, answers = (t[rows, share.queries].unsafe_split(tall, 1) for t in (walk.x, den, answer))
                 ys, vs = (t[rows].unsafe_split(wide, 2) for t in (walk.y, walk.v))
@@ -185,12 +212,14 @@ def forward(
                     (e,) = walk.room(xs[at.i], ys[at.j], buffer)
                     walk.exponents(xs[at.i], ys[at.j], e)
                     w = walk.weights(at, e, e)
-                    dens[at.i].add_(w.sum(2))
+                    dens[at.i].add_(by_query(w, walk.groups))
                     product = walk.clean(at, walk.drop(at, w).mul_(vs[at.j]))
-                    answers[at.i].add_(product.sum(2))
+                    answers[at.i].add_(by_query(product, walk.groups))
 
         team.each(walk.shares(), work, walk.floats())
-        answer.div_(den).masked_fill_(den == 0, 0.0).mul_(walk.keep_scale)
+        answer = walk.over(answer, den)
+        if dropout > 0:
+            answer.mul_(walk.keep_scale)
     return (answer, q.new_empty(0), den) if q.dtype == torch.float32 else (answer.to(q.dtype), answer, den)
 
 
@@ -199,39 +228,42 @@ def backward(
     bias: Tensor | None, dropout: float, seed: Tensor | None, bias_gradient: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """Gradients of q, k, v and, if asked for, of the energies summed over features (else empty)."""
-    with Team() as team:
+    with Team(_small(q, k)) as team:
         walk = _Walk(q, k, v, scale, sight, bias, dropout, seed)
+        walk.flatten(q, k)
         plan = walk.shares()
-        slots = plan[-1].slot + 1
-        g, o = (grad.float() / den).masked_fill_(den == 0, 0.0).unsqueeze(2), exact.unsqueeze(2)
-        dq, (dks, dvs) = torch.zeros(q.shape), ([torch.zeros(k.shape) for _ in range(slots)] for _ in "kv")
+        slots, parts = plan[-1].slot + 1, (walk.batch, walk.groups, *k.shape[1:])
+        g, o = walk.over(grad.float(), den).unsqueeze(2), exact.unsqueeze(2)
+        dq, (dks, dvs) = torch.zeros(q.shape), ([torch.zeros(parts) for _ in range(slots)] for _ in "kv")
         dbias = torch.zeros_like(bias) if bias is not None and bias_gradient else q.new_empty(0)
 
+        twice = torch.ops.aten.mse_loss_backward.grad_input  # 2(a − b)·c, in one pass
+
         def work(share: Share, buffer: Tensor) -> None:
-            groups, tall, wide = grid(share, walk.keys, walk.features, BLOCK)
+            groups, tall, wide = grid(share, walk.keys, walk.features, walk.block)
             for rows in groups:
                 above = (t[rows, share.queries].unsafe_split(tall, 1) for t in (walk.x, g, o, dq))
                 beside = (t[rows].unsafe_split(wide, 2) for t in (walk.y, walk.v))
-                below = (t[share.slot][rows].unsafe_split(wide, 1) for t in (dks, dvs))
+                below = (t[share.slot][rows].unsafe_split(wide, 2) for t in (dks, dvs))
                 (xs, gs, os, dqs), (ys, vs), (dk, dv) = above, beside, below
                 for at in walk.blocks(rows, share.queries, tall, wide):
                     rest, e, w = walk.room(xs[at.i], ys[at.j], buffer)
                     walk.exponents(xs[at.i], ys[at.j], e, rest)
                     walk.weights(at, e, w)
-                    e.mul_(walk.others(rest, e))  # r(1 − r)/a, a quarter of 1 − tanh²
+                    walk.slope(e, rest)
                     walk.clean(at, w.mul_(gs[at.i]))
                     values, dropped = vs[at.j], w
                     if dropout > 0:
                         values = walk.drop(at, (values * walk.keep_scale).expand_as(w).clone())
                         dropped = walk.drop(at, rest.copy_(w))
-                    dv[at.j].add_(dropped.sum(1))
-                    walk.clean(at, w.mul_(torch.sub(values, os[at.i], out=rest)))  # the gradient of the energies
+                    by_key(dropped, dv[at.j])
+                    walk.clean(at, twice(w, values, os[at.i], 0, grad_input=w))  # the gradient of the energies, twice
                     if dbias.numel():
-                        dbias[at.b, at.q, at.k] = w.sum(-1)
+                        dbias[at.b, at.q, at.k] = w.sum(-1).div_(2)
                     walk.clean(at, w.mul_(e))
-                    dqs[at.i].add_(w.sum(2))
-                    dk[at.j].add_(w.sum(1))
+                    dqs[at.i].add_(by_query(w, walk.groups))
+                    by_key(w, dk[at.j])
 
         team.each(plan, work, 3 * walk.floats())
-        dk, dv, steep = added(dks), added(dvs), 4 * walk.a
+        dk, dv, steep = (*(added(added(t).unbind(1)) for t in (dks, dvs)), 2 * float(walk.a))
         return dq.mul_(steep).to(q.dtype), dk.mul_(steep).to(k.dtype), dv.mul_(walk.keep_scale).to(v.dtype), dbias
