@@ -124,6 +124,29 @@ def test_what_is_missing_is_not_called() -> None:
 
 
 @pytest.mark.usefixtures("two")
+def test_room_is_used_again() -> None:
+    blocks_cpu._spare.clear()
+    with Team() as team:
+        some, others = team.room(torch.empty(3, 5)), team.room(torch.empty(15))
+        places = {some.data_ptr(), others.data_ptr()}
+        assert some.shape == (3, 5)
+        assert len(places) == 2
+    with Team() as team:
+        assert team.room(torch.empty(2, 7)).data_ptr() in places
+        assert team.room(torch.empty(100, 100)).data_ptr() not in places
+
+
+@pytest.mark.parametrize("kind", ["additive", "feature"])
+def test_room_made_in_inference_mode_serves_outside_of_it(kind: str) -> None:
+    blocks_cpu._spare.clear()
+    q, k, v, w = torch.randn(2, 8, 32), torch.randn(2, 8, 32), torch.randn(2, 8, 32), torch.randn(32)
+    given = (q, k, v, w) if kind == "additive" else (q, k, v)
+    attend = additive_attention if kind == "additive" else feature_attention
+    with torch.inference_mode():
+        inside = attend(*given, backend="cpu")
+    assert torch.equal(attend(*given, backend="cpu"), inside)
+
+
 @pytest.mark.parametrize("by_helper", [True, False])
 def test_an_error_comes_out(by_helper: bool) -> None:
     caller, meet, done = threading.get_ident(), threading.Barrier(2), list[int]()

@@ -10,14 +10,14 @@ and y = tanh k serves. Half precision is computed in float32.
     answer, weights = forward(q, k, v, w, None, Sight(pattern="causal"), 0.0, None)
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property, partial
 from math import isfinite, prod
 
 import torch
 from torch import Tensor
 
-from regard.kernels.blocks_cpu import Share, Team, added, alone, grid, shares, small
+from regard.kernels.blocks_cpu import GROUPS, VECTORS, Share, Team, added, alone, few, grid, shares, small
 from regard.kernels.mask import Sight
 
 __all__ = ["CHUNK", "backward", "forward", "pieces", "weights", "whole"]
@@ -45,7 +45,7 @@ class _Units:
     often in every part of it. The slope r(1 - r) is the same for both signs.
     """
 
-    def __init__(self, q: Tensor, k: Tensor, w: Tensor, sight: Sight) -> None:
+    def __init__(self, q: Tensor, k: Tensor, w: Tensor, sight: Sight, room: Callable[[Tensor], Tensor]) -> None:
         self.sight, self.batch, self.queries, self.keys, self.width = sight, *q.shape[:2], *k.shape[1:]
         self.q, self.k, self.most = q, k, (most := _most(q) + _most(k))
         self.near, self.product, self.finite = most < NEAR, NEAR <= most <= BOUND, isfinite(most)
@@ -53,11 +53,11 @@ class _Units:
         self.step = torch.ones(()) if self.near else -twice  # tanh is this times u, and a constant
         self.factor = w * self.step
         if self.near:
-            self.x, self.y = q.tanh(), k.tanh()
+            self.x, self.y = (torch.tanh(t, out=room(t)) for t in (q, k))
         elif self.product:
-            self.x, self.y = (q * twice).exp_(), (k * twice).exp_()
+            self.x, self.y = (torch.mul(t, twice, out=room(t)).exp_() for t in (q, k))
         else:
-            self.x, self.y = q * -twice, k * -twice
+            self.x, self.y = (torch.mul(t, -twice, out=room(t)) for t in (q, k))
         self.x, self.y, self.one = self.x.unsqueeze(2), self.y.unsqueeze(1), torch.ones(())
         ends = (sight.lengths, self.keys), (sight.query_lengths, self.queries)
         self.key_ends, self.query_ends = (
@@ -70,7 +70,7 @@ class _Units:
         if not self.product or self.most > BOUND / 2 or not float(self.factor.abs().amin()) > LIGHT:
             return False
         self.one = self.factor.reciprocal()
-        self.x = self.x * self.one
+        self.x.mul_(self.one)
         return True
 
     @cached_property
@@ -224,11 +224,16 @@ def forward(
     """The answers [batch, query, value], and the weights for `backward` (none where the queries went in pieces)."""
     answer, little = torch.empty(*q.shape[:2], v.shape[2]), small(q, k, SMALL, BLOCK)
     with Team(little) as team:
-        units, values = _Units(q.float(), k.float(), w.float(), sight), v.float()
+        with few(team.threads if little and q.numel() % (GROUPS * VECTORS) == 0 else 1):
+            units, values = _Units(q.float(), k.float(), w.float(), sight, team.room), v.float()
 
         def work(piece: _Piece, share: Share, buffer: Tensor) -> None:
             piece.weigh(share, buffer)
-            answer[share.rows, share.queries] = torch.bmm(piece.dropped(share), values[share.rows])
+            here = answer[share.rows, share.queries]
+            if here.is_contiguous():
+                torch.bmm(piece.dropped(share), values[share.rows], out=here)
+            else:
+                here.copy_(torch.bmm(piece.dropped(share), values[share.rows]))
 
         for some in pieces(units.batch, units.queries, units.keys):
             piece = _Piece(units, bias, dropout, seed, *some, small=little)
@@ -242,7 +247,7 @@ def backward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:  # fmt: skip
     """The gradients of q, k, v, w and, where there is one, of the bias; `p` as `forward` left it."""
     with Team() as team:
-        units, values, grad = _Units(q.float(), k.float(), w.float(), sight), v.float(), grad.float()
+        units, values, grad = _Units(q.float(), k.float(), w.float(), sight, team.room), v.float(), grad.float()
         # Shares that add to the same keys have slots of their own. The first piece is the largest.
         first, count = pieces(units.batch, units.queries, units.keys)[0]
         last, width = shares(units.batch, count, units.keys * units.width, first)[-1], units.width
@@ -296,7 +301,7 @@ def weights(q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, sight: Sight) 
     if not q.numel():
         return torch.empty(*q.shape[:2], k.shape[1])
     with Team() as team:
-        units = _Units(q.float(), k.float(), w.float(), sight)
+        units = _Units(q.float(), k.float(), w.float(), sight, team.room)
         piece = _Piece(units, bias, 0.0, None, 0, units.queries)
         team.each(piece.shares, piece.weigh, units.floats())
     return piece.p

@@ -25,7 +25,20 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-__all__ = ["GROUPS", "Share", "Team", "added", "alone", "by_key", "by_query", "grid", "shares", "small"]
+__all__ = [
+    "GROUPS",
+    "VECTORS",
+    "Share",
+    "Team",
+    "added",
+    "alone",
+    "by_key",
+    "by_query",
+    "few",
+    "grid",
+    "shares",
+    "small",
+]
 
 MOST = 16  # shares of a call: more would balance better, but each may hold sums of its own
 LEAST = 2**20  # numbers worth a share: below it, handing over costs more than it gives
@@ -137,7 +150,7 @@ def alone() -> Iterator[int]:
 
 
 @contextmanager
-def _few(threads: int) -> Iterator[None]:
+def few(threads: int) -> Iterator[None]:
     """Operations of this thread run on one, two or four of so many cores; products of matrices still on one."""
     _openmp(1 if _child or threads < 2 else 2 if threads < GROUPS else GROUPS)
     try:
@@ -181,7 +194,8 @@ def _buffer(floats: int) -> Tensor:
             break
         if len(one) >= floats:
             return one
-    return torch.empty(floats)
+    with torch.inference_mode(False):  # so that it serves callers outside of it too
+        return torch.empty(floats)
 
 
 def _returned(buffer: Tensor) -> None:
@@ -204,6 +218,12 @@ class Team:
 
     def __exit__(self, *error: object) -> None:
         self.stack.close()
+
+    def room(self, like: Tensor) -> Tensor:
+        """An empty tensor of this shape, until the team is dismissed."""
+        buffer = _buffer(like.numel())
+        self.stack.callback(_returned, buffer)
+        return buffer[: like.numel()].view(like.shape)
 
     def each(self, some: Sequence[Share], work: Callable[[Share, Tensor], None], floats: int) -> None:
         """Does the work of every share in a buffer of its worker's; what one of them raises is raised here."""
@@ -228,7 +248,7 @@ class Team:
             _pause(1)
         waiting = [_pool().submit(help, buffer[:floats]) for buffer in buffers[1:]]
         try:
-            with _few(self.threads) if self.small else nullcontext():
+            with few(self.threads) if self.small else nullcontext():
                 take(buffers[0][:floats])
         finally:
             for one in waiting:
