@@ -34,7 +34,7 @@ from regard.kernels.launch_triton import Launch
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the interpreter's numpy speaks of overflow
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(case=cases(), short=st.booleans())
 def test_any_shape_and_mask(case: Case, short: bool) -> None:
     """With few keys the answers come from the launch of the energies, and from launches of their own."""
@@ -54,8 +54,8 @@ def test_large_tiles(case: Case) -> None:
 
 
 def test_pieces_change_nothing() -> None:
-    case = hostile("shut out", queries=140, keys=30, width=5)  # 128 of them at once, at least
-    case.options |= {"pattern": "causal", "lengths": torch.tensor([30, 17]), "query_lengths": torch.tensor([140, 133])}
+    case = hostile("shut out", queries=140, keys=9, width=3)  # 128 of them at once, at least
+    case.options |= {"pattern": "causal", "lengths": torch.tensor([9, 7]), "query_lengths": torch.tensor([140, 133])}
     whole = case.run("triton", torch.float32)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(additive_cpu, "CHUNK", 1000)

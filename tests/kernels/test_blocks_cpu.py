@@ -123,7 +123,6 @@ def test_what_is_missing_is_not_called() -> None:
     assert blocks_cpu._setter("no_such_function")(1) == 0
 
 
-@pytest.mark.usefixtures("two")
 def test_room_is_used_again() -> None:
     blocks_cpu._spare.clear()
     with Team() as team:
@@ -147,6 +146,7 @@ def test_room_made_in_inference_mode_serves_outside_of_it(kind: str) -> None:
     assert torch.equal(attend(*given, backend="cpu"), inside)
 
 
+@pytest.mark.usefixtures("two")
 @pytest.mark.parametrize("by_helper", [True, False])
 def test_an_error_comes_out(by_helper: bool) -> None:
     caller, meet, done = threading.get_ident(), threading.Barrier(2), list[int]()
