@@ -79,10 +79,10 @@ def cases(draw: st.DrawFn, largest: int = 40) -> Case:
     return Case(q, k, torch.randn(batch, keys, 5), torch.randn(width), options)
 
 
-def hostile(name: str, queries: int = 37, keys: int = 70, width: int = 67) -> Case:
+def hostile(name: str, queries: int = 37, keys: int = 70, width: int = 67, batch: int = 2) -> Case:
     """Inputs that break a careless kernel."""
     torch.manual_seed(1)
-    q, k, v = torch.randn(2, queries, width), torch.randn(2, keys, width), torch.randn(2, keys, 9)
+    q, k, v = torch.randn(batch, queries, width), torch.randn(batch, keys, width), torch.randn(batch, keys, 9)
     w = torch.randn(width) * width**-0.5
     options: dict[str, Any] = {}
     if name == "huge":
@@ -92,7 +92,7 @@ def hostile(name: str, queries: int = 37, keys: int = 70, width: int = 67) -> Ca
     elif name == "edge of the range":
         q, k = q.clamp(-1, 1) * 10.4, k.clamp(-1, 1) * 10.4
     elif name == "cancelling far out":
-        middle = 1e4 * torch.randn(2, 1, width)
+        middle = 1e4 * torch.randn(batch, 1, width)
         q, k = middle.expand_as(q) + 0, k - middle
     elif name == "saturated":
         q = q + 8
@@ -107,7 +107,7 @@ def hostile(name: str, queries: int = 37, keys: int = 70, width: int = 67) -> Ca
     elif name == "nothing in w":  # none are
         w[7] = 0.0
     elif name == "shut out":
-        bias = torch.randn(2, queries, keys)
+        bias = torch.randn(batch, queries, keys)
         bias[:, :, 5:60] = float("-inf")
         bias[0, 3] = float("-inf")
         options = {"bias": bias}

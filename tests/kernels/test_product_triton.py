@@ -71,7 +71,7 @@ def test_additive_attention_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     monkeypatch.setattr(additive_triton, "parts", lambda v, rows: calls.append(rows) or taken_apart(v))
     monkeypatch.setattr(additive_triton, "TILES", additive_triton.Tiles(short=()))
-    monkeypatch.setattr("regard.kernels.additive_cpu.CHUNK", 1500)
-    case = hostile("plain", queries=130, keys=7, width=3)
+    monkeypatch.setattr("regard.kernels.additive_cpu.CHUNK", 500)
+    case = hostile("plain", queries=130, keys=7, width=3, batch=1)
     assert close(case.run("triton", torch.float32), case.run("reference", torch.float64))
     assert calls == [130]
