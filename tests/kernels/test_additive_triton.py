@@ -64,17 +64,23 @@ def test_pieces_change_nothing() -> None:
     assert close(pieces, case.run("reference", torch.float64))
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_few_keys_take_two_launches(dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether or not weights are kept for a backward pass, and the answers are those of more launches."""
-    q, k, v, w, names = *(torch.randn(2, time, 5).to(dtype) for time in (9, 13, 13)), torch.randn(5), []
-    call = Launch.__call__
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Of the kernels that are launched, as they are."""
+    found, call = [], Launch.__call__
 
     def counted(launch: Launch, *tensors: torch.Tensor | None) -> None:
-        names.append(launch.kernel.__name__)
+        found.append(launch.kernel.__name__)
         call(launch, *tensors)
 
     monkeypatch.setattr(Launch, "__call__", counted)
+    return found
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_few_keys_take_two_launches(dtype: torch.dtype, names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether or not weights are kept for a backward pass, and the answers are those of more launches."""
+    q, k, v, w = *(torch.randn(2, time, 5).to(dtype) for time in (9, 13, 13)), torch.randn(5)
     alone = additive_attention(q, k, v, w, backend="triton")
     assert names == ["exponents_kernel", "energies_kernel"]
     kept = additive_attention(q, k, v.requires_grad_(), w, backend="triton")
@@ -89,15 +95,11 @@ def test_few_keys_take_two_launches(dtype: torch.dtype, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(("most", "launches"), [(2 * 9 * 13 * 5, 4), (2 * 9 * 13 * 5 - 1, 5)])
 @pytest.mark.parametrize(("dtype", "dropout"), [(torch.float32, 0.0), (torch.bfloat16, 0.2)])
 def test_small_work_takes_a_launch_less(
-    most: int, launches: int, dtype: torch.dtype, dropout: float, monkeypatch: pytest.MonkeyPatch
+    most: int, launches: int, dtype: torch.dtype, dropout: float, names: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And its gradients are those of large work, to the last bit."""
     q, k, v = (torch.randn(2, time, 5).to(dtype).requires_grad_() for time in (9, 13, 13))
-    w, call, names = torch.randn(5, requires_grad=True), Launch.__call__, []
-
-    def counted(launch: Launch, *tensors: torch.Tensor | None) -> None:
-        names.append(launch.kernel.__name__)
-        call(launch, *tensors)
+    w = torch.randn(5, requires_grad=True)
 
     def gradients(tile: additive_triton.Tiles) -> tuple[torch.Tensor, ...]:
         monkeypatch.setattr(additive_triton, "TILES", tile)
@@ -106,7 +108,6 @@ def test_small_work_takes_a_launch_less(
         names.clear()
         return torch.autograd.grad(answer, (q, k, v, w), torch.ones_like(answer))
 
-    monkeypatch.setattr(Launch, "__call__", counted)
     found = gradients(additive_triton.Tiles(together=most))
     assert len(names) == launches
     assert names.count("powers_kernel") == launches - 3

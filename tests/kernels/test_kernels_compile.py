@@ -4,15 +4,7 @@ their callers hand over.
 Triton's interpreter runs what no compiler takes (a name that changes its type, say), so it alone does not tell.
 """
 
-import os
 from pathlib import Path
-
-import pytest
-import torch
-
-if not torch.cuda.is_available():
-    os.environ["TRITON_INTERPRET"] = "1"  # not for the program, but for whatever is imported after it
-pytest.importorskip("triton")
 
 from compile_cases import compiled
 

@@ -5,15 +5,7 @@ Triton's interpreter runs what no compiler takes (a name that changes its type, 
 A file of its own, so that both kinds may be compiled at once.
 """
 
-import os
 from pathlib import Path
-
-import pytest
-import torch
-
-if not torch.cuda.is_available():
-    os.environ["TRITON_INTERPRET"] = "1"  # not for the program, but for whatever is imported after it
-pytest.importorskip("triton")
 
 from compile_cases import compiled
 

@@ -17,7 +17,7 @@ from math import isfinite, prod
 import torch
 from torch import Tensor
 
-from regard.kernels.blocks_cpu import GROUPS, VECTORS, Share, Team, added, alone, few, grid, shares, small
+from regard.kernels.blocks_cpu import GROUPS, VECTORS, Share, Team, added, alone, few, grid, largest, shares, small
 from regard.kernels.mask import Sight
 
 __all__ = ["CHUNK", "backward", "forward", "pieces", "weights", "whole"]
@@ -47,7 +47,7 @@ class _Units:
 
     def __init__(self, q: Tensor, k: Tensor, w: Tensor, sight: Sight, room: Callable[[Tensor], Tensor]) -> None:
         self.sight, self.batch, self.queries, self.keys, self.width = sight, *q.shape[:2], *k.shape[1:]
-        self.q, self.k, self.most = q, k, (most := _most(q) + _most(k))
+        self.q, self.k, self.most = q, k, (most := largest(q) + largest(k))
         self.near, self.product, self.finite = most < NEAR, NEAR <= most <= BOUND, isfinite(most)
         twice = 2 * torch.where(w < 0, -_morse(self.width), _morse(self.width))
         self.step = torch.ones(()) if self.near else -twice  # tanh is this times u, and a constant
@@ -119,11 +119,6 @@ class _Units:
         return backward.grad_input(pull, u, grad_input=u)  # type: ignore[no-any-return]
 
 
-def _most(x: Tensor) -> float:
-    low, high = x.aminmax()
-    return max(-float(low), float(high))  # both are NaN where one of the numbers is
-
-
 def _room(sizes: Sequence[int], buffer: Tensor, place: int = 0) -> Tensor:
     """The first or the second block of a buffer."""
     size = prod(sizes)
@@ -149,10 +144,8 @@ class _Piece:
         p: Tensor | None = None, small: bool = False,
     ) -> None:  # fmt: skip
         self.units, self.bias, self.first, self.small = units, bias, first, small
-        self.shares = shares(units.batch, count, units.keys * units.width, first)
+        self.shares = shares(units.batch, count, 0 if small else units.keys * units.width, first)
         self.weighed = small and units.weighed
-        if small:
-            self.shares = [Share(slice(0, units.batch), slice(first, first + count), 0, 0)]
         self.p = torch.empty(units.batch, count, units.keys) if p is None else p
         self.hidden = self.keep = None
         if not units.sight.everything:

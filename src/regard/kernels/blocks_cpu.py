@@ -26,19 +26,9 @@ import torch
 from torch import Tensor
 
 __all__ = [
-    "GROUPS",
-    "VECTORS",
-    "Share",
-    "Team",
-    "added",
-    "alone",
-    "by_key",
-    "by_query",
-    "few",
-    "grid",
-    "shares",
+    "GROUPS", "VECTORS", "Share", "Team", "added", "alone", "by_key", "by_query", "few", "grid", "largest", "shares",
     "small",
-]
+]  # fmt: skip
 
 MOST = 16  # shares of a call: more would balance better, but each may hold sums of its own
 LEAST = 2**20  # numbers worth a share: below it, handing over costs more than it gives
@@ -60,7 +50,7 @@ class Share:
 
 
 def shares(batch: int, count: int, cost: int, first: int = 0) -> list[Share]:
-    """The shares of `count` queries from `first` on, each of which works out `cost` numbers."""
+    """The shares of `count` queries from `first` on, each of which works out `cost` numbers; 0: one share."""
     many = min(max(batch * count * cost // LEAST, 1), MOST)
     groups = min(many, batch)
     slots = min(many // groups, count)
@@ -97,6 +87,12 @@ def small(q: Tensor, k: Tensor, most: int, block: int) -> bool:
     _, keys, width = k.shape
     even = width % VECTORS == 0 and keys * width % (GROUPS * VECTORS) == 0
     return even and width < LONG and keys * width * TALL <= block and q.numel() * keys <= most
+
+
+def largest(x: Tensor) -> float:
+    """The largest |x|; NaN where one of the numbers is."""
+    low, high = x.aminmax()
+    return max(-float(low), float(high))  # both are NaN then
 
 
 def by_query(x: Tensor, groups: int) -> Tensor:

@@ -17,7 +17,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from regard.kernels.blocks_cpu import GROUPS, Share, Team, added, by_key, by_query, grid, shares, small
+from regard.kernels.blocks_cpu import GROUPS, Share, Team, added, by_key, by_query, grid, largest, shares, small
 from regard.kernels.mask import Sight
 
 __all__ = ["backward", "forward", "kept"]
@@ -74,32 +74,25 @@ class _Walk:
 
     def __init__(
         self, q: Tensor, k: Tensor, v: Tensor, scale: float, sight: Sight, bias: Tensor | None, dropout: float,
-        seed: Tensor | None,
+        seed: Tensor | None, small: bool,
     ) -> None:  # fmt: skip
         (self.batch, self.queries, self.features), self.keys = q.shape, k.shape[1]
-        self.sight, self.dropout, self.seed, self.small = sight, dropout, seed, _small(q, k)
+        self.sight, self.dropout, self.seed, self.small = sight, dropout, seed, small
         self.groups, self.block = (GROUPS, 2 * BLOCK) if self.small else (1, BLOCK)
         self.bias = None if bias is None else bias * math.log2(math.e)
         self.keep_scale = 1 / (1 - dropout) if dropout < 1 else 0.0
         self.step, self.a = 2 / scale, _number(-1 / (2 * scale * math.log2(math.e)))
         self.lift = scale * math.log2(math.e) if scale > STEEP else 0.0
         q, k = q.float(), k.float()
-        self.safe, self.flat = (self._most(q) + self._most(k)) * self.step <= ROOM, False
-        self.finite = self.safe and math.isfinite(self._most(v))
+        self.safe, self.flat = (largest(q) + largest(k)) * self.step <= ROOM, False
+        self.finite = self.safe and math.isfinite(largest(v))
         # Once a row, so it may as well be exact: an exponent rounded to float32 would show in a sum that cancels.
         x, y = ((t.double() * (self.step * math.log2(math.e))).exp2_() if self.safe else t for t in (q, k))
         self.x = (x.mul_(float(self.a)) if self.safe else x).float().unsqueeze(2)
         self.y, self.v = (t.float().unsqueeze(1) for t in (y, v))
 
-    @staticmethod
-    def _most(x: Tensor) -> float:
-        low, high = torch.aminmax(x)
-        return max(-float(low), float(high))  # both are NaN where one of the numbers is
-
     def shares(self) -> list[Share]:
-        if self.small:
-            return [Share(slice(0, self.batch), slice(0, self.queries), 0, 0)]
-        return shares(self.batch, self.queries, self.keys * self.features)
+        return shares(self.batch, self.queries, 0 if self.small else self.keys * self.features)
 
     def floats(self) -> int:
         """The numbers of the largest block: a row of it may be longer than it should be."""
@@ -200,7 +193,7 @@ def forward(
     `bias` has 0 as its largest visible value in a row, and −inf where nothing may be seen (see `feature.py`).
     """
     with Team(_small(q, k)) as team:
-        walk = _Walk(q, k, v, scale, sight, bias, dropout, seed)
+        walk = _Walk(q, k, v, scale, sight, bias, dropout, seed, team.small)
         answer, den = torch.zeros(q.shape), torch.zeros(q.shape)
 
         def work(share: Share, buffer: Tensor) -> None:
@@ -229,7 +222,7 @@ def backward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """Gradients of q, k, v and, if asked for, of the energies summed over features (else empty)."""
     with Team(_small(q, k)) as team:
-        walk = _Walk(q, k, v, scale, sight, bias, dropout, seed)
+        walk = _Walk(q, k, v, scale, sight, bias, dropout, seed, team.small)
         walk.flatten(q, k)
         plan = walk.shares()
         slots, parts = plan[-1].slot + 1, (walk.batch, walk.groups, *k.shape[1:])
