@@ -23,6 +23,7 @@ from regard.train import checkpoint, loop
 from regard.train.log import read
 from regard.train.loop import fit
 from regard.train.run import Run
+from regard.train.schedule import Plan
 from regard.train.task import Item, Loss
 from regard.types import Batch, Example, Sequences
 
@@ -641,6 +642,23 @@ def test_progress_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str], mo
     assert Shown.said[1].endswith("; valid: perplexity 4")
     assert [step for step, *_ in Shown.steps] == [5, 10, 15, 20, 22]
     assert "perplexity 4" in Shown.steps[-1][2]
+
+
+def test_a_shorter_warm_up_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def told(folder: str, *change: Any, **options: Any) -> list[str]:
+        Shown.said.clear()
+        fit_in(tmp_path / folder, *change, **options)
+        return [line for line in Shown.said if "warmup" in line]
+
+    monkeypatch.setattr(loop, "Progress", lambda quiet: Shown())
+    assert told("fits", warmup=5) == []
+    assert told("short", signalled(3, signal.SIGINT), warmup=6) == [Plan(22, 6, "cosine").shortened]
+    assert told("short", signalled(8, signal.SIGINT), warmup=6) == [Plan(22, 6, "cosine").shortened]
+    assert told("short", warmup=6) == []  # it is over
+    # Time cuts the plan from 80 to 40 steps when 20 are done: a warm-up of 15 is over, one of 21 is not.
+    monkeypatch.setattr(loop, "affordable", lambda wanted, step, spent, limit: 40)
+    assert told("over", steps=80, warmup=15, every=100) == []
+    assert told("slow", steps=88, warmup=21, every=100) == [Plan(40, 21, "cosine").shortened]
 
 
 class Shown:

@@ -40,6 +40,14 @@ def test_warm_up_takes_at_most_a_quarter_of_the_plan() -> None:
     assert Plan(steps=9, warmup=0, decay="inverse").rate(4) == pytest.approx(0.5)
 
 
+def test_a_shorter_warm_up_is_said() -> None:
+    said = Plan(steps=1020, warmup=300, decay="linear").shortened
+    assert said == "train.warmup=300 is cut to 255: at most a quarter of the 1,020 steps planned is warm-up"
+    assert Plan(steps=1, warmup=1, decay="linear").shortened is not None
+    assert Plan(steps=20, warmup=5, decay="linear").shortened is None
+    assert Plan(steps=3, warmup=0, decay="linear").shortened is None
+
+
 @given(
     st.integers(1, 5000), st.integers(0, 5000), st.sampled_from(["cosine", "linear", "inverse", "none"]), st.integers(0)
 )

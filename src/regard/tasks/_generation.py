@@ -26,7 +26,7 @@ from regard.tasks._encoder_decoder import EncoderDecoder
 from regard.tasks._fertility import must_look
 from regard.tasks._given import Gazes, gaze, read
 from regard.tasks._measured import Measured
-from regard.tasks._sampled import drawing, must_pass, samples, taught
+from regard.tasks._sampled import drawing, must_learn, must_pass, samples, taught
 from regard.tasks._without import Without, left
 from regard.text import Text
 from regard.train.task import Item, Loss
@@ -109,8 +109,8 @@ class Generation(Measured):
         if self.fertility:
             must_look(decoder, f"fertility={self.fertility}")
             must_pass(decoder, f"fertility={self.fertility}")
-        if samples(encoder):
-            raise RegardError("encoder.weigh=sample", expected="a softmax: only what a decoder draws is taught here")
+        must_learn(encoder, "encoder.weigh")
+        must_learn(decoder, "attention.weigh", reinforced=True, inner="decoder.weigh")
         if encoder.chooses:
             raise RegardError(
                 f"encoder={type(encoder).__name__.lower()} chooses its tokens, which nothing teaches it here",

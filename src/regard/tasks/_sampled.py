@@ -34,7 +34,7 @@ from regard.errors import RegardError
 from regard.find import Spec
 from regard.types import Look, Memory
 
-__all__ = ["REINFORCE", "drawing", "must_pass", "rewards", "samples", "taught"]
+__all__ = ["REINFORCE", "drawing", "must_learn", "must_pass", "rewards", "samples", "taught"]
 
 REINFORCE: Spec = {"expected": 0.5}  # what tasks begin from; the paper's
 
@@ -46,6 +46,24 @@ def _sampling(network: nn.Module) -> list[Attention]:
 def samples(network: nn.Module) -> bool:
     """Whether any attention in it samples where it looks."""
     return bool(_sampling(network))
+
+
+def must_learn(part: nn.Module, option: str, reinforced: bool = False, inner: str = "") -> None:
+    """Raise where gradients do not pass through a normalizer and nothing else teaches the scores before it.
+
+    `option` names the normalizer to the user, `inner` that of a block's self-attention where it is another one.
+    With `reinforced` the part's own samples are taught by reinforcement.
+    """
+    for name, module in part.named_modules():
+        if not isinstance(module, Attention) or module.weigh.passes:
+            continue
+        if not (reinforced and isinstance(module.weigh, Sample)):
+            asked = inner if inner and ".attending." in f".{name}." else option
+            kind = type(module.weigh).__module__.rpartition(".")[2]
+            raise RegardError(
+                f"{asked}={kind}: no gradient passes through it, and nothing else teaches it here",
+                expected="softmax, sparsemax, entmax, gumbel or straight_through",
+            )
 
 
 def must_pass(network: nn.Module, asked: str) -> None:

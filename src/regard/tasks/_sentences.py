@@ -25,6 +25,7 @@ from regard.pool import Pool
 from regard.tasks._features import Features
 from regard.tasks._measured import Measured
 from regard.tasks._reader import Read, Reader, copied
+from regard.tasks._sampled import must_learn
 from regard.tasks._seen import Seen
 from regard.tasks._without import Without, left
 from regard.text import Text
@@ -118,7 +119,10 @@ class Sentences(Measured):
         if self.vectors is not None:
             words.fill(self.text.vocabulary, self.vectors)
         encoder: Encoder = build("encode", self.options["encoder"], inputs=words.size)
+        must_learn(encoder, "encoder.weigh")
         pool = self._pool(encoder)
+        if pool is not None:
+            must_learn(pool, "pool.weigh", reinforced=pool.chooses)
         match, size = None, encoder.size if pool is None else pool.size
         if self.options["match"] is not None:
             match = build("predict.match", self.options["match"], inputs=size, rows=1 if pool is None else pool.rows)

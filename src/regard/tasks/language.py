@@ -36,7 +36,7 @@ from regard.measure import Results
 from regard.predict.language import LanguageModel
 from regard.search import Hypothesis, Search, Trace
 from regard.tasks._measured import Measured
-from regard.tasks._sampled import samples
+from regard.tasks._sampled import must_learn
 from regard.text import Text
 from regard.train.task import Item, Loss
 from regard.types import Batch, Example, Prediction, Sequences, Step, Token
@@ -113,8 +113,7 @@ class Language(Measured):
         attention = None if self.attention is None else table(self.attention)
         given = {"vocab": len(self.text), "attention": attention}
         network: LanguageModel = build("predict.language", self.options["network"], **given)
-        if samples(network):
-            raise RegardError("a weighing that samples, which nothing teaches a language model", expected="a softmax")
+        must_learn(network, "attention.weigh")
         return network
 
     def items(self, examples: Sequence[Example]) -> list[Item]:

@@ -111,7 +111,7 @@ def fit(
     loss_sum = torch.tensor(place.loss_sum, device=where, dtype=torch.float64)
     noted: dict[str, list[torch.Tensor]] = {}  # since the last glance; only shown and logged
     notes: dict[str, float] = {}
-    latest = ""
+    latest, told = "", False  # what was measured last; whether a shorter warm-up was mentioned
 
     def save() -> None:
         place.spent, place.loss_sum = clock.monotonic() - began, float(loss_sum)
@@ -130,8 +130,12 @@ def fit(
         while not place.finished and stop.asked is None:
             batch = task.collate([items[row] for row in next(stream)]).to(where)
             task.advance(model, place.step / place.steps)
+            plan = Plan(place.steps, warmup, decay)
+            if plan.shortened and not told and place.step < warmup:  # time may cut the plan on the way, too
+                show.say(plan.shortened)
+                told = True
             for group in optimiser.param_groups:
-                group["lr"] = rate * Plan(place.steps, warmup, decay).rate(place.step)
+                group["lr"] = rate * plan.rate(place.step)
             loss = step(task, model, batch, optimiser, clip=clip, precision=precision)
             place.step += 1
             mean.update(place.step)

@@ -1,6 +1,7 @@
 """How long to train and how fast to learn at each step.
 
-`rate(step)` rises in a line over `warmup` steps, then falls to 0 at the last planned one. The plan
+`rate(step)` rises in a line over `warmup` steps (at most a quarter of the plan; `shortened` says so
+where they are cut), then falls to 0 at the last planned one. The plan
 is a number of steps. A time budget shortens the plan where the machine is too slow for it, so that
 the fall of the rate always comes to its end in time; what is planned is part of a run's state.
 
@@ -12,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from regard.errors import RegardError
+from regard.errors import RegardError, counted
 
 __all__ = ["Decay", "Plan", "affordable", "seconds"]
 
@@ -41,9 +42,22 @@ class Plan:
     warmup: int
     decay: Decay
 
+    @property
+    def rises(self) -> int:
+        """The steps of warm-up there are: at most a quarter, so that a short plan still learns at the full rate."""
+        return min(self.warmup, self.steps // 4)
+
+    @property
+    def shortened(self) -> str | None:
+        """A line for the user where warm-up is shorter than asked for."""
+        if self.rises == self.warmup:
+            return None
+        plan = f"{counted(self.steps, 'step')} planned"
+        return f"train.warmup={self.warmup} is cut to {self.rises}: at most a quarter of the {plan} is warm-up"
+
     def rate(self, step: int) -> float:
         """Share of the full rate at a step (the first step is 0)."""
-        warmup = min(self.warmup, self.steps // 4)  # a plan cut short still has most of its steps at work
+        warmup = self.rises
         if step < warmup:
             return (step + 1) / warmup
         done = min(1.0, (step - warmup) / max(1, self.steps - warmup))

@@ -55,6 +55,7 @@ class Weighing(nn.Module):
     """What every weighing is."""
 
     kernel: str | None = None  # "softmax" for the one that fused kernels know
+    passes: bool = True  # whether gradients pass through the weights to the scores; if not, the loss cannot teach these
 
     def forward(self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Weighed:
         raise NotImplementedError

@@ -1,4 +1,5 @@
-"""Argmax: all weight on the best key. Nothing is learned through the choice itself.
+"""Argmax: all weight on the best key. No gradient passes through the choice, so nothing teaches the scores: tasks
+refuse to train with it. `straight_through` makes the same choice and can be trained.
 
 Argmax()(energies, mask).choice
 """
@@ -13,6 +14,8 @@ __all__ = ["Argmax"]
 
 class Argmax(Weighing):
     """`a = 1 at argmax e`"""
+
+    passes = False
 
     def forward(self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Weighed:
         choice = lowered(energies, mask).argmax(-1)

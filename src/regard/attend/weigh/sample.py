@@ -23,6 +23,8 @@ __all__ = ["Mixed", "Sample"]
 class Sample(Weighing):
     """`i ~ softmax(e)`, a = 1 at i"""
 
+    passes = False  # the log-probability of the choice is what teaches it
+
     def __init__(self, always: bool = False) -> None:
         super().__init__()
         self.always = always

@@ -1,0 +1,138 @@
+"""Wherever a task lets the user choose a normalizer, its scores are taught, or it is refused in one line.
+
+Nothing here names a part: a new option that holds a normalizer is held to this the day it arrives.
+"""
+
+import importlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from sentence_tasks import examples
+from torch import Tensor, nn
+
+from regard.attend.attention import Attention
+from regard.attend.weigh import Weighing
+from regard.attend.weigh.argmax import Argmax
+from regard.errors import RegardError
+from regard.find import In, Of, _mark, find, names, settable
+from regard.tasks._sampled import must_learn
+from regard.types import Example
+
+HERE = object()  # stands where the name of a normalizer goes
+small = {"hidden": 4, "size": 4, "inner": 4, "embed": 4, "layers": 2, "heads": 1}
+pairs = [Example((a,), b) for a, b in (("a b c", "x y"), ("b c c a", "y"), ("c a", "x x y"), ("a c b", "y x"))]
+records = [Example((f"name[{a}], area[{b}]",), f"{a} is {b}") for a, b in (("x", "near"), ("y", "far"), ("z", "near"))]
+data = {**examples, "describe": records, "language": [Example((f"{one.source} .",), "") for one in pairs]}
+
+
+def shrunk(thing: Callable[..., Any]) -> dict[str, Any]:
+    return {key: value for key, value in small.items() if key in settable(thing)}
+
+
+def places(thing: Callable[..., Any]) -> Iterator[dict[str, Any]]:
+    """Every way to name a normalizer in the options of a callable, as these options."""
+    for key, parameter in settable(thing).items():
+        mark = _mark(parameter)
+        if mark == In("attend.weigh"):
+            yield {key: HERE}
+        elif isinstance(mark, In):
+            for name in names(mark.folder):
+                part = find(mark.folder, name)
+                yield from ({key: {"name": name, **shrunk(part), **one}} for one in places(part))
+        elif isinstance(mark, Of):
+            module, _, attribute = mark.place.rpartition(".")
+            yield from ({key: one} for one in places(getattr(importlib.import_module(f"regard.{module}"), attribute)))
+
+
+def cases() -> Iterator[Any]:
+    """Each of these, under every part that may make use of it."""
+    for task in names("tasks"):
+        kind = find("tasks", task)
+        users = {"decoder": "predict.generate", "network": "predict.language"}
+        for place in places(kind):
+            [option] = place
+            user = next((one for one in users if one in settable(kind) and option == "attention"), None)
+            for name in names(users[user]) if user else [None]:
+                around = {} if name is None else {user: {"name": name, **shrunk(find(users[user], name))}}
+                for weigh in names("attend.weigh"):
+                    label = "-".join(filter(None, (task, option, name, weigh)))
+                    yield pytest.param(task, {**around, **place}, weigh, id=label)
+
+
+def put(options: Any, weigh: str) -> Any:
+    if isinstance(options, dict):
+        return {key: put(value, weigh) for key, value in options.items()}
+    return weigh if options is HERE else options
+
+
+@pytest.mark.parametrize(("task", "options", "weigh"), list(cases()))
+def test_taught_or_refused(task: str, options: dict[str, Any], weigh: str) -> None:
+    torch.manual_seed(1)
+    kind = find("tasks", task)
+    words = {key: "word" for key in ("text", "source", "target") if key in settable(kind)}
+    usual = {"encoder": {"name": "bigru", "hidden": 2}, "head": {} if task == "tag" else {"hidden": 4}, "gamma": 0.0}
+    usual |= {"decoder": {"name": "recurrent", "embed": 4, "hidden": 4, "dropout": 0.0}}
+    given = {**words, **{key: value for key, value in usual.items() if key in settable(kind)}, **put(options, weigh)}
+    made = kind(**given)
+    some = data.get(task, pairs)
+    made.learn(some)
+    refused = ""
+    try:
+        model = made.model().train()
+    except RegardError as error:
+        refused = str(error)
+    if refused:
+        assert "\n" not in refused
+        assert f"weigh={weigh}: no gradient passes through it" in refused
+        assert refused.startswith(tuple(options))  # the option as the user wrote it
+        return
+    seen: list[Tensor] = []
+
+    def keep(_: nn.Module, args: tuple[Any, ...]) -> None:
+        if args[0].requires_grad:  # a look that is worked out again beside the loss has no part in it
+            args[0].retain_grad()
+            seen.append(args[0])
+
+    hard = [one.weigh for one in model.modules() if isinstance(one, Attention) and not one.weigh.kernel]
+    for one in hard:
+        one.register_forward_pre_hook(keep)
+    if not hard:
+        assert weigh == "softmax" or "plain" in str(options)  # a decoder that does not look has no normalizer
+        return
+    made.advance(model, 1.0)
+    made.loss(model, made.collate(made.items(some))).total.backward()
+    grads = [one.grad for one in seen if one.grad is not None]
+    assert grads
+    assert all(bool((one != 0).any()) for one in grads)
+
+
+def test_each_kind_of_place_was_found() -> None:
+    found = {str(case.id) for case in cases()}
+    for one in (
+        "classify-encoder-sample", "tag-encoder-sample", "relate-pool-sample", "translate-attention-lstmn-sample",
+        "agree-decoder-argmax", "language-attention-transformer-sample", "describe-encoder-argmax",
+    ):  # fmt: skip
+        assert one in found
+
+
+def test_the_option_is_named() -> None:
+    """Of a Transformer's decoder the self-attention's is another one than that of its attention to the source."""
+
+    class Own(Weighing):
+        passes = False
+
+    from regard.attend.block import Block
+    from regard.attend.score.dot import Dot
+
+    plain = nn.ModuleDict({"attending": nn.Identity(), "asking": Attention(Dot(2, 2), Argmax())})
+    with pytest.raises(RegardError, match=r"^attention\.weigh=argmax: no gradient passes through it, and nothing else"):
+        must_learn(plain, "attention.weigh", inner="decoder.weigh")
+    with pytest.raises(RegardError, match=r"^decoder\.weigh=argmax: "):
+        must_learn(Block(4, 1, 4, 0.0, weigh="argmax"), "attention.weigh", inner="decoder.weigh")
+    with pytest.raises(RegardError, match=r"^encoder\.weigh=argmax: "):
+        must_learn(Block(4, 1, 4, 0.0, weigh="argmax"), "encoder.weigh")
+    with pytest.raises(RegardError, match="no gradient passes"):  # only samples are taught by reinforcement
+        must_learn(Attention(Dot(2, 2), Own()), "attention.weigh", reinforced=True)
+    must_learn(Block(4, 1, 4, 0.0, weigh="sample"), "attention.weigh", reinforced=True)
