@@ -6,12 +6,21 @@ and leaves with exit code 2; in Python it is an ordinary `ValueError`.
     raise RegardError("train.tsv:12: 3 fields", expected="2 (source, target)", do="remove the extra tab")
 """
 
-__all__ = ["RegardError", "chance", "counted"]
+__all__ = ["RegardError", "brief", "chance", "counted"]
 
 
 def counted(number: int, what: str) -> str:
     """1 example, 2,000 examples"""
     return f"{number:,} {what}{'s' * (number != 1)}"
+
+
+def brief(value: object, most: int = 80) -> str:
+    """A value as a message shows it: its repr, cut where it is long."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no whole number of over 4,300 digits
+        return "a number of thousands of digits"
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 class RegardError(ValueError):

@@ -8,12 +8,14 @@ The constructor's signature is the schema of its options: parameters **without**
 by the code that builds the part (sizes, sub-parts), parameters **with** one are the user's to set.
 A parameter that is itself a part says from where: `score: Annotated[Spec, In("attend.score")] = "dot"`,
 or `attention: Annotated[Spec, Of("attend.attention.make")]` for the options of one fixed callable.
+A number says which values it may take: `dropout: Dropout = 0.1`, with the ranges of `regard.ranges`.
 
     build("attend.score", {"name": "additive", "hidden": 64}, query=512, key=512)
 """
 
 import importlib
 import inspect
+import math
 import types as pytypes
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,13 +23,17 @@ from difflib import get_close_matches
 from pkgutil import iter_modules
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from regard.errors import RegardError
+from regard.errors import RegardError, brief
+from regard.ranges import Range, range_of
 
 __all__ = [
-    *("PLAIN", "In", "Of", "Spec", "build", "call", "check", "find", "full", "names", "nearest", "outside", "table")
+    *("PLAIN", "In", "Of", "Spec", "build", "call", "check", "find", "full", "names", "nearest"),
+    *("outside", "mark", "settable", "table", "words"),
 ]
 
 type_names = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}
+# Of a number whose annotation says no more.
+any_number: dict[Any, Range] = {int: Range(-(2**63), 2**63 - 1), float: Range(-math.inf, math.inf, True, True)}
 
 Spec = str | Mapping[str, Any]
 """A part asked for: its name alone, or a table of options with its `name` (which may be left out
@@ -94,7 +100,8 @@ def settable(thing: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     }
 
 
-def _mark(parameter: inspect.Parameter) -> In | Of | None:
+def mark(parameter: inspect.Parameter) -> In | Of | None:
+    """What says that a parameter is itself a part."""
     if get_origin(parameter.annotation) is Annotated:
         return next((m for m in get_args(parameter.annotation)[1:] if isinstance(m, In | Of)), None)
     return None
@@ -106,7 +113,7 @@ def _named(spec: Any, default: Any, path: str) -> dict[str, Any]:
     if isinstance(spec, str):
         spec = {"name": spec}
     if not isinstance(spec, Mapping):
-        raise RegardError(f"{path}: got {spec!r}", expected="the name of a part or a table of its options")
+        raise RegardError(f"{path}: got {brief(spec)}", expected="the name of a part or a table of its options")
     return {**(base if spec.get("name", base.get("name")) == base.get("name") else {}), **spec}
 
 
@@ -116,7 +123,7 @@ def _target(mark: In | Of, spec: dict[str, Any], path: str) -> Callable[..., Any
             raise RegardError(f"{path}: no name", do=f"choose one of {', '.join(names(mark.folder))}")
         return find(mark.folder, str(spec["name"]))
     if "name" in spec:
-        raise RegardError(f"{path}: got {spec['name']!r}", expected="a table of options, without a name")
+        raise RegardError(f"{path}: got {brief(spec['name'])}", expected="a table of options, without a name")
     module, _, attribute = mark.place.rpartition(".")
     return getattr(importlib.import_module(f"regard.{module}"), attribute)  # type: ignore[no-any-return]
 
@@ -129,9 +136,9 @@ def full(thing: Callable[..., Any], options: Mapping[str, Any], path: str = "") 
             raise RegardError(f"unknown option {path + key!r}", do=nearest(key, known))
     result: dict[str, Any] = {"name": options["name"]} if "name" in options else {}
     for key, parameter in known.items():
-        mark = _mark(parameter)
+        found = mark(parameter)
         given = options.get(key, parameter.default)
-        if mark is None:
+        if found is None:
             result[key] = _checked(given, parameter.annotation, path + key) if key in options else given
         elif given is None or (given == "none" and parameter.default is None):
             result[key] = None
@@ -139,15 +146,15 @@ def full(thing: Callable[..., Any], options: Mapping[str, Any], path: str = "") 
             several = [one.strip() for one in given.split(",")] if isinstance(given, str) else given
             several = several if isinstance(several, list | tuple) else [several]
             specs = [_named(one, None, path + key) for one in several]
-            result[key] = [full(_target(mark, one, path + key), one, f"{path}{key}.") for one in specs]
+            result[key] = [full(_target(found, one, path + key), one, f"{path}{key}.") for one in specs]
         else:
-            if isinstance(mark, Of) and not isinstance(given, Mapping):
-                some = next(iter(settable(_target(mark, {}, path + key))), "…")
+            if isinstance(found, Of) and not isinstance(given, Mapping):
+                some = next(iter(settable(_target(found, {}, path + key))), "…")
                 raise RegardError(
-                    f"{path + key}: got {given!r}", expected=f"options of its own, as {path + key}.{some}="
+                    f"{path + key}: got {brief(given)}", expected=f"options of its own, as {path + key}.{some}="
                 )
             spec = _named(given, parameter.default, path + key)
-            result[key] = full(_target(mark, spec, path + key), spec, f"{path}{key}.")
+            result[key] = full(_target(found, spec, path + key), spec, f"{path}{key}.")
     return result
 
 
@@ -156,42 +163,72 @@ def check(thing: Callable[..., Any], options: Mapping[str, Any], path: str = "")
     full(thing, options, path)
 
 
+def words(kind: Any) -> str:
+    """What a value of an annotated kind may be, in words; nothing where anything may be."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return f"{words(inner[0])} {range_of(kind) or ''}".strip()
+    if origin in (Union, pytypes.UnionType):
+        return " or ".join(filter(None, map(words, inner)))
+    if origin is Literal:
+        return "one of " + ", ".join(map(str, inner))
+    if origin in (tuple, list):
+        return "a list" + f", each {words(inner[0])}" * (inner[0] in type_names or range_of(inner[0]) is not None)
+    return "none" if kind is type(None) else type_names.get(kind, "")
+
+
 def _checked(value: Any, kind: Any, path: str) -> Any:
-    """The value if it is of the annotated kind (a whole number may stand for a float)."""
+    """The value if it is of the annotated kind and within its range (a whole number may stand for a float)."""
+
+    def wrong() -> RegardError:
+        return RegardError(f"{path}: got {brief(value)}", expected=words(kind))
+
     if kind is inspect.Parameter.empty or kind is Any:
         return value
-    if get_origin(kind) is Annotated:
-        return _checked(value, get_args(kind)[0], path)
-    if get_origin(kind) in (Union, pytypes.UnionType):
-        if (value is None or value == "none") and type(None) in get_args(kind):
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        plain_kind, allowed = inner[0], range_of(kind)
+    else:
+        plain_kind, allowed = kind, any_number.get(kind)
+    if plain_kind in (int, float):
+        is_number = isinstance(value, int | plain_kind) and not isinstance(value, bool)
+        if not is_number or (allowed and value not in allowed):
+            raise wrong()
+        try:
+            return plain_kind(value)
+        except OverflowError:  # a whole number beyond every float
+            raise wrong() from None
+    if origin is Annotated:
+        return _checked(value, plain_kind, path)
+    if origin in (Union, pytypes.UnionType):
+        if (value is None or value == "none") and type(None) in inner:
             return None
-        for one in get_args(kind):
+        for one in inner:
             if one is not type(None):
                 try:
                     return _checked(value, one, path)
                 except RegardError:
                     continue
-        words = " or ".join(type_names.get(k, str(k)) for k in get_args(kind) if k is not type(None))
-        raise RegardError(f"{path}: got {value!r}", expected=words)
-    if get_origin(kind) is Literal:
-        if value in get_args(kind):
+        raise wrong()
+    if origin is Literal:
+        if value in inner:
             return value
-        raise RegardError(f"{path}: got {value!r}", expected="one of " + ", ".join(map(str, get_args(kind))))
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        raise wrong()
     if kind is str and isinstance(value, int | float) and not isinstance(value, bool):
-        return str(value)  # a column called 1, typed as it is
+        try:
+            return str(value)  # a column called 1, typed as it is
+        except ValueError:  # Python writes no whole number of over 4,300 digits
+            raise wrong() from None
     if kind in type_names:
-        if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
+        if isinstance(value, kind):
             return value
-        raise RegardError(f"{path}: got {value!r}", expected=type_names[kind])
-    if get_origin(kind) in (tuple, list):
+        raise wrong()
+    if origin in (tuple, list):
         if not isinstance(value, list | tuple):
-            raise RegardError(f"{path}: got {value!r}", expected=f"a list, as {path}=[1,2]")
-        inner = get_args(kind)
-        each = [inner[0]] * len(value) if get_origin(kind) is list or inner[-1] is Ellipsis else list(inner)
+            raise RegardError(f"{path}: got {brief(value)}", expected=f"a list, as {path}=[1,2]")
+        each = [inner[0]] * len(value) if origin is list or inner[-1] is Ellipsis else list(inner)
         if len(each) != len(value):
-            raise RegardError(f"{path}: got {value!r}", expected=f"a list of {len(each)}")
+            raise RegardError(f"{path}: got {brief(value)}", expected=f"a list of {len(each)}")
         return tuple(_checked(one, kind_of_one, path) for one, kind_of_one in zip(value, each, strict=True))
     return value
 

@@ -1,6 +1,7 @@
 """`regard list`: every part with its equation, its paper and its options."""
 
 import json
+import re
 
 import pytest
 from command_line import Regard
@@ -25,7 +26,16 @@ def test_a_part_with_equation_paper_and_options() -> None:
     assert additive["papers"] == [
         'Bahdanau, Cho & Bengio 2014, "Neural Machine Translation by Jointly Learning to Align and Translate"'
     ]
-    assert additive["options"] == [{"name": "hidden", "default": 256}]
+    [hidden] = additive["options"]
+    assert (hidden["name"], hidden["default"]) == ("hidden", 256)
+
+
+def test_ranges_in_json(regard: Regard) -> None:
+    [train] = json.loads(regard("list", "train", "--json").out)
+    options = {option.pop("name"): option for option in train["options"]}
+    expected = "a number above 0 and at most 1,000"
+    assert options["rate"] == {"default": 0.001, "expected": expected, "exclusiveMinimum": 0, "maximum": 1000}
+    assert options["average"]["exclusiveMaximum"] == 1
 
 
 def test_as_text(regard: Regard, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,8 +43,9 @@ def test_as_text(regard: Regard, monkeypatch: pytest.MonkeyPatch) -> None:
     said = regard("list", "encode").out
     assert said.startswith("ENCODE: Encoders: ")
     assert "\n  recurrent: " in said
-    assert "cell=gru|elman|lstm  hidden=256" in said
-    assert "rate=0.001" in regard("list", "train").out
+    assert re.search(r"\n      cell=gru +one of elman, lstm, gru\n", said)
+    assert re.search(r"\n      weigh=softmax +regard list weigh\n", said)
+    assert re.search(r"\n      rate=0.001 +a number above 0 and at most 1,000\n", regard("list", "train").out)
     assert all(len(line) <= 100 and line == line.rstrip() for line in regard("list").out.split("\n"))
 
 

@@ -82,6 +82,12 @@ def test_no_times(text: str) -> None:
         seconds(text)
 
 
+@pytest.mark.parametrize("text", ["0", "0s", "0h0m0s", "10000h1s", f"{'9' * 400}s"])
+def test_times_out_of_reach(text: str) -> None:
+    with pytest.raises(RegardError, match="expected more than 0s and at most 10000h"):
+        seconds(text)
+
+
 def test_what_the_time_allows() -> None:
     assert affordable(1000, 100, 10.0, math.inf) == 1000  # no limit
     assert affordable(1000, 100, 10.0, 60.0) == 600  # ten steps a second

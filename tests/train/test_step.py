@@ -1,4 +1,4 @@
-"""A step moves the weights against the mean loss, with the gradient no longer than `clip`."""
+"""A step moves the weights against the mean loss, with the gradient no longer than `clip` (0: as it is)."""
 
 from unittest.mock import MagicMock
 
@@ -11,7 +11,7 @@ from regard.train.task import Loss
 from regard.types import Batch, Sequences
 
 
-@pytest.mark.parametrize(("clip", "moved"), [(100.0, 3.0), (1.5, 1.5)])
+@pytest.mark.parametrize(("clip", "moved"), [(100.0, 3.0), (1.5, 1.5), (0.0, 3.0)])
 def test_by_hand(clip: float, moved: float) -> None:
     """total = Σ w x over four counted tokens, Σ x = 12: the gradient is 12 / 4 = 3; SGD at rate 1 goes that far."""
     model = nn.Linear(1, 1, bias=False).double()

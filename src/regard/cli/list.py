@@ -13,7 +13,8 @@ import typer
 
 from regard.cli.show import plain, setting, table, to_json
 from regard.errors import RegardError
-from regard.find import find, names, nearest, settable
+from regard.find import In, Of, find, mark, names, nearest, settable, words
+from regard.ranges import range_of
 
 __all__ = ["papers", "parts", "run", "tasks"]
 
@@ -38,9 +39,16 @@ sections = {
     "attention": "attend.attention.make",
     "embed": "encode._words.Words",
     "reinforce": "attend.reinforce.Reinforce",
+    "classify_head": "predict.classify.Classify",
+    "regress_head": "predict.regress.Regress",
+    "tag_head": "predict.tag.Tag",
+    "limits": "search.Limits",
+    "teach": "train.teach.Teach",
     "data": "data.load.load",
     "train": "train.loop.fit",
 }
+
+widest_column = 30  # of options with their defaults; what is longer juts out
 
 author = r"[A-ZÀ-Þ][\w’'-]+"
 paper = rf"{author}(?:, {author})*(?:,? (?:&|and) {author})?(?: et al\.)? (?:19|20)\d\d"
@@ -69,9 +77,12 @@ def run(
         print("\n" * (number > 0) + _wrapped(f"{one.upper()}: {_about(one)}", 0, 2))
         for part in some:
             print(_wrapped(f"{part['name']}: {part['about']}", 2, 4))
-            for line in (*part["papers"], "  ".join(map(_written, part["options"]))):
-                if line:
-                    print(_wrapped(line, 6, 6))
+            for line in part["papers"]:
+                print(_wrapped(line, 6, 6))
+            written = [(f"{option['name']}={setting(option['default'])}", option) for option in part["options"]]
+            widest = min(widest_column, max((len(start) for start, _ in written), default=0))
+            for start, option in written:
+                print(_wrapped(f"{start:{widest}}  {option.get('expected', '')}", 6, 8 + widest))
 
 
 def _wrapped(text: str, first: int, rest: int) -> str:
@@ -86,7 +97,7 @@ def _wrapped(text: str, first: int, rest: int) -> str:
 
 
 def parts(kind: str) -> list[dict[str, Any]]:
-    """Every part of a kind: name, about, papers, options (each with its default and what else it may be)."""
+    """Every part of a kind: name, about, papers, options (each with its default and what it may be)."""
     if kind in sections:
         module, _, name = sections[kind].rpartition(".")
         found = getattr(__import__(f"regard.{module}", fromlist=[name]), name)
@@ -113,15 +124,22 @@ def papers(text: str) -> list[str]:
 
 def _option(parameter: inspect.Parameter) -> dict[str, Any]:
     said: dict[str, Any] = {"name": parameter.name, "default": parameter.default}
+    if expected := _expected(parameter):
+        said["expected"] = expected
     if get_origin(parameter.annotation) is Literal:
         said["choices"] = get_args(parameter.annotation)
-    return said
+    return said | (allowed.json() if (allowed := range_of(parameter.annotation)) else {})
 
 
-def _written(option: dict[str, Any]) -> str:
-    default = setting(option["default"])
-    others = [str(one) for one in option.get("choices", ()) if one != option["default"]]
-    return f"{option['name']}={'|'.join([default, *others])}"
+def _expected(parameter: inspect.Parameter) -> str:
+    """What the option may be, in words: a kind of number with its range, some choices, or a part from a list."""
+    found = mark(parameter)
+    if isinstance(found, In):
+        return f"regard list {next(kind for kind, folder in kinds.items() if folder == found.folder)}"
+    if isinstance(found, Of):
+        section = next((kind for kind, place in sections.items() if place == found.place), "")
+        return f"regard list {section}" if section else "options of its own"
+    return words(parameter.annotation)
 
 
 def _about(kind: str) -> str:

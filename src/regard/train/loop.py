@@ -10,7 +10,7 @@ import math
 import time as clock
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from torch import nn
@@ -20,6 +20,7 @@ from regard.data.splits import Splits
 from regard.errors import RegardError
 from regard.files import sweep
 from regard.find import nearest
+from regard.ranges import BatchSize, BelowOne, Count, NonNegative, Number, Range, Seed
 from regard.train import checkpoint
 from regard.train.average import Average
 from regard.train.curve import draw
@@ -60,22 +61,22 @@ def fit(
     model: nn.Module,
     quiet: bool,
     *,
-    epochs: int = 30,
-    steps: int = 0,
+    epochs: Number = 30,
+    steps: Count = 0,
     time: str = "",
-    tokens: int = 4096,
-    rows: int = 0,
-    rate: float = 1e-3,
-    warmup: int = 200,
+    tokens: BatchSize = 4096,
+    rows: BatchSize = 0,
+    rate: Annotated[float, Range(0, 1000, above=True)] = 1e-3,
+    warmup: Count = 200,
     decay: Decay = "cosine",
-    weight_decay: float = 0.01,
-    clip: float = 1.0,
-    average: float = 0.999,
-    every: int = 0,
-    valid: int = 2000,
-    patience: int = 10,
-    save_every: int = 60,
-    seed: int = 1,
+    weight_decay: NonNegative = 0.01,
+    clip: NonNegative = 1.0,
+    average: BelowOne = 0.999,
+    every: Count = 0,
+    valid: Number = 2000,
+    patience: Number = 10,
+    save_every: Count = 60,
+    seed: Seed = 1,
     device: str = "auto",
     precision: Literal["auto", "float32", "bf16"] = "auto",
 ) -> Outcome:
@@ -84,7 +85,7 @@ def fit(
     The plan is `steps`, or else `epochs`; `time` shortens it where the machine is too slow for it. A batch is
     filled up to `tokens` padded tokens, or holds `rows` examples. Validation comes every `every` steps (0: once
     an epoch, not within 100 steps), over the first `valid` examples; state is saved then, and every `save_every`
-    seconds.
+    seconds. Gradients are clipped to the norm `clip` (0: they are not).
     """
     where, limit = device_of(device), seconds(time)
     model.to(where)

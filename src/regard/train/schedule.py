@@ -13,11 +13,13 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from regard.errors import RegardError, counted
+from regard.errors import RegardError, brief, counted
 
 __all__ = ["Decay", "Plan", "affordable", "seconds"]
 
 Decay = Literal["cosine", "linear", "inverse", "none"]
+
+LONGEST = 10_000 * 3600.0  # seconds: more than a year is a typing error
 
 # Time spent so far says little about the time to come before this many steps.
 TRUSTED = 50
@@ -29,9 +31,12 @@ def seconds(text: str) -> float:
         return math.inf
     found = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s?)?", text.strip())
     if not found or not any(found.groups()):
-        raise RegardError(f"time {text!r}", expected="something like 90s, 5m or 1h30m")
+        raise RegardError(f"time {brief(text)}", expected="something like 90s, 5m or 1h30m")
     hours, minutes, rest = (float(part or 0) for part in found.groups())
-    return 3600 * hours + 60 * minutes + rest
+    total = 3600 * hours + 60 * minutes + rest
+    if not 0 < total <= LONGEST:
+        raise RegardError(f"time {brief(text)}", expected="more than 0s and at most 10000h")
+    return total
 
 
 @dataclass(frozen=True)

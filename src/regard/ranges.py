@@ -1,0 +1,96 @@
+"""The values that an option may take, declared with its type: `dropout: Dropout = 0.1`, `hidden: Width = 256`.
+
+`regard.find` checks them whenever options are read, `regard list` shows them. A part that is also built directly
+in Python checks them there with `@ranged` on its constructor. Upper bounds lie far above anything in use: they are
+there so that a typing error (`hidden=2560000000`) ends in one line instead of in no memory or in no end.
+
+    heads: Annotated[int, Range(1, 1024)] = 8
+    temperature: Annotated[float, Range(0, 100, above=True)] = 1.0
+"""
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, ParamSpec, get_args, get_origin
+
+from regard.errors import RegardError, brief
+
+__all__ = [
+    *("BatchSize", "BelowOne", "Count", "Dropout", "Examples", "Layers", "Length", "NonNegative", "Number", "Positive"),
+    *("Probability", "Range", "Seed", "Vocabulary", "Width", "range_of", "ranged"),
+]
+
+
+@dataclass(frozen=True)
+class Range:
+    """From `low` to `high`, both included unless `above` or `below` leave them out. NaN lies in no range."""
+
+    low: int | float
+    high: int | float
+    above: bool = False
+    below: bool = False
+
+    def __contains__(self, value: int | float) -> bool:
+        high_enough = value > self.low if self.above else value >= self.low
+        return high_enough and (value < self.high if self.below else value <= self.high)
+
+    def __str__(self) -> str:
+        low, high = (f"{end:,}" if isinstance(end, int) else f"{end:g}" for end in (self.low, self.high))
+        if self.above:
+            return f"above {low} and {'below' if self.below else 'at most'} {high}"
+        return f"from {low} to {'below ' if self.below else ''}{high}"
+
+    def json(self) -> dict[str, int | float]:
+        """The bounds under the names of JSON Schema."""
+        lowest = "exclusiveMinimum" if self.above else "minimum"
+        return {lowest: self.low, "exclusiveMaximum" if self.below else "maximum": self.high}
+
+
+Width = Annotated[int, Range(1, 2**16)]
+"""How many numbers a vector has."""
+Layers = Annotated[int, Range(1, 1000)]
+Length = Annotated[int, Range(1, 10**6)]
+"""Tokens of one text."""
+Vocabulary = Annotated[int, Range(1, 10**7)]
+Examples = Annotated[int, Range(1, 10**7)]
+BatchSize = Annotated[int, Range(0, 10**7)]
+"""Tokens or examples of a batch; 0 sets no limit."""
+Count = Annotated[int, Range(0, 10**9)]
+"""How many of something, or none: 0 mostly means that nobody counts."""
+Number = Annotated[int, Range(1, 10**9)]
+"""How many of something, at least one."""
+Seed = Annotated[int, Range(0, 2**63 - 1)]
+Probability = Annotated[float, Range(0, 1)]
+BelowOne = Annotated[float, Range(0, 1, below=True)]
+Dropout = BelowOne
+"""A share that is left out: never all of it."""
+NonNegative = Annotated[float, Range(0, 10**6)]
+"""How much something counts; 0 switches it off."""
+Positive = Annotated[float, Range(0, 10**6, above=True)]
+
+
+def range_of(kind: Any) -> Range | None:
+    """The range that an annotation carries."""
+    if get_origin(kind) is not Annotated:
+        return None
+    return next((mark for mark in get_args(kind)[1:] if isinstance(mark, Range)), None)
+
+
+P = ParamSpec("P")
+
+
+def ranged(make: Callable[P, None]) -> Callable[P, None]:
+    """A constructor that refuses numbers outside the ranges of its signature, however it is called."""
+    signature = inspect.signature(make)
+    ranges = {name: found for name, p in signature.parameters.items() if (found := range_of(p.annotation))}
+
+    @functools.wraps(make)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> None:
+        given = signature.bind(*args, **kwargs).arguments
+        for name, allowed in ranges.items():
+            if name in given and given[name] not in allowed:
+                raise RegardError(f"{name}={brief(given[name])}", expected=f"a number {allowed}")
+        make(*args, **kwargs)
+
+    return checked
