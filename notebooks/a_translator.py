@@ -107,7 +107,7 @@ if enough:
 # %%
 text = "Dienstag, 5. März 2024"
 prediction = model(text)
-print(prediction.text, f"(score {prediction.score:.3f})")
+print(prediction.text, f"(log_prob {prediction.log_prob:.3f}, per token {prediction.log_prob_per_token:.3f})")
 show(prediction.look)
 
 # %% [markdown]
@@ -161,7 +161,7 @@ print(aligned)
 watched = model(text, trace=True, width=3, look=False)
 assert watched.text == model(text, width=3, look=False).text  # being watched changes nothing
 for number, step in enumerate(watched.steps, 1):
-    told = "   ".join(f"{''.join(one.tokens)}{'*' * one.ended} {np.exp(one.score):.2f}" for one in step[:3])
+    told = "   ".join(f"{''.join(one.tokens)}{'*' * one.ended} {np.exp(one.log_prob):.2f}" for one in step[:3])
     print(f"{number:2}  {told}")
 
 # %% [markdown]
@@ -171,9 +171,9 @@ for number, step in enumerate(watched.steps, 1):
 # on for some steps after the winner has ended, until nothing that is still under way can beat it.)
 
 # %%
-ended = [(one.score / len(one.tokens), t, one) for t, step in enumerate(watched.steps) for one in step if one.ended]
-score, t, one = max(ended, key=lambda end: end[0])
-assert np.isclose(score, watched.score)
+ended = [(one.log_prob / len(one.tokens), t, one) for t, step in enumerate(watched.steps) for one in step if one.ended]
+mean, t, one = max(ended, key=lambda end: end[0])
+assert np.isclose(mean, watched.log_prob_per_token)
 path = [one]
 while one.parent >= 0:
     t -= 1
@@ -181,7 +181,7 @@ while one.parent >= 0:
     path.insert(0, one)
 print(" → ".join(one.tokens[-1] for one in path))
 assert "".join(one.tokens[-1] for one in path).removesuffix("</s>") == watched.text
-assert all(before.score >= after.score for before, after in pairwise(path))
+assert all(before.log_prob >= after.log_prob for before, after in pairwise(path))
 
 # %% [markdown]
 # ## What the weights can tell, and what they cannot

@@ -190,7 +190,7 @@ def test_a_configuration_goes_through_toml_and_means_the_same(options: dict[str,
 
 def alike(one: Prediction, other: Prediction, exactly: bool = False) -> None:
     assert (one.text, one.source) == (other.text, other.source)
-    assert one.score == (other.score if exactly else pytest.approx(other.score, abs=1e-5))
+    assert one.log_prob == (other.log_prob if exactly else pytest.approx(other.log_prob, abs=1e-5))
     assert (one.look is None) == (other.look is None)
     if one.look is not None:
         assert (one.look.rows, one.look.columns) == (other.look.rows, other.look.columns)

@@ -221,28 +221,34 @@ class Look:
 class Step:
     """One hypothesis of a search after one of its steps.
 
-    `score` is the log-probability of its tokens; `parent` is the place, in the list of the step before, of the
+    `log_prob` is the sum over its tokens so far; `parent` is the place, in the list of the step before, of the
     hypothesis that it continues (−1 at the first step); `ended` ones are finished and have no children.
     """
 
     tokens: tuple[str, ...]
-    score: float
+    log_prob: float
     parent: int
     ended: bool
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a task answers: the text, how sure the model was (log-probability), and where it looked."""
+    """What a task answers: the text, how probable the model finds it, and where it looked.
+
+    `log_prob` is the log-probability of the whole answer: of a label, or the sum over the tokens of a text (its end
+    included) or the labels of a sequence. It is None where the answer is a number, which has no probability of its own.
+    `log_prob_per_token` is the mean over those tokens, for answers of unequal length. Its exponent is no probability.
+    """
 
     text: str
-    score: float
+    log_prob: float | None
     look: Any = None  # a regard.look.gaze.Gaze: what was looked at, ready to be shown
     source: str = ""
     others: "tuple[Prediction, ...]" = ()  # the rest of an n-best list, best first
     looks: tuple[Any, ...] = ()  # further gazes, where a model looks in several places
     steps: tuple[tuple[Step, ...], ...] = ()  # of the search, best hypothesis first, where they were asked for
     tokens: tuple[tuple[Token, float], ...] = ()  # of a text that was given, each with its log-probability
+    log_prob_per_token: float | None = None  # None where the answer is no sequence
 
     def __str__(self) -> str:
         return self.text

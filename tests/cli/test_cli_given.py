@@ -15,7 +15,7 @@ lines = "abc\tcba\n\nfedcb\tbcdef\n \nab\taaaa"
 
 def test_a_line_a_pair(regard: Regard, run: Path, tmp_path: Path) -> None:
     pairs = [("abc", "cba"), ("fedcb", "bcdef"), ("ab", "aaaa")]
-    expected = [one.score for one in load(run).score(pairs)]
+    expected = [one.log_prob for one in load(run).score(pairs)]
     said = regard("predict", run, "--score", stdin=lines.encode())
     assert (said.code, said.err) == (0, "")
     first, empty, second, blank, third, end = said.out.split("\n")
@@ -25,22 +25,32 @@ def test_a_line_a_pair(regard: Regard, run: Path, tmp_path: Path) -> None:
     assert regard("predict", run, tmp_path / "pairs.tsv", "--score").out == said.out
 
 
-def test_the_answer_of_the_search_has_its_score(regard: Regard, run: Path) -> None:
-    """A beam's score is the mean over the tokens."""
+def test_an_answer_has_one_log_prob_whether_found_or_given(regard: Regard, run: Path) -> None:
+    """The sum and the mean each have a name, and the same name always means the same number."""
     found = json.loads(regard("predict", run, "--json", "--beam", "3", stdin=b"abc\n").out)
     scored = json.loads(regard("predict", run, "--score", "--json", stdin=f"abc\t{found['text']}\n".encode()).out)
-    assert scored["score"] / len(scored["tokens"]) == pytest.approx(found["score"], abs=1e-5)
+    assert scored["log_prob"] == pytest.approx(found["log_prob"], abs=1e-5)
+    assert scored["log_prob_per_token"] == pytest.approx(found["log_prob_per_token"], abs=1e-5)
+    assert scored["log_prob"] == pytest.approx(sum(one["log_prob"] for one in scored["tokens"]), abs=1e-5)
+    assert scored["log_prob_per_token"] == pytest.approx(scored["log_prob"] / len(scored["tokens"]), abs=1e-5)
+    plain = regard("predict", run, "--score", stdin=f"abc\t{found['text']}\n".encode()).out
+    assert float(plain) == pytest.approx(found["log_prob"], abs=1e-4)
+    other = load(run)("abc", width=3, length=0.5)  # a penalty on length changes the ranking, never what a name means
+    [known] = load(run).score([("abc", other.text)])
+    assert (other.log_prob, other.log_prob_per_token) == pytest.approx(
+        (known.log_prob, known.log_prob_per_token), abs=1e-5
+    )
 
 
 def test_json(regard: Regard, run: Path) -> None:
     first, empty, *_ = map(
         json.loads, regard("predict", run, "--score", "--json", stdin=lines.encode()).out.splitlines()
     )
-    assert set(first) == {"source", "target", "score", "tokens"}
+    assert set(first) == {"source", "target", "log_prob", "log_prob_per_token", "tokens"}
     assert (first["source"], first["target"]) == ("abc", "cba")
     assert [one["text"] for one in first["tokens"]] == ["c", "b", "a", "</s>"]
-    assert sum(one["log_prob"] for one in first["tokens"]) == pytest.approx(first["score"], abs=1e-5)
-    assert empty == {"source": "", "target": "", "score": None, "tokens": []}
+    assert sum(one["log_prob"] for one in first["tokens"]) == pytest.approx(first["log_prob"], abs=1e-5)
+    assert empty == {"source": "", "target": "", "log_prob": None, "log_prob_per_token": None, "tokens": []}
 
 
 @pytest.mark.parametrize(
@@ -70,9 +80,12 @@ def test_a_look_at_what_is_given(regard: Regard, run: Path) -> None:
     assert shown[0] == "abc → cb"
     assert shown[2].split() == ["a", "b", "c", "</s>"]
     assert [line.split()[0] for line in shown[3:6]] == ["c", "b", "</s>"]
-    assert f"log p = {first.score:.4g}, token by token p =\n" in said.out
+    assert (
+        f"log_prob = {first.log_prob:.4g}, log_prob_per_token = {first.log_prob_per_token:.4g}; p of each token:\n"
+        in said.out
+    )
     assert "  " + "  ".join(f"{token.text} {math.exp(p):.2f}" for token, p in first.tokens) + "\n" in said.out
-    assert f"log p = {second.score:.4g}," in said.out
+    assert f"log_prob = {second.log_prob:.4g}," in said.out
 
 
 @pytest.mark.parametrize("kind", kinds)
@@ -80,14 +93,14 @@ def test_as_a_file(regard: Regard, run: Path, tmp_path: Path, kind: str) -> None
     path = tmp_path / f"look{kind}"
     said = regard("look", run, "abc", "--target", "fff", "-o", path)
     assert (said.code, said.err) == (0, "")
-    assert said.out.startswith("abc → fff\nlog p = -")
+    assert said.out.startswith("abc → fff\nlog_prob = -")
     assert said.out.endswith(f"written to {path}\n")
     if kind == ".json":
         assert [token["text"] for token in json.loads(path.read_text())["rows"]] == ["f", "f", "f", "</s>"]
     if kind == ".html":
         [item] = json.loads(path.read_text().partition('id="data">')[2].partition("</script>")[0])["items"]
         assert (item["answer"], item["steps"]) == ("fff", None)
-        assert item["score"] == pytest.approx(load(run).score([("abc", "fff")])[0].score)
+        assert item["log_prob"] == pytest.approx(load(run).score([("abc", "fff")])[0].log_prob)
 
 
 def test_looks_that_cannot_be(regard: Regard, run: Path) -> None:
@@ -115,7 +128,7 @@ def test_a_language_model_scores_texts_alone(regard: Regard, tmp_path: Path) -> 
     said = regard("predict", folder, "--score", stdin="".join(f"{text}\n" for text in texts).encode())
     assert said.err == ""
     assert [float(one) for one in said.out.split()] == pytest.approx(
-        [one.score for one in load(folder).score(texts)], rel=1e-4
+        [one.log_prob for one in load(folder).score(texts)], rel=1e-4
     )
     assert "answers none; leave it out, or use predict --score" in regard("look", folder, "a", "--target", "dog").line()
     assert regard("look", folder, "the cat", "--layers", "1").code == 0

@@ -46,11 +46,11 @@ def test_a_file(regard: Regard, run: Path, tmp_path: Path, monkeypatch: pytest.M
 def test_json(regard: Regard, run: Path) -> None:
     lines = regard("predict", run, "--json", "--nbest", "3", stdin=b"abc\n\n").out.splitlines()
     first, second = map(json.loads, lines)
-    assert set(first) == {"source", "text", "score", "others"}
+    assert set(first) == {"source", "text", "log_prob", "log_prob_per_token", "others"}
     assert (first["source"], len(first["others"])) == ("abc", 2)
-    scores = [first["score"], *(other["score"] for other in first["others"])]
+    scores = [first["log_prob_per_token"], *(other["log_prob_per_token"] for other in first["others"])]
     assert scores == sorted(scores, reverse=True)
-    assert second == {"source": "", "text": "", "score": None}
+    assert second == {"source": "", "text": "", "log_prob": None, "log_prob_per_token": None}
     assert "others" not in json.loads(regard("predict", run, "--json", "--beam", "2", stdin=b"abc\n").out)
 
 

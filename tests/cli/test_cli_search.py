@@ -33,7 +33,7 @@ def test_the_answer_is_the_likeliest_of_those_allowed(regard: Regard, run: Path,
     path = tmp_path / "allowed.txt"
     path.write_text("cba\nbcdef\nba\n")
     first, *_ = (json.loads(line) for line in lines(regard, run, "--allowed", path, "--json", "--nbest", 3))
-    found = {first["text"]: first["score"], **{other["text"]: other["score"] for other in first["others"]}}
+    found = {one["text"]: one["log_prob_per_token"] for one in (first, *first["others"])}
     assert set(found) == {"cba", "bcdef", "ba"}
     assert list(found.values()) == sorted(found.values(), reverse=True)
     model = load(run)

@@ -152,13 +152,16 @@ def test_predict(regard: Regard, runs: Runs, task: str) -> None:
     first, second = map(json.loads, regard("predict", folder, "--json", stdin=f"{line}\n \n".encode()).out.splitlines())
     given = {"inputs": list(texts)} if len(texts) > 1 else {"source": texts[0]}
     chances = first.pop("labels", None)
-    assert first == {**given, "text": expected.text, "score": expected.score}
-    assert second == {**({"inputs": []} if len(texts) > 1 else {"source": " "}), "text": "", "score": None}
+    probable = {"log_prob": expected.log_prob, "log_prob_per_token": expected.log_prob_per_token}
+    assert (probable["log_prob"] is None, probable["log_prob_per_token"] is None) == (task == "relate", task != "tag")
+    assert first == {**given, "text": expected.text, **probable}
+    nothing = {"text": "", "log_prob": None, "log_prob_per_token": None}
+    assert second == {**({"inputs": []} if len(texts) > 1 else {"source": " "}), **nothing}
     if task == "tag":
         assert chances is None
         return
-    first = expected.others[0].text if task == "relate" else expected.text
-    assert chances[0] == {"label": first, "probability": math.exp(expected.score)}
+    first = expected.others[0] if task == "relate" else expected
+    assert chances[0] == {"label": first.text, "probability": math.exp(first.log_prob)}
     if task == "relate":  # the answer is no label, but the mean of them
         mean = sum(int(one["label"]) * one["probability"] for one in chances)
         assert float(expected.text) == pytest.approx(mean, abs=1e-4)
@@ -295,7 +298,7 @@ def test_pairs_are_tuples(entail: Model) -> None:
     one = entail(pair)
     assert one.text in entail.task.labels
     assert [answer.text for answer in entail([pair, pair[::-1]])] == [one.text, entail(pair[::-1]).text]
-    assert entail((pair, pair))[1].score == entail([list(pair)])[0].score == pytest.approx(one.score)
+    assert entail((pair, pair))[1].log_prob == entail([list(pair)])[0].log_prob == pytest.approx(one.log_prob)
     assert entail.predict([pair], look=False)[0].look is None
     assert entail([]) == []
 

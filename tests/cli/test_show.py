@@ -56,8 +56,8 @@ def test_json_has_no_word_for_infinity() -> None:
 def test_likely() -> None:
     """p = 1/2 and 1/4; many tokens go on in further lines."""
     tokens = ((Token("y\x1b"), math.log(0.5)), (Token("</s>"), math.log(0.25)))
-    assert likely(Prediction("y", math.log(0.125), tokens=tokens)) == [
-        "log p = -2.079, token by token p =\n  y␛ 0.50  </s> 0.25"
+    assert likely(Prediction("y", math.log(0.125), tokens=tokens, log_prob_per_token=math.log(0.125) / 2)) == [
+        "log_prob = -2.079, log_prob_per_token = -1.04; p of each token:\n  y␛ 0.50  </s> 0.25"
     ]
     assert likely(Prediction("y", -1.0)) == []
     [many] = likely(Prediction("y", -1.0, tokens=tokens[1:] * 20))
@@ -92,7 +92,7 @@ def test_a_label_has_its_probability() -> None:
 
 def test_a_mean_is_none_of_its_labels() -> None:
     steps = tuple(Prediction(text, math.log(p)) for text, p in (("3", 0.5), ("4", 0.3), ("5", 0.2)))
-    mean = Prediction("3.7000", math.log(0.5), others=steps)
+    mean = Prediction("3.7000", None, others=steps)
     assert labels(mean, searched=False) == [
         ("3", pytest.approx(0.5)),
         ("4", pytest.approx(0.3)),
@@ -101,4 +101,4 @@ def test_a_mean_is_none_of_its_labels() -> None:
     assert answered(mean, ["a", "b"], searched=False, true="4") == "a | b → 3.7000 (true: 4)"
     # Of a thousand labels that are all alike, the answer is still one.
     alike = [Prediction(str(n), -math.log(1000)) for n in range(1000)]
-    assert len(labels(Prediction("0", alike[0].score, others=tuple(alike[1:])), searched=False)) == 1000
+    assert len(labels(Prediction("0", alike[0].log_prob, others=tuple(alike[1:])), searched=False)) == 1000

@@ -184,4 +184,6 @@ class Allowance:
 
 
 def same(found: Hypothesis, other: Hypothesis) -> bool:
-    return found.tokens == other.tokens and math.isclose(found.score, other.score, rel_tol=1e-9, abs_tol=1e-12)
+    return found.tokens == other.tokens and math.isclose(
+        found.rank_score, other.rank_score, rel_tol=1e-9, abs_tol=1e-12
+    )

@@ -40,13 +40,13 @@ def test_by_hand():
     assert narrow[0].log_prob == pytest.approx(math.log(0.6 * 0.35))
     [[wide]] = search(Beam(width=2, length=0.0), Table(), [0], [2])
     assert wide.tokens == (3, END)
-    assert wide.log_prob == wide.score == pytest.approx(math.log(0.27))
+    assert wide.log_prob == wide.rank_score == pytest.approx(math.log(0.27))
     [[mean]] = search(Beam(width=2, length=1.0), Table(), [0], [2])
-    assert mean.score == pytest.approx(math.log(0.27) / 2)
+    assert mean.rank_score == pytest.approx(math.log(0.27) / 2)
     assert mean.log_prob == pytest.approx(math.log(0.27))
     # "e" alone has 0.1: its mean is log 0.1, far below. Ended at once or after two: the list is in order.
     nbest = search(Beam(width=4, length=1.0, nbest=3), Table(), [0], [2])[0]
-    assert [h.score for h in nbest] == pytest.approx([math.log(p) / 2 for p in (0.27, 0.21, 0.21)])
+    assert [h.rank_score for h in nbest] == pytest.approx([math.log(p) / 2 for p in (0.27, 0.21, 0.21)])
 
 
 @settings(max_examples=60, deadline=None)
@@ -62,12 +62,12 @@ def test_a_wide_beam_finds_what_brute_force_finds(holes, banned, seed, longest, 
             search(Beam(81, length, nbest), decoder, [seed], [longest], banned=banned)
         return
     [found] = search(Beam(81, length, nbest), decoder, [seed], [longest], banned=banned)
-    assert [h.score for h in found] == pytest.approx(sorted(everything.values(), reverse=True)[:nbest])
-    assert [h.score for h in found] == pytest.approx([everything[h.tokens] for h in found])
+    assert [h.rank_score for h in found] == pytest.approx(sorted(everything.values(), reverse=True)[:nbest])
+    assert [h.rank_score for h in found] == pytest.approx([everything[h.tokens] for h in found])
     assert len({h.tokens for h in found}) == len(found)
     assert not any(token in banned for h in found for token in h.tokens)
     for h in found:
-        assert h.log_prob == pytest.approx(h.score * len(h.tokens) ** length)
+        assert h.log_prob == pytest.approx(h.rank_score * len(h.tokens) ** length)
 
 
 @settings(max_examples=150, deadline=None)
@@ -88,7 +88,7 @@ def test_stopping_early_changes_nothing(seed, vocab, scale, longest, width, leng
     for sentence, most, list_found in zip(sentences, longest, found, strict=True):
         expected = decoder.plain_beam(sentence, most, width, length, nbest)
         assert [h.tokens for h in list_found] == [tokens for tokens, _ in expected]
-        assert [h.score for h in list_found] == pytest.approx([score for _, score in expected])
+        assert [h.rank_score for h in list_found] == pytest.approx([score for _, score in expected])
 
 
 def test_groups_by_hand():
@@ -132,9 +132,9 @@ def test_groups_are_those_on_paper(seed, vocab, scale, holes, longest, groups, e
     found = search(beam, decoder, sentences, longest, weights=True)
     for sentence, list_found, list_expected in zip(sentences, found, expected, strict=True):
         assert [h.tokens for h in list_found] == [tokens for tokens, _ in list_expected]
-        assert [h.score for h in list_found] == pytest.approx([score for _, score in list_expected])
+        assert [h.rank_score for h in list_found] == pytest.approx([score for _, score in list_expected])
         for h in list_found:
-            assert h.log_prob == pytest.approx(h.score * len(h.tokens))
+            assert h.log_prob == pytest.approx(h.rank_score * len(h.tokens))
             assert h.weights[:, 0].tolist() == decoder.digests(sentence, h.tokens)
 
 
@@ -168,7 +168,7 @@ def test_groups_differ_more():
     for options in ({}, {"groups": 5, "diversity": 3.0}):
         found = search(Beam(10, 1.0, 5, **options), decoder, sentences, [12] * 20)
         assert all(len({h.tokens for h in hypotheses}) == 5 for hypotheses in found)
-        assert all([h.score for h in hs] == sorted((h.score for h in hs), reverse=True) for hs in found)
+        assert all([h.rank_score for h in hs] == sorted((h.rank_score for h in hs), reverse=True) for hs in found)
         kinds.append(sum(len({h.tokens[0] for h in hypotheses}) for hypotheses in found))
     assert kinds[1] > 1.5 * kinds[0]
 

@@ -55,7 +55,7 @@ def test_gathered_by_hand():
         slots=torch.tensor([[[1, 0]], [[0, 0]]]),
         looks=looks,
     )
-    assert (h.tokens, h.score, h.log_prob) == ((4, 5), -0.5, -1.0)
+    assert (h.tokens, h.rank_score, h.log_prob) == ((4, 5), -0.5, -1.0)
     assert h.weights.tolist() == [[3.0, 4.0], [5.0, 6.0]]
 
 

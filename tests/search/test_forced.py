@@ -36,13 +36,13 @@ def test_by_hand():
     found = forced(Table(), memory_of([1, 2, 3, 4]), [(3, END), (END,), (), (0, END)], start=START)
     assert [h.tokens for h in found] == [(3, END), (END,), (), (0, END)]
     assert [h.log_prob for h in found] == pytest.approx([math.log(0.27), math.log(0.1), 0.0, -math.inf])
-    assert [h.score for h in found] == [h.log_prob for h in found]
+    assert [h.rank_score for h in found] == [h.log_prob for h in found]
     assert found[0].each == pytest.approx((math.log(0.3), math.log(0.9)))
     assert [len(h.each) for h in found] == [2, 1, 0, 2]
     assert found[0].weights.flatten().tolist() == pytest.approx([0, 0.1, 0.6, 0.3, 0, 0.9, 0.1, 0])
     assert found[2].weights.shape == (0, 4)
     [mean] = forced(Table(), memory_of([1]), [[3, END]], start=START, length=1.0)
-    assert mean.score == pytest.approx(math.log(0.27) / 2)
+    assert mean.rank_score == pytest.approx(math.log(0.27) / 2)
     [nothing] = forced(Table(), memory_of([1]), [[]], start=START)
     assert (nothing.log_prob, nothing.weights.shape) == (0.0, (0, 4))
 
@@ -58,7 +58,7 @@ def test_what_a_beam_found_scores_the_same(heads):
         given = forced(decoder, memory_of(sentences), targets, start=START, length=0.7)
         for hypotheses, one in zip(found, given, strict=True):
             assert one.tokens == hypotheses[rank].tokens
-            assert one.score == pytest.approx(hypotheses[rank].score)
+            assert one.rank_score == pytest.approx(hypotheses[rank].rank_score)
             assert one.log_prob == pytest.approx(hypotheses[rank].log_prob)
             assert torch.equal(one.weights, hypotheses[rank].weights)
 
@@ -74,7 +74,7 @@ def test_a_real_decoder_alone_and_among_others(feed):
     targets = [h.tokens for [h] in found]
     together = forced(decoder, memory, targets, start=2, length=1.0)
     for row, ([h], one) in enumerate(zip(found, together, strict=True)):
-        assert one.score == pytest.approx(h.score)
+        assert one.rank_score == pytest.approx(h.rank_score)
         assert torch.allclose(one.weights, h.weights)
         [alone] = forced(decoder, memory.select(torch.tensor([row])), [targets[row]], start=2)
         assert alone.log_prob == pytest.approx(one.log_prob)

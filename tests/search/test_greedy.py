@@ -34,7 +34,7 @@ def test_takes_the_likeliest(seed, longest, vocab):
     for sentence, most, [h], [b] in zip(sentences, longest, found, same_by_beam, strict=True):
         tokens, total = by_hand(decoder, sentence, most)
         assert h.tokens == tokens
-        assert h.score == h.log_prob == pytest.approx(total)
+        assert h.rank_score == h.log_prob == pytest.approx(total)
         assert same(h, b)
         expected = [[d, sentence] for d in decoder.digests(sentence, tokens)]
         assert h.weights.tolist() == expected

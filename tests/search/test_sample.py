@@ -61,13 +61,13 @@ def test_the_same_again_and_log_prob_is_the_models_own(options):
     assert search(Sample(**options, count=4, seed=12), decoder, sentences, [9, 3, 6], banned=(4,)) != found
     for sentence, most, hypotheses in zip(sentences, [9, 3, 6], found, strict=True):
         assert len(hypotheses) == 4
-        assert [h.score for h in hypotheses] == sorted((h.score for h in hypotheses), reverse=True)
+        assert [h.rank_score for h in hypotheses] == sorted((h.rank_score for h in hypotheses), reverse=True)
         for h in hypotheses:
             digest, total = digest_after(sentence, START), 0.0
             for token in h.tokens:
                 total += decoder.python_log_probs(digest)[token]
                 digest = digest_after(digest, token)
-            assert h.score == h.log_prob == pytest.approx(total)
+            assert h.rank_score == h.log_prob == pytest.approx(total)
             assert 4 not in h.tokens
             assert h.tokens[-1] == END or len(h.tokens) == most
             assert h.weights[:, 0].tolist() == decoder.digests(sentence, h.tokens)

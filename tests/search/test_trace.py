@@ -65,20 +65,20 @@ def back(steps, t, place):
 def check(found, steps, score):
     """What must hold of any search's steps."""
     for step in steps:
-        assert [h.score for _, h in step] == sorted((h.score for _, h in step), reverse=True)
+        assert [h.log_prob for _, h in step] == sorted((h.log_prob for _, h in step), reverse=True)
     for t, step in enumerate(steps):
         for place, (tokens, h) in enumerate(step):
             path = back(steps, t, place)
             assert [one for one, _ in path] == [tokens[: i + 1] for i in range(t + 1)]
-            assert all(a.score >= b.score for (_, a), (_, b) in pairwise(path))
+            assert all(a.log_prob >= b.log_prob for (_, a), (_, b) in pairwise(path))
             assert not any(one.ended for _, one in path[:-1])
             assert h.ended or END not in tokens
     for one in found:  # each answer ended somewhere, and the first has the best score of all that did
         assert (one.tokens, True, pytest.approx(one.log_prob)) in [
-            (tokens, h.ended, h.score) for tokens, h in steps[len(one.tokens) - 1]
+            (tokens, h.ended, h.log_prob) for tokens, h in steps[len(one.tokens) - 1]
         ]
-    best = max(score(tokens, h.score) for step in steps for tokens, h in step if h.ended)
-    assert found[0].score == pytest.approx(best)
+    best = max(score(tokens, h.log_prob) for step in steps for tokens, h in step if h.ended)
+    assert found[0].rank_score == pytest.approx(best)
 
 
 @settings(max_examples=80, deadline=None)
@@ -115,7 +115,7 @@ def test_a_beam_has_the_steps_of_one_on_paper(
             here = Counter((tokens, h.ended) for tokens, h in step)
             # A group adds nothing once its own list is settled.
             assert here == counted if groups == 1 or t == 0 else here <= counted
-            assert [h.score for _, h in step] == pytest.approx([logs[tokens] for tokens, _ in step])
+            assert [h.log_prob for _, h in step] == pytest.approx([logs[tokens] for tokens, _ in step])
         assert watched(how, decoder, [sentence], [most])[1] == [steps]
 
 
@@ -133,7 +133,7 @@ def test_by_hand():
 
     [[best]], [steps] = watched(Beam(2, 0.0), Table(), [0], [9])
     assert best.tokens == (3, END)
-    rows = [[(tokens, h.parent, h.ended, round(math.exp(h.score), 4)) for tokens, h in step] for step in steps]
+    rows = [[(tokens, h.parent, h.ended, round(math.exp(h.log_prob), 4)) for tokens, h in step] for step in steps]
     assert rows == [
         [((2,), -1, False, 0.6), ((3,), -1, False, 0.3)],
         [((3, END), 1, True, 0.27), ((2, 2), 0, False, 0.2401), ((2, 3), 0, False, 0.2399)],
@@ -152,7 +152,7 @@ def test_greedy_is_the_first_of_a_beam_of_one(seed, longest):
         assert len(steps) == len(best.tokens) == len(beam) <= most
         for [(tokens, h)], [(others, other), *_] in zip(steps, beam, strict=True):
             assert (tokens, h.parent, h.ended) == (others, other.parent, other.ended)
-            assert h.score == pytest.approx(other.score)
+            assert h.log_prob == pytest.approx(other.log_prob)
 
 
 def test_samples_go_their_own_ways():

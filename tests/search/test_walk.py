@@ -26,11 +26,11 @@ def test_each_hypothesis_goes_its_own_way():
     assert {h.tokens for h in found[0]} == {(2, 2, 2, 2, 2), (2, 2, 1)}
     assert {h.tokens for h in found[1]} == {(2, 2)}
     for sentence, hypotheses in zip(sentences, found, strict=True):
-        assert hypotheses[0].score >= hypotheses[1].score
+        assert hypotheses[0].rank_score >= hypotheses[1].rank_score
         for h in hypotheses:
             digest, total = digest_after(sentence, START), 0.0
             for token in h.tokens:
                 total += decoder.python_log_probs(digest)[token]
                 digest = digest_after(digest, token)
-            assert h.log_prob == h.score == pytest.approx(total)
+            assert h.log_prob == h.rank_score == pytest.approx(total)
             assert h.weights[:, 0].tolist() == decoder.digests(sentence, h.tokens)

@@ -141,7 +141,7 @@ def test_a_real_model_answers_as_it_does_alone(model: Model) -> None:
     for text, item in zip(texts, found, strict=True):
         alone = model.predict([text], width=2, nbest=2)[0]
         assert (item["run"], item["inputs"], item["answer"]) == (3, [text], alone.text)
-        assert item["score"] == pytest.approx(alone.score, abs=1e-5)
+        assert item["log_prob"] == pytest.approx(alone.log_prob, abs=1e-5)
         assert [one["text"] for one in item["others"]] == [one.text for one in alone.others]
         assert [token["text"] for token in item["gazes"][0]["columns"]] == [t.text for t in alone.look.columns]
     assert run.about["task"] == "translate"

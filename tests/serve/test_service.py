@@ -29,7 +29,7 @@ def test_several_runs_each_with_its_own() -> None:
     assert found.status_code == 200
     assert found.headers["content-type"] == "application/json"
     one, two = found.json()["items"]
-    assert (one["run"], one["answer"], one["score"], two["answer"]) == (1, "A B", -0.5, "Ç D")
+    assert (one["run"], one["answer"], one["log_prob"], two["answer"]) == (1, "A B", -0.5, "Ç D")
     missing = web.post(**ask([["a"]], "nobody"))
     assert (missing.status_code, missing.json()["detail"]) == (404, "no run is named 'nobody'; see /api/runs")
 

@@ -42,7 +42,7 @@ def test_every_label_is_answered_the_likeliest_first() -> None:
     task = task_of("classify")
     [one, other] = task.answers(read_of([[math.log(2), 0.0, math.log(5)], [3.0, 1.0, 2.0]]), 2)
     assert [one.text, *(more.text for more in one.others)] == ["yes", "maybe", "no"]
-    assert [math.exp(p.score) for p in (one, *one.others)] == pytest.approx([5 / 8, 2 / 8, 1 / 8])
+    assert [math.exp(p.log_prob) for p in (one, *one.others)] == pytest.approx([5 / 8, 2 / 8, 1 / 8])
     assert [other.text, *(more.text for more in other.others)] == ["maybe", "yes", "no"]
 
 
@@ -51,7 +51,7 @@ def test_a_prediction_holds_it_all() -> None:
     prediction = task.predict(model, [("a dog runs",)])[0]
     assert prediction.source == "a dog runs"
     assert {prediction.text, *(one.text for one in prediction.others)} == set(task.labels)
-    assert sum(math.exp(one.score) for one in (prediction, *prediction.others)) == pytest.approx(1)
+    assert sum(math.exp(one.log_prob) for one in (prediction, *prediction.others)) == pytest.approx(1)
     assert prediction.look.weights.sum() == pytest.approx(1, abs=1e-5)
 
 

@@ -239,7 +239,7 @@ def test_a_look_has_a_row_a_piece_and_a_column_a_token(kind: Any, search: Any) -
             shown = [token.text for token in gaze.rows if token.text != "</s>"]
             assert "".join("".join(shown).split()) == "".join(one.text.split())
             assert 1 <= len(gaze.rows) <= task.room(len(gaze.columns))
-            assert math.isfinite(one.score)
+            assert math.isfinite(one.log_prob)
 
 
 def test_heads_look_each_for_itself() -> None:
@@ -253,7 +253,7 @@ def test_without_looks_the_answers_are_the_same() -> None:
     task, model = both()
     texts = [(text,) for text in odd]
     seen, unseen = task.predict(model, texts), task.predict(model, texts, look=False)
-    assert [(one.text, one.score) for one in seen] == [(one.text, one.score) for one in unseen]
+    assert [(one.text, one.log_prob) for one in seen] == [(one.text, one.log_prob) for one in unseen]
     assert all(one.look is None for one in unseen)
 
 
@@ -263,10 +263,10 @@ def test_the_size_of_a_batch_does_not_matter() -> None:
     together, alone = task.predict(model, texts), task.predict(model, texts, tokens=1)
     for one, other in zip(together, alone, strict=True):
         assert (one.text, one.source) == (other.text, other.source)
-        assert one.score == pytest.approx(other.score, abs=1e-5)
+        assert one.log_prob == pytest.approx(other.log_prob, abs=1e-5)
         assert [more.text for more in one.others] == [more.text for more in other.others]
-        assert [one.score, *(more.score for more in one.others)] == sorted(
-            [one.score, *(more.score for more in one.others)], reverse=True
+        assert [one.log_prob_per_token, *(more.log_prob_per_token for more in one.others)] == sorted(
+            [one.log_prob_per_token, *(more.log_prob_per_token for more in one.others)], reverse=True
         )
     assert task.predict(model, []) == []
 

@@ -76,7 +76,7 @@ def test_as_step_after_step(name: str) -> None:
         each = stepped(task, model, source, target)
         assert (one.source, one.text) == (source, target)
         assert [log_prob for _, log_prob in one.tokens] == pytest.approx(each, abs=1e-5)
-        assert one.score == pytest.approx(sum(each), abs=1e-5)
+        assert one.log_prob == pytest.approx(sum(each), abs=1e-5)
         assert [token.text for token, _ in one.tokens] == [*target, "</s>"]
         if name == "plain":
             assert one.look is None
@@ -98,7 +98,7 @@ def test_what_a_search_finds_scores_and_looks_the_same(kind: type[Generation], s
         whole, given(task, model, [(s, t) for s, _, t in whole], True, ()), strict=True
     ):
         assert (scored.source, scored.text) == (source, text)
-        assert scored.score == pytest.approx(one.score, abs=1e-5)
+        assert scored.log_prob == pytest.approx(one.log_prob, abs=1e-5)
         assert np.allclose(scored.look.weights, one.look.weights, atol=1e-5)
         assert (scored.look.rows, scored.look.columns) == (one.look.rows, one.look.columns)
 
@@ -107,9 +107,9 @@ def test_alone_as_in_a_batch_and_without_looking() -> None:
     task, model = both()
     together, alone = (task.score(model, rows, tokens=tokens) for tokens in (8_192, 1))
     for one, other, blind in zip(together, alone, task.score(model, rows, look=False), strict=True):
-        assert one.score == pytest.approx(other.score, abs=1e-5)
+        assert one.log_prob == pytest.approx(other.log_prob, abs=1e-5)
         assert np.allclose(one.look.weights, other.look.weights, atol=1e-6)
-        assert (blind.look, blind.score, blind.tokens) == (None, one.score, one.tokens)
+        assert (blind.look, blind.log_prob, blind.tokens) == (None, one.log_prob, one.tokens)
     assert task.score(model, []) == []
 
 
@@ -132,8 +132,8 @@ def test_values_of_a_record_count_as_their_placeholders() -> None:
         True,
         (),
     )
-    assert new.score == pytest.approx(old.score)
-    assert new.score == pytest.approx(hidden.score)
+    assert new.log_prob == pytest.approx(old.log_prob)
+    assert new.log_prob == pytest.approx(hidden.log_prob)
     assert (new.text, new.source) == ("New Place is a pub.", "name[New Place], eatType[pub]")
     assert [token.text for token, _ in new.tokens] == ["New Place", "is", "a", "pub", ".", "</s>"]
     assert [token.text for token in new.look.rows] == ["New Place", "is", "a", "pub", ".", "</s>"]
@@ -189,7 +189,9 @@ def test_from_the_model() -> None:
     task, network = both()
     config = {"task": "translate", "train": {"precision": "fp32"}}
     model = Model(Run(Path("none"), config, {}), task, network)
-    assert [one.score for one in model.score(rows)] == pytest.approx([one.score for one in task.score(network, rows)])
+    assert [one.log_prob for one in model.score(rows)] == pytest.approx(
+        [one.log_prob for one in task.score(network, rows)]
+    )
     assert model.score(rows[:1], look=False)[0].look is None
 
 

@@ -169,7 +169,7 @@ def test_an_answer_begins_as_it_was_begun(kind: Any, attention: Any, search: Any
         assert prediction.source == text
         for one in (prediction, *prediction.others):
             assert one.text.startswith(text.rstrip(" "))
-            assert math.isfinite(one.score)
+            assert math.isfinite(one.log_prob)
             assert (one.look is None) == (attention is None)
             if one.look is not None:
                 begun = len(task.text.encode(text))  # an end before the beginning, none after it
@@ -190,7 +190,7 @@ def test_the_reader_s_own_words_and_spaces_stay() -> None:
     task.longest = 2
     found = task.predict(model, [("Snowmen sat ",), ("Snowmen, sat",), ("",)], look=False)
     assert [one.text for one in found] == ["Snowmen sat cat cat", "Snowmen, sat cat cat", "cat cat"]
-    assert found[0].score == pytest.approx(0.0, abs=1e-6)
+    assert found[0].log_prob == pytest.approx(0.0, abs=1e-6)
 
 
 @pytest.mark.parametrize("attention", [None, looking])
@@ -203,7 +203,7 @@ def test_the_score_is_what_the_loss_says(attention: Any) -> None:
         [whole] = task.items([Example((one.text,), "")])
         begun = Item((whole.inputs[0][:2],), whole.target[:2])
         nats = [task.loss(model, task.collate([item])).total.item() for item in (begun, whole)]
-        assert one.score == pytest.approx(nats[0] - nats[1], abs=1e-5)
+        assert one.log_prob == pytest.approx(nats[0] - nats[1], abs=1e-5)
 
 
 @pytest.mark.parametrize("attention", [None, looking])
@@ -214,7 +214,7 @@ def test_the_size_of_a_batch_does_not_matter(attention: Any) -> None:
     unseen = task.predict(model, texts, look=False)
     for one, other, blind in zip(together, alone, unseen, strict=True):
         assert one.text == other.text == blind.text
-        assert one.score == pytest.approx(other.score)
+        assert one.log_prob == pytest.approx(other.log_prob)
         assert [more.text for more in one.others] == [more.text for more in other.others]
         assert blind.look is None
     assert task.predict(model, []) == []
@@ -290,7 +290,9 @@ def test_a_transformer_serves_too() -> None:
         log_p = torch.log_softmax(model.logits(model(torch.tensor([[Text.end, *words]]))[1])[0], -1)
     found = words[2:] + [Text.end] * (answer.look.rows[-1].text == task.text.seen[Text.end])
     assert len(found) == rows
-    assert answer.score == pytest.approx(sum(log_p[at + 2, token].item() for at, token in enumerate(found)), rel=1e-6)
+    assert answer.log_prob == pytest.approx(
+        sum(log_p[at + 2, token].item() for at, token in enumerate(found)), rel=1e-6
+    )
     assert not model.carries
 
 
@@ -302,9 +304,9 @@ def test_texts_that_are_given(attention: Any) -> None:
     found = task.score(model, [(text,) for text in texts])
     for text, one in zip(texts, found, strict=True):
         alone = task.results(model, [Example((text,), "", "")])
-        assert one.score == pytest.approx(-alone.nats, rel=1e-6)
+        assert one.log_prob == pytest.approx(-alone.nats, rel=1e-6)
         assert [piece.text for piece, _ in one.tokens] == [*text.split(), task.text.seen[Text.end]]
-        assert sum(value for _, value in one.tokens) == pytest.approx(one.score)
+        assert sum(value for _, value in one.tokens) == pytest.approx(one.log_prob)
         assert (one.look is None) == (attention is None)
         if one.look is not None:
             count = len(one.tokens)

@@ -80,7 +80,7 @@ def test_leaving_one_out_is_reading_without_it(name: str) -> None:
             for place in range(length) if length > 1 else ():
                 without = [tuple((place,) if number == side else () for number in range(len(found)))]
                 [answer] = task.predict(model, [example.inputs], look=False, without=without)
-                q = {label.text: label.score for label in (answer, *answer.others)}
+                q = {label.text: label.log_prob for label in (answer, *answer.others)}
                 q_of = torch.tensor([q[label] for label in task.labels]).exp()
                 assert float(one.leave[case, place]) == pytest.approx(float(variation(one.p[case], q_of)), abs=1e-5)
 

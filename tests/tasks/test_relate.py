@@ -56,8 +56,8 @@ def test_the_gradient_draws_to_the_true_distribution() -> None:
 def test_the_answer_is_the_mean() -> None:
     task = task_of("relate")
     [even, one] = task.answers(read_of([[0.0] * 5, [math.log(3), 0.0, -60.0, -60.0, -60.0]]), 2)
-    assert (even.text, even.score) == ("3.0000", pytest.approx(math.log(1 / 5)))
-    assert (one.text, one.score) == ("1.2500", pytest.approx(math.log(3 / 4)))
+    assert (even.text, even.log_prob, even.others[0].log_prob) == ("3.0000", None, pytest.approx(math.log(1 / 5)))
+    assert (one.text, one.log_prob, one.others[0].log_prob) == ("1.2500", None, pytest.approx(math.log(3 / 4)))
     assert [step.text for step in even.others] == ["1", "2", "3", "4", "5"]  # alike: as the scale has them
 
 
@@ -65,14 +65,14 @@ def test_the_steps_of_the_scale_stand_beside_it() -> None:
     """p = ⅛, ¼, ½, 1/16, 1/16: a mean of ⅛ + ½ + 1½ + ¼ + 5/16, and the likeliest step first."""
     p = {"3": 1 / 2, "2": 1 / 4, "1": 1 / 8, "4": 1 / 16, "5": 1 / 16}
     [found] = task_of("relate").answers(read_of([[math.log(p[step]) - 3 for step in "12345"]]), 1)
-    assert {step.text: math.exp(step.score) for step in found.others} == pytest.approx(p)
+    assert {step.text: math.exp(step.log_prob) for step in found.others} == pytest.approx(p)
     assert [step.text for step in found.others] == list(p)
-    assert (found.text, found.score) == ("2.6875", found.others[0].score)
+    assert (found.text, found.log_prob, found.log_prob_per_token) == ("2.6875", None, None)
     task, model = both("relate", head={"low": -1, "high": 5, "hidden": 5})
     for look in (False, True):
         [one] = task.predict(model, [("a dog", "a cat")], look)
         assert {step.text for step in one.others} == {"-1", *"012345"}
-        mean = sum(int(step.text) * math.exp(step.score) for step in one.others)
+        mean = sum(int(step.text) * math.exp(step.log_prob) for step in one.others)
         assert float(one.text) == pytest.approx(mean, abs=1e-4)
 
 

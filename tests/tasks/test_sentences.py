@@ -250,11 +250,11 @@ def test_answers_do_not_depend_on_neighbours(name: str, encoder: str) -> None:
     together = task.predict(model, texts)
     for one, other in zip(together, task.predict(model, texts, tokens=1), strict=True):
         assert (one.text[:4], one.source) == (other.text[:4], other.source)  # of a number the first digits
-        assert one.score == pytest.approx(other.score, abs=1e-4)
+        assert one.log_prob == pytest.approx(other.log_prob, abs=1e-4)
         for a, b in zip((one.look, *one.looks), (other.look, *other.looks), strict=True):
             assert a is b is None or np.allclose(a.weights, b.weights, atol=1e-5)
     unseen = task.predict(model, texts, look=False)
-    assert [(one.text, one.score) for one in unseen] == [(one.text, pytest.approx(one.score)) for one in together]
+    assert [(one.text, one.log_prob) for one in unseen] == [(one.text, pytest.approx(one.log_prob)) for one in together]
     assert all(one.look is None and one.looks == () for one in unseen)
     assert task.predict(model, []) == []
 
@@ -287,7 +287,7 @@ def test_what_was_learned_is_kept(name: str) -> None:
     twin.load_state_dict(model.state_dict())
     texts = [example.inputs for example in examples[name]]
     assert [one.text for one in other.predict(twin, texts)] == [one.text for one in task.predict(model, texts)]
-    assert math.isfinite(task.predict(model, texts)[0].score)
+    assert math.isfinite(task.predict(model, texts)[0].log_prob)
 
 
 @every

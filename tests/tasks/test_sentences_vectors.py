@@ -83,7 +83,7 @@ def test_a_run_does_without_the_file(vectors: Path, tmp_path: Path, mode: str) -
     expected = trained.model(texts)
     vectors.unlink()
     loaded = api.load(tmp_path / "run")
-    assert [(one.text, one.score) for one in loaded(texts)] == [(one.text, one.score) for one in expected]
+    assert [(one.text, one.log_prob) for one in loaded(texts)] == [(one.text, one.log_prob) for one in expected]
     assert json.loads((tmp_path / "run" / "tokenizer.json").read_text())["width"] == 3
     assert loaded.evaluate(trained.splits.test) == trained.test
     twin = api.make_task(loaded.config)

@@ -60,8 +60,8 @@ def walked(prediction: Prediction) -> list[tuple[str, ...]]:
                 one, tokens, before = last, list[str](), float("-inf")
                 for s in reversed(range(t + 1)):
                     tokens.insert(0, one.tokens[-1])
-                    assert one.score >= before
-                    before = one.score
+                    assert one.log_prob >= before
+                    before = one.log_prob
                     assert (one.parent == -1) is (s == 0)
                     one = prediction.steps[s - 1][one.parent] if s else one
                 assert last.tokens == tuple(tokens)
@@ -77,7 +77,7 @@ def test_steps_lead_to_the_answers(name: str, search: Search, tmp_path: Path) ->
     watched = model.task.predict(model.network, rows, False, deepcopy(search), trace=True)
     plain = model.task.predict(model.network, rows, False, deepcopy(search))  # a sampler that has drawn draws others
     for one, other in zip(watched, plain, strict=True):
-        assert (one.text, one.score, one.others) == (other.text, other.score, other.others)
+        assert (one.text, one.log_prob, one.others) == (other.text, other.log_prob, other.others)
         assert other.steps == ()
         ended = walked(one)
         texts = {"".join(tokens).replace(" ", "").removesuffix("</s>") for tokens in ended}

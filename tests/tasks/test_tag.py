@@ -48,8 +48,10 @@ def test_the_loss_by_hand() -> None:
     assert task.count(batch) == 3
     [one, other] = task.answers(read, 2)
     assert (one.text, other.text) == ("A A", "B")
-    assert one.score == pytest.approx(math.log(0.5 * 0.75))
-    assert other.score == pytest.approx(math.log(0.75))
+    assert one.log_prob == pytest.approx(math.log(0.5 * 0.75))
+    assert other.log_prob == pytest.approx(math.log(0.75))
+    assert one.log_prob_per_token == pytest.approx(math.log(0.5 * 0.75) / 2)
+    assert other.log_prob_per_token == other.log_prob
 
 
 def test_as_many_labels_as_tokens_are_answered() -> None:

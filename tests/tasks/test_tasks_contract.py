@@ -83,10 +83,10 @@ def test_it_answers_in_order_and_as_before_when_loaded(trained: api.Trained) -> 
     before = trained.model.task.predict(trained.model.network, texts)
     after = loaded.task.predict(loaded.network, texts)
     assert len(before) == len(texts)
-    assert [(one.text, one.score) for one in after] == [(one.text, one.score) for one in before]
+    assert [(one.text, one.log_prob) for one in after] == [(one.text, one.log_prob) for one in before]
     backwards = loaded.task.predict(loaded.network, texts[::-1])
     assert [one.text for one in backwards[::-1]] == [one.text for one in before]
-    assert all(one.score == one.score for one in before)
+    assert all(one.log_prob == one.log_prob for one in before)
     assert loaded.task.predict(loaded.network, []) == []
 
 

@@ -50,7 +50,7 @@ def test_a_sentence_answers_as_the_shorter_one(name: str) -> None:
     found, expected = model.predict(whole, without=[((1, 4),), ((),), ((0,),)]), model.predict(short)
     for one, other in zip(found, expected, strict=True):
         assert one.text == other.text
-        assert one.score == pytest.approx(other.score, abs=1e-6)
+        assert one.log_prob == pytest.approx(other.log_prob, abs=1e-6)
         if one.look is not None:
             np.testing.assert_allclose(one.look.weights, other.look.weights, atol=1e-6)
             assert [token.text for token in one.look.columns] == [token.text for token in other.look.columns]
@@ -64,7 +64,7 @@ def test_each_input_of_a_pair_has_its_own() -> None:
     model = model_of(task, network, "entail")
     [found] = model.predict([("a cat sleeps", "a dog runs")], without=[((1,), (0, 2))])
     [expected] = model.predict([("a sleeps", "dog")])
-    assert found.score == pytest.approx(expected.score, abs=1e-6)
+    assert found.log_prob == pytest.approx(expected.log_prob, abs=1e-6)
     assert [len(gaze.columns) for gaze in found.looks] == [len(gaze.columns) for gaze in expected.looks]
     assert found.look.breaks == (2,)
 

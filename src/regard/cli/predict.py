@@ -39,7 +39,9 @@ def run(
         str,
         typer.Argument(metavar="FILE", help="One text (or pair, TAB between) a line; - or nothing for standard input."),
     ] = "-",
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with the score.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object a line, with log_prob and log_prob_per_token.")
+    ] = False,
     beam: Annotated[int | None, typer.Option("--beam", metavar="N", help="Search with a beam of this width.")] = None,
     nbest: Annotated[int, typer.Option("--nbest", metavar="N", help="How many answers, best first; needs --json.")] = 1,
     sample: Annotated[bool, typer.Option("--sample", help="Draw answers instead of searching the best.")] = False,
@@ -242,12 +244,13 @@ def _scores(model: "Model", lines: list[tuple[str, str]], as_json: bool) -> Iter
     for text, _ in lines:
         one = next(answers) if text.strip(" ") else None
         if not as_json:
-            yield "" if one is None else f"{one.score:.6g}"
+            yield "" if one is None else f"{one.log_prob:.6g}"
             continue
         said = {"source": one.source if one else ""} if not alone else {}
         tokens = [{"text": token.text, "log_prob": log_prob} for token, log_prob in one.tokens] if one else []
-        score = {"score": one.score if one else None, "tokens": tokens}
-        yield to_json({**said, "text" if alone else "target": one.text if one else "", **score})
+        yield to_json(
+            {**said, "text" if alone else "target": one.text if one else "", **_probable(one), "tokens": tokens}
+        )
 
 
 def _inputs(model: "Model", text: str, where: str) -> tuple[str, ...]:
@@ -268,10 +271,16 @@ def _one_line(text: str) -> str:
 
 def _object(prediction: "Prediction | None", searched: bool) -> dict[str, Any]:
     if prediction is None:
-        return {"text": "", "score": None}
-    said: dict[str, Any] = {"text": prediction.text, "score": prediction.score}
+        return {"text": "", **_probable(None)}
+    said: dict[str, Any] = {"text": prediction.text, **_probable(prediction)}
     if chances := labels(prediction, searched):
         said["labels"] = [{"label": label, "probability": probability} for label, probability in chances]
     elif prediction.others:
-        said["others"] = [{"text": one.text, "score": one.score} for one in prediction.others]
+        said["others"] = [{"text": one.text, **_probable(one)} for one in prediction.others]
     return said
+
+
+def _probable(prediction: "Prediction | None") -> dict[str, float | None]:
+    """The log-probability of an answer, as the sum over its tokens and as their mean."""
+    names = ("log_prob", "log_prob_per_token")
+    return {name: getattr(prediction, name, None) for name in names}

@@ -61,13 +61,8 @@ def labels(prediction: "Prediction", searched: bool) -> list[tuple[str, float]]:
     """Each label with its probability, the likeliest first; none where answers are searched for, or are no labels."""
     if searched or not prediction.others:
         return []
-    said = prediction.others if _is_mean(prediction) else (prediction, *prediction.others)
-    return [(one.text, math.exp(one.score)) for one in said]
-
-
-def _is_mean(prediction: "Prediction") -> bool:
-    """Whether the answer is a number between the others, and these are all there is: they leave no room for it."""
-    return sum(math.exp(one.score) for one in prediction.others) > 1 - math.exp(prediction.score) / 2
+    # A number that is the mean of the others has no probability itself.
+    return [(one.text, math.exp(one.log_prob)) for one in (prediction, *prediction.others) if one.log_prob is not None]
 
 
 def answered(prediction: "Prediction", inputs: Sequence[str], searched: bool = True, true: str | None = None) -> str:
@@ -80,7 +75,7 @@ def answered(prediction: "Prediction", inputs: Sequence[str], searched: bool = T
 
 
 def likely(prediction: "Prediction") -> list[str]:
-    """Of an answer that was given its log-probability, and below how likely each token was; nothing of one found."""
+    """Of an answer that was given its log_prob, and below the probability of each token; nothing of one found."""
     if not prediction.tokens:
         return []
     from regard.look.gaze import visible
@@ -89,7 +84,10 @@ def likely(prediction: "Prediction") -> list[str]:
     lines = [""]
     for one in each:  # as many to a line as fit a terminal
         lines[-1:] = [f"{lines[-1]}  {one}"] if len(lines[-1]) + len(one) < 78 else [lines[-1], f"  {one}"]
-    return ["\n".join([f"log p = {figure(prediction.score)}, token by token p =", *lines])]
+    total, mean = (
+        figure(math.nan if one is None else one) for one in (prediction.log_prob, prediction.log_prob_per_token)
+    )
+    return ["\n".join([f"log_prob = {total}, log_prob_per_token = {mean}; p of each token:", *lines])]
 
 
 def looked(prediction: "Prediction", inputs: Sequence[str], searched: bool = True, true: str | None = None) -> str:

@@ -25,16 +25,21 @@ class Hypothesis:
     """One sequence that was found.
 
     `tokens` has the end token where it was chosen; a sequence cut at its greatest length has none.
-    `log_prob` is the sum over its tokens; `score` is what it was ranked by, which a search may normalise.
+    `log_prob` is the sum over its tokens; `rank_score` is what it was ranked by, which a search may normalise.
     `looked` (where asked for, on the CPU) says where each token's step looked: `[time, key]`, under heads
     `[head, time, key]`. `each` has the log-probability of every token where the sequence was given.
     """
 
     tokens: tuple[int, ...]
-    score: float
+    rank_score: float
     log_prob: float
     looked: np.ndarray | Tensor | None = field(default=None, repr=False, compare=False)
     each: tuple[float, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def log_prob_per_token(self) -> float:
+        """The mean over its tokens; its exponent is no probability."""
+        return self.log_prob / max(len(self.tokens), 1)
 
     @property
     def weights(self) -> Tensor | None:
@@ -95,7 +100,7 @@ def gathered(
     slots: Int[Tensor, "time batch some"],
     looks: Sequence[Tensor],
 ) -> list[list[Hypothesis]]:
-    """Hypotheses from tensors on the CPU; those of score −inf are left out.
+    """Hypotheses from tensors on the CPU; those of rank score −inf are left out.
 
     `slots[t]` says which of the beam's rows of `looks[t]` belongs to each hypothesis.
     """

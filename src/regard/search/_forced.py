@@ -43,7 +43,7 @@ def forced(
 ) -> list[Hypothesis]:
     """One hypothesis a sentence, of exactly its target's tokens; the end counts where a target has it.
 
-    score = log p / |tokens|^length, as a beam's. A target that cannot come has −inf, an empty one 0.
+    rank_score = log p / |tokens|^length, as a beam's. A target that cannot come has −inf, an empty one 0.
     """
     if len(targets) != len(memory.keys):
         raise RegardError(f"{len(targets)} targets", expected=f"{len(memory.keys)}, one a sentence")
@@ -61,7 +61,7 @@ def forced(
     return [
         Hypothesis(
             tokens=tuple(targets[b]),
-            score=totals[b] / max(sizes[b], 1) ** length,
+            rank_score=totals[b] / max(sizes[b], 1) ** length,
             log_prob=totals[b],
             # A copy, so that keeping one hypothesis does not keep the whole batch alive.
             looked=None if looked is None else looked[b, ..., : sizes[b], :].clone(),

@@ -8,9 +8,9 @@ without one keeps nothing.
     [[best]] = Beam(width=3)(decoder, memory, start=1, end=2, longest=torch.tensor([50]), trace=trace)
     [steps] = trace.steps(text.pieces)
 
-A sentence's steps are its own, whatever the batch: they stop where its answer is settled. The score of a hypothesis
-under way is its log p, by which a beam is ranked (an answer's may be normalised by its length), so along a path it
-can only fall. The answer is among those that ended, and `parent` leads from there to the first step.
+A sentence's steps are its own, whatever the batch: they stop where its answer is settled. A hypothesis under way is
+ranked by its log_prob (an answer's rank may be normalised by its length), so along a path it can only fall. The answer
+is among those that ended, and `parent` leads from there to the first step.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,19 +1,19 @@
 """Beam search: the `width` likeliest beginnings go on side by side; the best finished sequences are kept.
 
-score = log p(tokens) / |tokens|^length, the end token counted; length = 0 does not normalise, 1 takes
+rank_score = log p(tokens) / |tokens|^length, the end token counted; length = 0 does not normalise, 1 takes
 the mean. At each step every beginning is continued by every token and the 2·width likeliest
 continuations are looked at: an end among the first `width` finishes a hypothesis, the best `width`
 others go on (one end a beginning at most, so there are always as many). At a sentence's greatest
 length all of them are finished as they are.
 
 A sentence is done when no live beginning can still enter its n-best list. Its log-probability can only
-fall and its length only grow to the greatest, so no future score passes best live log p / longest^length.
+fall and its length only grow to the greatest, so no future rank_score passes best live log p / longest^length.
 From then on its list is frozen, whatever the rest of the batch does: stopping early never changes the
 result, and neither does the batch.
 
 In `groups` (Vijayakumar et al. 2018, "Diverse Beam Search", algorithm 1 with its Hamming diversity) the
 width is shared out, and each group in turn searches by log p(tokens) − diversity · n, n being how many
-continuations the groups before it chose at this step with the same token. Only the choosing sees n: scores
+continuations the groups before it chose at this step with the same token. Only the choosing sees n: rank_score
 and log p stay the model's. The n-best list takes every group's best before any group's second, and no
 sequence twice.
 
@@ -40,7 +40,7 @@ __all__ = ["Beam"]
 
 
 class Beam(Search):
-    """At most `nbest` hypotheses a sentence (fewer where fewer were found), best score first."""
+    """At most `nbest` hypotheses a sentence (fewer where fewer were found), best rank_score first."""
 
     def __init__(
         self,

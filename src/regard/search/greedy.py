@@ -2,7 +2,7 @@
 
     [[best], …] = Greedy()(decoder, memory, start=1, end=2, longest=lengths)
 
-Equal to a beam of width 1 without length normalisation. Score and log_prob are both Σ log p(token).
+Equal to a beam of width 1 without length normalisation. rank_score and log_prob are both Σ log p(token).
 """
 
 from torch import Tensor

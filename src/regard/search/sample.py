@@ -6,7 +6,7 @@ section 3.1). Drawn by the Gumbel trick, argmax(log p' + g), which never makes t
 
     samples = Sample(temperature=0.8, top_p=0.95, count=4, seed=1)(decoder, memory, start=1, end=2, longest=lengths)
 
-Score and log_prob are both Σ log p(token) under the model's own distribution, before any sharpening or
+rank_score and log_prob are both Σ log p(token) under the model's own distribution, before any sharpening or
 cutting. With a seed the same calls in the same order give the same samples; each call draws others.
 """
 

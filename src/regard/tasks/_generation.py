@@ -3,7 +3,6 @@
 A task of this kind is a small file that names its defaults; see `translate`.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -287,8 +286,8 @@ class Generation(Measured):
         others: tuple[Prediction, ...] = (),
     ) -> Prediction:
         text, rows = self.texts["target"]._write(found.tokens)  # its text and its pieces in one go
-        score = found.score if math.isfinite(found.score) else -math.inf
-        return Prediction(text, score, gazes(found, tuple(rows), columns, source), source, others)
+        looked, mean = gazes(found, tuple(rows), columns, source), found.log_prob_per_token
+        return Prediction(text, found.log_prob, looked, source, others, log_prob_per_token=mean)
 
     @torch.no_grad()
     def score(
@@ -312,5 +311,6 @@ class Generation(Measured):
             (source, target), said = rows[row], seen["target"][row]
             looked = gaze(one, said, seen["source"][row], source, model.decoder.panels)
             each = tuple(zip(said, one.each, strict=True))
-            answers.append(Prediction(target, one.log_prob, looked, source, tokens=each))
+            mean = one.log_prob_per_token
+            answers.append(Prediction(target, one.log_prob, looked, source, tokens=each, log_prob_per_token=mean))
         return answers

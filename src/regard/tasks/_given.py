@@ -2,11 +2,11 @@
 
     log p(y | x) = Σ_t log p(y_t | y_<t, x),     the end among the y_t; what is not in the vocabulary is `<unk>`
 
-Nothing is searched for and nothing divided by the length. A task that can do it has a method `score`; each of its rows
+Nothing is searched for. A task that can do it has a method `score`; each of its rows
 holds as many texts as a line of its data: source and target, or the text alone.
 
     [one] = model.score([("Dienstag, 5. März 2024", "2024-03-05")])
-    one.score, one.tokens, one.look
+    one.log_prob, one.tokens, one.look
 """
 
 from collections.abc import Sequence

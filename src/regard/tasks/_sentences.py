@@ -6,6 +6,7 @@ A task of this kind is a small file that says what its targets are; see `classif
 import os
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import torch
@@ -297,9 +298,8 @@ class Sentences(Measured):
                 if seen is not None:
                     columns = self._tokens(texts[row], without[row : row + 1])
                     looks = seen.gazes(range(place, len(columns) * len(rows), len(rows)), columns, texts[row], one.text)
-                found[row] = Prediction(
-                    one.text, one.score, looks[0] if looks else None, "\t".join(texts[row]), one.others, looks[1:]
-                )
+                first = looks[0] if looks else None
+                found[row] = replace(one, look=first, source="\t".join(texts[row]), looks=looks[1:])
         return [one for one in found if one is not None]
 
     def _tokens(self, texts: tuple[str, ...], without: Without) -> list[list[Token]]:

@@ -46,11 +46,11 @@ class Labelled(Labels):
 
     def answers(self, read: Read, batch: int) -> list[Prediction]:
         """The likeliest label first, and all others in their order."""
-        scores, order = log_softmax(read.logits.float(), -1).sort(-1, descending=True)
+        log_probs, order = log_softmax(read.logits.float(), -1).sort(-1, descending=True)
         return [
-            Prediction(first.text, first.score, others=tuple(others))
-            for row, numbers in zip(scores.tolist(), order.tolist(), strict=True)
-            for first, *others in [[Prediction(self.labels[n], score) for score, n in zip(row, numbers, strict=True)]]
+            Prediction(first.text, first.log_prob, others=tuple(others))
+            for row, numbers in zip(log_probs.tolist(), order.tolist(), strict=True)
+            for first, *others in [[Prediction(self.labels[n], log_p) for log_p, n in zip(row, numbers, strict=True)]]
         ]
 
 

@@ -17,7 +17,6 @@ tokens before it; gradients reach back through these too. In measuring, a networ
 contexts four times as long, which a state can carry; what attention looks back at is as long as in training.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar
@@ -203,7 +202,7 @@ class Language(Measured):
         for text, one, best in zip(texts, begun, found, strict=True):
             gazes = self._gazes(model, one, best, text[0]) if look and model.looks else [None] * len(best)
             first, *others = [self._answer(text[0], one, h, gaze) for h, gaze in zip(best, gazes, strict=True)]
-            answers.append(Prediction(first.text, first.score, first.look, text[0], tuple(others)))
+            answers.append(replace(first, source=text[0], others=tuple(others)))
         return [replace(answer, steps=steps[row]) for row, answer in enumerate(answers)] if trace else answers
 
     @torch.no_grad()
@@ -231,7 +230,9 @@ class Language(Measured):
             for row, told, each in zip(some, log_p, weights, strict=True):
                 parts = tuple(zip(pieces[row], told, strict=False))  # what is told of padding is left out
                 gaze = None if each is None else self._gaze(model, each, pieces[row], 0, texts[row])
-                found[row] = Prediction(texts[row], sum(one for _, one in parts), gaze, texts[row], tokens=parts)
+                total = sum(one for _, one in parts)
+                mean = total / max(len(parts), 1)
+                found[row] = Prediction(texts[row], total, gaze, texts[row], tokens=parts, log_prob_per_token=mean)
         return [found[row] for row in range(len(rows))]
 
     def _answer(self, text: str, begun: list[int], found: Hypothesis, gaze: Gaze | None) -> Prediction:
@@ -240,7 +241,8 @@ class Language(Measured):
         rest = whole[len(before) :]
         if rest[:1] == " " and not before.endswith(" "):
             text = text.rstrip(" ")
-        return Prediction(text + rest, found.score if math.isfinite(found.score) else -math.inf, gaze, text)
+        mean = found.log_prob_per_token
+        return Prediction(text + rest, found.log_prob, gaze, text, log_prob_per_token=mean)
 
     def _gazes(self, model: LanguageModel, begun: list[int], found: Sequence[Hypothesis], text: str) -> list[Gaze]:
         """Where each token that was found came from: asked once all are known, for the past grows with every step."""

@@ -97,14 +97,14 @@ class Relate(Sentences):
     def answers(self, read: Read, batch: int) -> list[Prediction]:
         """The mean, and beside it the steps of the scale it is the mean of, the likeliest first."""
         log_p = log_softmax(read.logits.double(), -1)
-        scores, order = log_p.sort(dim=-1, descending=True, stable=True)
+        log_probs, order = log_p.sort(dim=-1, descending=True, stable=True)
         return [
             Prediction(
                 f"{mean:.4f}",
-                row[0],
-                others=tuple(Prediction(str(self.low + n), score) for score, n in zip(row, numbers, strict=True)),
+                None,  # a mean has no probability; its steps have
+                others=tuple(Prediction(str(self.low + n), one) for one, n in zip(row, numbers, strict=True)),
             )
             for mean, row, numbers in zip(
-                expected(log_p, self.low).tolist(), scores.tolist(), order.tolist(), strict=True
+                expected(log_p, self.low).tolist(), log_probs.tolist(), order.tolist(), strict=True
             )
         ]

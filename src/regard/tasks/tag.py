@@ -86,11 +86,12 @@ class Tag(Labels):
         return cross_entropy(logits, target.values, ignore_index=NOTHING, reduction="none").sum(-1)
 
     def answers(self, read: Read, batch: int) -> list[Prediction]:
-        scores, best = log_softmax(read.logits.float(), -1).max(-1)
+        log_probs, best = log_softmax(read.logits.float(), -1).max(-1)
         there = [int(length) for length in read.inputs.lengths]
         return [
-            Prediction(" ".join(self.labels[n] for n in row[:length]), float(sum(score[:length])))
-            for row, score, length in zip(best.tolist(), scores.tolist(), there, strict=True)
+            Prediction(" ".join(self.labels[n] for n in row[:length]), total, log_prob_per_token=total / max(length, 1))
+            for row, each, length in zip(best.tolist(), log_probs.tolist(), there, strict=True)
+            for total in [float(sum(each[:length]))]
         ]
 
     def stream(self, model: nn.Module) -> "Stream":
