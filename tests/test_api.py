@@ -20,6 +20,7 @@ from regard import api
 from regard.api import configure, load, make_task, merge, prepare, train
 from regard.errors import RegardError
 from regard.tasks.translate import Translate
+from regard.train.lock import lock
 from regard.train.task import Loss
 from regard.types import Batch, Example, Prediction
 
@@ -388,6 +389,43 @@ def test_fresh_begins_again(tmp_path: Path, pairs: str) -> None:
     assert begun.outcome.step == 3
     assert load(out).config["embed"] == 4
     train("translate", data=pairs, out=tmp_path / "new", quiet=True, fresh=True, **with_train(steps=2))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_run_that_somebody_trains_is_left_alone(tmp_path: Path, trained: api.Trained, fresh: bool) -> None:
+    """Told before the data is read, so before anything else can go wrong."""
+    out = shutil.copytree(trained.model.run.folder, tmp_path / "run")
+    with lock(out):
+        before = contents(out)
+        said = refused(lambda: train("translate", data="not there.tsv", out=out, quiet=True, fresh=fresh, **small))
+        assert f"{out} is in use by process {os.getpid()} " in said
+        assert contents(out) == before
+        load(out)("one two")  # reading is free to all
+
+
+def test_the_folder_is_held_while_it_is_trained(
+    tmp_path: Path, pairs: str, monkeypatch: pytest.MonkeyPatch, no_pictures: None
+) -> None:
+    """From the first step to the last file, in a new run, in one gone on with, and in one begun again."""
+    out, held = tmp_path / "run", []
+
+    def watched(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*given: Any, **named: Any) -> Any:
+            held.append("is in use" in refused(lambda: lock(out).__enter__()))
+            return real(*given, **named)
+
+        return call
+
+    monkeypatch.setattr(api, "card", watched(api.card))
+    monkeypatch.setattr(Translate, "loss", watched(Translate.loss))
+    for steps, fresh in ((1, False), (2, False), (1, True)):
+        train("translate", data=pairs, out=out, quiet=True, fresh=fresh, **with_train(steps=steps))
+        assert not (out / ".lock").exists()
+    assert held == [True] * 6
 
 
 def test_a_folder_that_is_no_run_is_left_alone(tmp_path: Path, pairs: str) -> None:

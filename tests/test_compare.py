@@ -14,6 +14,7 @@ from regard import compare as module
 from regard.cli.options import parse_pairs
 from regard.compare import Row, compare, contest, folder_of, markdown, picture, variants
 from regard.errors import RegardError
+from regard.train.lock import lock
 from regard.train.log import read
 
 tiny = [
@@ -226,6 +227,11 @@ def test_a_run_is_no_place_for_a_comparison(done: tuple[Path, list[Row], list[st
     ):
         compared(data, run)
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+
+
+def test_one_comparison_at_a_time_in_a_folder(done: tuple[Path, list[Row], list[str]], data: Path) -> None:
+    with lock(done[0]), pytest.raises(RegardError, match="is in use by process"):
+        compared(data, done[0])
 
 
 def test_data_that_cannot_be_read_too(tmp_path: Path) -> None:

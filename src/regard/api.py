@@ -23,6 +23,7 @@ from regard.tasks._given import given
 from regard.tasks._without import Without, checked
 from regard.train.card import card
 from regard.train.device import device_of, precise
+from regard.train.lock import Hold, held
 from regard.train.loop import Outcome, fit
 from regard.train.run import Run, plain
 from regard.train.schedule import seconds
@@ -248,6 +249,11 @@ def train(
     if time:
         asked["train"] = merge(asked.get("train", {}), {"time": time})
     folder = Path(out or f"runs/{task}")
+    with held(folder, Run.is_in(folder)) as hold:  # before the data is read: who comes second learns it at once
+        return _train(task, asked, folder, fresh, quiet, hold)
+
+
+def _train(task: str, asked: dict[str, Any], folder: Path, fresh: bool, quiet: bool, hold: Hold) -> Trained:
     ready = prepare(task, asked)
     if fresh and Run.is_in(folder):
         if clear := getattr(ready.task, "clear", None):  # what `finish` wrote there
@@ -259,6 +265,7 @@ def train(
         run.configure(ready.config)
     else:
         run = Run.create(folder, ready.config, ready.task.keep(), ready.network)
+        hold()
     outcome = call(
         fit, ready.config["train"], task=ready.task, splits=ready.splits, run=run, model=ready.network, quiet=quiet
     )
@@ -305,12 +312,7 @@ def load(folder: str | Path, device: str = "auto", trust: bool = False) -> Model
             do="load it with trust=True (--trust) if you know what it does",
         )
     task = make_task(run.config)
-    try:
-        task.restore(run.kept)
-    except (KeyError, TypeError, ValueError) as error:
-        raise RegardError(
-            f"{folder} is a damaged run (tokenizer.json: {error})", do="train again with --fresh"
-        ) from None
+    run.load_words(task)
     network = _network(task)
     run.load_weights(network)
     return Model(run, task, network.to(device_of(device)).eval())

@@ -96,12 +96,26 @@ def contest(
 ) -> list[Row]:
     """Train models, each with options of its own, measure, and write table.md, table.json and table.png into `out`:
     when all are trained, and with every cost."""
+    from regard.train.lock import lock
     from regard.train.run import Run
 
     out = Path(out)
     if Run.is_in(out):
         raise RegardError(f"{out} is a run itself", expected="a folder for several", do="choose another --out")
     _possible(task, kinds)
+    out.mkdir(parents=True, exist_ok=True)
+    with lock(out):  # two at once would also be timed side by side
+        return _contest(task, kinds, out, seeds, jobs, say)
+
+
+def _contest(
+    task: str,
+    kinds: Mapping[str, Mapping[str, Any]],
+    out: Path,
+    seeds: int,
+    jobs: int,
+    say: Callable[[str], None],
+) -> list[Row]:
     wanted = {
         f"{name} seed {seed}": (kinds[name], seed, out / folder_of(name, seed))
         for seed in range(1, seeds + 1)

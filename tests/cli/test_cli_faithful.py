@@ -8,6 +8,7 @@ from command_line import Regard, contents
 
 from regard.api import load
 from regard.look.scene import describe_run
+from regard.train.lock import lock
 
 
 def test_it_writes_a_table_and_three_files(regard: Regard, run: Path, pairs: Path, tmp_path: Path) -> None:
@@ -57,3 +58,13 @@ def test_wrong_numbers_and_places_are_one_line(regard: Regard, run: Path, pairs:
         "faithful", run, "--data", pairs, "--limit", 1, "--words", 1, "--shuffles", 1, "--out", pairs / "x"
     )
     assert "cannot write to" in blocked.line()
+
+
+def test_a_run_that_somebody_writes_is_left_alone(regard: Regard, run: Path, pairs: Path, tmp_path: Path) -> None:
+    own = Path(shutil.copytree(run, tmp_path / "own"))
+    words = ("--data", pairs, "--limit", 1, "--shuffles", 1, "--words", 1, "--device", "cpu")
+    with lock(own):
+        assert f"{own} is in use by process" in regard("faithful", own, *words).line()
+        assert regard("faithful", own, *words, "--out", tmp_path / "out").code == 0  # it is only read then
+    assert regard("faithful", own, *words).code == 0
+    assert not (own / ".lock").exists()

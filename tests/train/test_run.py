@@ -165,6 +165,16 @@ def test_removed_with_what_killed_writers_left(run: Run) -> None:
     (run.state / "step-3" / "place.json").write_text("{}")
     (run.folder / ".model.safetensors.tmp-abc").write_bytes(b"half")
     Run.remove(run.folder)
+    assert list(run.folder.parent.iterdir()) == []
+
+
+def test_half_a_run_is_never_left(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("shutil.rmtree", killed)
+    with pytest.raises(KeyboardInterrupt):
+        Run.remove(run.folder)
     assert not run.folder.exists()
 
 
@@ -172,3 +182,4 @@ def test_what_is_not_the_run_s_own_is_not_removed(run: Run) -> None:
     (run.folder / "diary").write_text("dear diary")
     assert "also holds diary; move that away" in refused(lambda: Run.remove(run.folder))
     assert (run.folder / "diary").read_text() == "dear diary"
+    assert Run.is_in(run.folder)  # and the run is whole

@@ -63,8 +63,13 @@ def run(
     from regard.faithful import faithful
     from regard.look.faithful_report import lines, markdown, picture
     from regard.look.gaze import write
+    from regard.train.lock import lock
     from regard.train.progress import Progress
+    from regard.train.run import Run
 
+    if Run.is_in(place):  # what is said of a run must not be said of the one that took its place meanwhile
+        _ready(place)
+        ctx.with_resource(lock(place))
     model = load(folder, device, trust)
     name, examples = (data, read_as_trained(model, data)) if data else _own(model)
     if len(examples) > limit:

@@ -41,6 +41,7 @@ from regard.tasks._encoder_decoder import EncoderDecoder
 from regard.tasks._fertility import must_look, pairs
 from regard.tasks._sampled import REINFORCE, must_pass
 from regard.tasks.translate import ATTENTION, DECODER, ENCODER, Translate
+from regard.train.lock import lock
 from regard.train.run import Run
 from regard.train.task import Loss
 from regard.train.teach import CHANCES
@@ -201,9 +202,10 @@ class Agree(Translate):
         """Take away what `finish` wrote."""
         for inner in (folder / name for name in self.yields):
             if Run.is_in(inner):
-                for part in PARTS:
-                    (inner / f"{part}.jsonl").unlink(missing_ok=True)
-                Run.remove(inner)
+                with lock(inner):
+                    for part in PARTS:
+                        (inner / f"{part}.jsonl").unlink(missing_ok=True)
+                    Run.remove(inner)
 
 
 def turned(examples: Sequence[Example]) -> list[Example]:
@@ -275,7 +277,8 @@ def _write(folder: Path, config: dict[str, Any], kept: dict[str, Any], network: 
     if not Run.is_in(folder):
         Run.create(folder, config, kept, network)
         return
-    run = Run.open(folder)
-    write_whole(folder / "tokenizer.json", json.dumps(kept, ensure_ascii=False))
-    run.configure(config)
-    run.save_weights(network)
+    with lock(folder):
+        run = Run.open(folder)
+        write_whole(folder / "tokenizer.json", json.dumps(kept, ensure_ascii=False))
+        run.configure(config)
+        run.save_weights(network)

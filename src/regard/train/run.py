@@ -4,7 +4,9 @@ run = Run.create(Path("runs/translate"), config, kept, model);  run = Run.open(P
 """
 
 import json
+import os
 import shutil
+import tempfile
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -16,12 +18,13 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.files import new_folder, sweep, write_whole
+from regard.train import lock
 
 __all__ = ["Run", "plain"]
 
 FILES = (
     *("config.toml", "tokenizer.json", "model.safetensors", "log.jsonl", "curve.png", "card.md"),
-    *("faithful.json", "faithful.md", "faithful.png"),
+    *("faithful.json", "faithful.md", "faithful.png", "state", lock.NAME),
 )
 
 
@@ -79,19 +82,25 @@ class Run:
 
     @staticmethod
     def remove(folder: Path) -> None:
-        """Take a run's own files away, and the folder if nothing else is in it."""
+        """Take a run away, at once and whole; not where its folder also holds something else."""
         sweep(folder)
-        shutil.rmtree(folder / "state", ignore_errors=True)
-        for name in FILES:
-            (folder / name).unlink(missing_ok=True)
-        if others := sorted(path.name for path in folder.iterdir()):
+        if others := sorted(path.name for path in folder.iterdir() if path.name not in FILES):
             raise RegardError(f"{folder} also holds {', '.join(others[:5])}", do="move that away, or use another --out")
-        folder.rmdir()
+        aside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.tmp-"))
+        os.replace(folder, aside)  # a folder that is killed half removed would be neither a run nor free for one
+        shutil.rmtree(aside, ignore_errors=True)
 
     def configure(self, config: dict[str, Any]) -> None:
         """Write a changed configuration (a longer training, say)."""
         self.config = plain(config)
         write_whole(self.folder / "config.toml", tomli_w.dumps(self.config))
+
+    def load_words(self, task: Any) -> None:
+        """Give a task the words and labels that it learned."""
+        try:
+            task.restore(self.kept)
+        except (KeyError, TypeError, ValueError) as error:
+            raise _damaged(self.folder, f"tokenizer.json: {error}") from None
 
     def save_weights(self, model: nn.Module) -> None:
         write_whole(self.folder / "model.safetensors", _packed(model))
