@@ -7,22 +7,20 @@ whole sequence around its word. Padding never enters a state: each sequence is r
     Recurrent(inputs=256, cell="gru", hidden=512)(sequences).keys     # [batch, time, 1024]
 """
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import pad
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from regard.encode import Encoder
 from regard.errors import RegardError
+from regard.kernels.cells import CELLS
 from regard.types import Memory, Sequences
 
 __all__ = ["Recurrent"]
-
-CELLS: dict[str, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 
 
 class Recurrent(Encoder):

@@ -23,7 +23,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.errors import RegardError
-from regard.predict.generate.recurrent import CELLS, Speaks, in_kind, whole
+from regard.kernels.cells import CELLS
+from regard.predict.generate.recurrent import Speaks, in_kind, whole
 from regard.types import Beams, Look, Memory
 
 __all__ = ["Plain", "State"]

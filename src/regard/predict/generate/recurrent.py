@@ -25,13 +25,12 @@ from torch.nn.functional import linear
 
 from regard.attend.attention import Attention
 from regard.errors import chance
+from regard.kernels.cells import CELLS
 from regard.predict.generate import Decoder
 from regard.predict.shared import Shared
 from regard.types import Beams, Look, Memory
 
-__all__ = ["CELLS", "Recurrent", "Speaks", "State", "in_kind", "whole"]
-
-CELLS: dict[str, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
+__all__ = ["Recurrent", "Speaks", "State", "in_kind", "whole"]
 
 
 def elman(x: Tensor, h: Tensor) -> Tensor:

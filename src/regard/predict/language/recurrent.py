@@ -18,7 +18,7 @@ Daniluk et al. 2017, "Frustratingly Short Attention Spans in Neural Language Mod
     Recurrent(vocab=10_000, attention=None)(tokens)
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -33,12 +33,11 @@ from regard.attend.attention import make
 from regard.attend.mask import causal
 from regard.errors import RegardError, chance
 from regard.find import call
+from regard.kernels.cells import CELLS
 from regard.predict.language import LanguageModel, begun
 from regard.types import Beams, Look, Memory, Sequences
 
 __all__ = ["Recurrent", "State", "locked"]
-
-CELLS: dict[str, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 
 
 @dataclass(frozen=True)
