@@ -22,8 +22,13 @@ from torch import Tensor
 
 __all__ = [
     *("Batch", "Beams", "Choice", "Example", "Link", "Look", "Memory", "Prediction", "Rows", "Sequences", "Step"),
-    "Token",
+    *("Token", "wide"),
 ]
+
+
+def wide(x: Tensor) -> Tensor:
+    """In float32 at least, whatever half precision or autocast made of it; float64 stays as it is."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
 @dataclass(frozen=True)

@@ -33,16 +33,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from regard.errors import RegardError
-from regard.types import Choice
+from regard.types import Choice, wide
 
 __all__ = ["Reinforce", "mix", "reward", "surrogate"]
 
 NOISE = 1e-2  # rewards that differ by less are not blown up to look different
-
-
-def _wide(x: Tensor) -> Tensor:
-    """At least float32, whatever autocast made of it."""
-    return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
 def _beside(x: Tensor, steps: Tensor) -> Tensor:
@@ -63,13 +58,13 @@ def surrogate(
     Steps of a sentence are added up. Reward and baseline are one a sentence or one a step. A step that is not there has
     log-probability and entropy 0, and so no part in it.
     """
-    log_p, R, b = _wide(log_prob), _wide(reward.detach()), _wide(torch.as_tensor(baseline).detach())
+    log_p, R, b = wide(log_prob), wide(reward.detach()), wide(torch.as_tensor(baseline).detach())
     short = _beside(b.to(R.device), log_p) - _beside(R, log_p)
     loss = (short if scale == 1 else scale * short) * log_p
     if bonus:
         if entropy is None:
             raise RegardError(f"a bonus of {bonus} for entropy, and no entropy", do="give entropy, or bonus=0")
-        loss = torch.sub(loss, _wide(entropy), alpha=bonus)
+        loss = torch.sub(loss, wide(entropy), alpha=bonus)
     return loss.flatten(1).sum(1) if loss.dim() > 1 else loss
 
 
@@ -77,7 +72,7 @@ def reward(
     log_likelihood: Float[Tensor, " batch"], share: Float[Tensor, " batch"], price: float
 ) -> Float[Tensor, " batch"]:
     """`R = log p(y|x) − λ Σ z_i / len(x)`: right, and with few tokens chosen (Shen et al. 2018, ReSAN)."""
-    return torch.sub(_wide(log_likelihood.detach()), share, alpha=price)
+    return torch.sub(wide(log_likelihood.detach()), share, alpha=price)
 
 
 def mix(
@@ -169,7 +164,7 @@ class Reinforce(nn.Module):
             entropy = torch.stack([choice.entropy for choice in choices], dim=1)
         else:
             raise RegardError("reinforce: no choices", expected="a network that chooses, and what it chose")
-        R = _wide(reward.detach())
+        R = wide(reward.detach())
         # One reward that is not a number must not stay in the averages for good; the loss still shows it.
         counts = R - R == 0
         if kept is not None:
@@ -201,7 +196,7 @@ class Reinforce(nn.Module):
             if summary is None:
                 raise RegardError("reinforce: no summary", expected="the vectors a learned baseline reads")
             with torch.autocast(summary.device.type, enabled=False):
-                return _wide(self.value(summary.detach().to(self.value.weight.dtype)).squeeze(-1)).to(R.dtype)
+                return wide(self.value(summary.detach().to(self.value.weight.dtype)).squeeze(-1)).to(R.dtype)
         if self.baseline == "none":
             return torch.zeros_like(R)
         # Before there is an average, the others of the batch stand in for it: they know nothing of this choice either.

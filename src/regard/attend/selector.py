@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import elu_, logsigmoid
 
-from regard.types import Choice
+from regard.types import Choice, wide
 
 __all__ = ["Selector", "share", "weigh_up"]
 
@@ -71,9 +71,11 @@ def weigh_up(
     return log_p, H
 
 
-def share(chosen: Bool[Tensor, "*some batch time"], mask: Bool[Tensor, "batch time"]) -> Float[Tensor, "*some batch"]:
+def share(
+    chosen: Bool[Tensor, "*some batch time"], mask: Bool[Tensor, "batch time"], dtype: torch.dtype = torch.float32
+) -> Float[Tensor, "*some batch"]:
     """`Σ z_i / len(x)`, what a choice is priced by; 0 where there is no token."""
-    return (chosen & mask).sum(-1) / mask.sum(-1).clamp(min=1)
+    return (chosen & mask).sum(-1, dtype=dtype) / mask.sum(-1).clamp(min=1)
 
 
 class Selector(nn.Module):
@@ -105,7 +107,7 @@ class Selector(nn.Module):
             f = torch.cat([x, pool.expand_as(x), x * pool], -1).flatten(0, 1).expand(len(self.names), -1, -1)
             h = elu_(torch.baddbmm(self.b, f, self.W))  # in place: what comes out is kept for the way back anyway
             logits = torch.baddbmm(self.start, h, self.w).view(len(self.names), *mask.shape)
-        return logits.to(torch.promote_types(logits.dtype, torch.float32))
+        return wide(logits)
 
     def probabilities(
         self, x: Float[Tensor, "batch time inputs"], mask: Bool[Tensor, "batch time"]

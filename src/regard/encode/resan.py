@@ -31,7 +31,7 @@ from regard.encode.disan import Disan, places
 from regard.errors import RegardError
 from regard.kernels.feature import feature_weights
 from regard.kernels.selected import selected_attention
-from regard.types import Memory, Sequences
+from regard.types import Memory, Sequences, wide
 
 __all__ = ["Resan", "at_once", "others", "weights_of_others"]
 
@@ -55,7 +55,8 @@ def weights_of_others(
     pairs: Bool[Tensor, "2 batch head dependent"], chosen: Bool[Tensor, "batch head"], dtype: torch.dtype
 ) -> Float[Tensor, "2 batch head dependent"]:
     """`A`, so that `A h` is the mean of the tokens in a head's direction, for those that were not chosen."""
-    count = pairs.sum(-1, keepdim=True).clamp(min=1)
+    # Counted in float32 at least, where every count is exact, and divided there.
+    count = pairs.sum(-1, keepdim=True, dtype=torch.promote_types(dtype, torch.float32)).clamp(min=1)
     return pairs * (~chosen.unsqueeze(-1) / count).to(dtype)
 
 
@@ -63,8 +64,8 @@ def others(
     h: Float[Tensor, "2 batch time hidden"], mask: Bool[Tensor, "batch time"]
 ) -> Float[Tensor, "2 batch time hidden"]:
     """The mean of all earlier tokens, and of all later ones; zeros where there are none. h is 0 at padding."""
-    wide = h.to(torch.promote_types(h.dtype, torch.float32))  # a long sum in half precision runs out of room
-    both = torch.stack([wide[0], wide[1].flip(1)])
+    there = wide(h)  # a long sum in half precision runs out of room
+    both = torch.stack([there[0], there[1].flip(1)])
     sums = both.cumsum(2) - both
     index = torch.arange(mask.shape[1], device=h.device)
     count = torch.stack([index.expand(mask.shape), mask.sum(-1, keepdim=True) - 1 - index])

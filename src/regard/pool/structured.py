@@ -15,14 +15,14 @@ from regard.attend.attention import Attention
 from regard.attend.score.learned_query import LearnedQuery
 from regard.errors import RegardError
 from regard.pool import Pool, Pooled, there
-from regard.types import Memory
+from regard.types import Memory, wide
 
 __all__ = ["Structured", "overlap"]
 
 
 def overlap(A: Float[Tensor, "batch rows time"]) -> Float[Tensor, " batch"]:
     """`‖A Aᵀ − I‖_F²`, in float32 at least: 0 where every row looks at one token and no two at the same."""
-    A = A.to(torch.promote_types(A.dtype, torch.float32))
+    A = wide(A)
     with torch.autocast(A.device.type, enabled=False):  # which would take the product in half precision
         apart = A @ A.transpose(1, 2) - torch.eye(A.shape[1], dtype=A.dtype, device=A.device)
     return apart.square().sum((1, 2))

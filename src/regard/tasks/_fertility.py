@@ -13,7 +13,7 @@ from torch.nn.functional import softplus
 from regard.attend.attention import Attention
 from regard.errors import RegardError
 from regard.predict.generate import Decoder
-from regard.types import Look, Memory
+from regard.types import Look, Memory, wide
 
 __all__ = ["Fertility", "must_look", "pairs"]
 
@@ -21,7 +21,7 @@ __all__ = ["Fertility", "must_look", "pairs"]
 def pairs(look: Look) -> Float[Tensor, "batch query key"]:
     """One weight for each target and source token, the mean over heads (and features) where there are; never in half
     precision, for they are added up."""
-    weights = look.by_key.to(torch.promote_types(look.by_key.dtype, torch.float32))
+    weights = wide(look.by_key)
     return weights.mean(1) if weights.dim() == 4 else weights
 
 

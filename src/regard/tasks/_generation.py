@@ -30,7 +30,7 @@ from regard.tasks._without import Without, left
 from regard.text import Text
 from regard.train.task import Item, Loss
 from regard.train.teach import Teach
-from regard.types import Batch, Example, Look, Prediction, Sequences, Step, Token
+from regard.types import Batch, Example, Look, Prediction, Sequences, Step, Token, wide
 
 __all__ = ["Generation"]
 
@@ -167,7 +167,7 @@ class Generation(Measured):
             noted = {"smoothing": self.smoothing, **noted}
         notes = {name: torch.tensor(number) for name, number in noted.items()}
         nats = cross_entropy(
-            logits.flatten(0, 1).float(),
+            wide(logits.flatten(0, 1)),
             target.values.flatten(),
             ignore_index=Text.pad,
             reduction="sum" if model.reinforce is None else "none",
@@ -219,7 +219,7 @@ class Generation(Measured):
         for rows in in_order([item.lengths for item in items], tokens=16_384):
             logits, target = self._forced(model, self.collate([items[row] for row in rows]).to(device))
             losses = cross_entropy(
-                logits.float().transpose(1, 2), target.values, ignore_index=Text.pad, reduction="sum"
+                wide(logits).transpose(1, 2), target.values, ignore_index=Text.pad, reduction="sum"
             )
             nats += float(losses)
             right += int(((logits.argmax(-1) == target.values) & target.mask).sum())

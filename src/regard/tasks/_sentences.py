@@ -215,7 +215,7 @@ class Sentences(Measured):
         log_prob, entropy = (torch.stack(part).reshape(rows, -1).sum(0) for part in zip(*sampled, strict=True))
         if not read.choices:
             return log_prob, entropy, torch.zeros_like(log_prob)
-        shares = share(torch.stack([choice.chosen for choice in read.choices]), read.inputs.mask)
+        shares = share(torch.stack([choice.chosen for choice in read.choices]), read.inputs.mask, log_prob.dtype)
         return log_prob, entropy, shares.reshape(len(read.choices) * sides, -1).mean(0)
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:

@@ -20,7 +20,7 @@ from regard.predict.classify import Classify as Head
 from regard.tasks._labels import Labels
 from regard.tasks._reader import Read
 from regard.train.task import Item
-from regard.types import Example, Prediction
+from regard.types import Example, Prediction, wide
 
 __all__ = ["Classify", "Labelled"]
 
@@ -42,11 +42,11 @@ class Labelled(Labels):
 
     def nats(self, read: Read, target: Tensor) -> Float[Tensor, " batch"]:
         smoothing = self.smoothing if torch.is_grad_enabled() else 0.0
-        return cross_entropy(read.logits.float(), target, reduction="none", label_smoothing=smoothing)
+        return cross_entropy(wide(read.logits), target, reduction="none", label_smoothing=smoothing)
 
     def answers(self, read: Read, batch: int) -> list[Prediction]:
         """The likeliest label first, and all others in their order."""
-        log_probs, order = log_softmax(read.logits.float(), -1).sort(-1, descending=True)
+        log_probs, order = log_softmax(wide(read.logits), -1).sort(-1, descending=True)
         return [
             Prediction(first.text, first.log_prob, others=tuple(others))
             for row, numbers in zip(log_probs.tolist(), order.tolist(), strict=True)

@@ -38,7 +38,7 @@ from regard.tasks._measured import Measured
 from regard.tasks._sampled import must_learn
 from regard.text import Text
 from regard.train.task import Item, Loss
-from regard.types import Batch, Example, Prediction, Sequences, Step, Token
+from regard.types import Batch, Example, Prediction, Sequences, Step, Token, wide
 
 __all__ = ["Language", "windows"]
 
@@ -147,7 +147,7 @@ class Language(Measured):
         place = torch.arange(read.values.shape[1])
         counted = (place < read.lengths[:, None]) & (place >= (read.lengths - target.lengths)[:, None])
         rows, of_target = (mask.flatten().nonzero().squeeze(1).to(r.device) for mask in (counted, _there(target)))
-        return model.logits(r.flatten(0, 1)[rows]).float(), target.values.flatten()[of_target]
+        return wide(model.logits(r.flatten(0, 1)[rows])), target.values.flatten()[of_target]
 
     # --- answers -----------------------------------------------------------------------------------------
 
@@ -225,7 +225,7 @@ class Language(Measured):
                 [[Text.end, *ids[row][:-1]] for row in some], [ids[row] for row in some]
             ))  # fmt: skip
             seen, r = model(read)
-            log_p = torch.log_softmax(model.logits(r).float(), -1).gather(-1, said.unsqueeze(-1)).squeeze(-1).tolist()
+            log_p = torch.log_softmax(wide(model.logits(r)), -1).gather(-1, said.unsqueeze(-1)).squeeze(-1).tolist()
             weights = seen.by_key.float().cpu().numpy() if look and seen is not None else [None] * len(some)
             for row, told, each in zip(some, log_p, weights, strict=True):
                 parts = tuple(zip(pieces[row], told, strict=False))  # what is told of padding is left out

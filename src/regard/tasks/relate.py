@@ -24,7 +24,7 @@ from regard.tasks._reader import Read
 from regard.tasks._sentences import Sentences
 from regard.tasks.classify import WORDS
 from regard.train.task import Item
-from regard.types import Example, Prediction
+from regard.types import Example, Prediction, wide
 
 __all__ = ["Relate"]
 
@@ -91,8 +91,8 @@ class Relate(Sentences):
         return torch.tensor([item.target[0] for item in items])
 
     def nats(self, read: Read, target: Tensor) -> Float[Tensor, " batch"]:
-        log_p = log_softmax(read.logits.float(), -1)
-        return kl_div(log_p, sparse(target.float(), self.low, self.high), reduction="none").sum(-1)
+        log_p = log_softmax(wide(read.logits), -1)
+        return kl_div(log_p, sparse(target.to(log_p.dtype), self.low, self.high), reduction="none").sum(-1)
 
     def answers(self, read: Read, batch: int) -> list[Prediction]:
         """The mean, and beside it the steps of the scale it is the mean of, the likeliest first."""

@@ -21,7 +21,7 @@ from regard.predict.tag import Tag as Head
 from regard.tasks._labels import Labels
 from regard.tasks._reader import Read, Reader
 from regard.train.task import Item
-from regard.types import Batch, Example, Prediction, Sequences
+from regard.types import Batch, Example, Prediction, Sequences, wide
 
 __all__ = ["Stream", "Tag"]
 
@@ -82,11 +82,11 @@ class Tag(Labels):
         return int(batch.source.lengths.sum())
 
     def nats(self, read: Read, target: Sequences) -> Float[Tensor, " batch"]:
-        logits = read.logits.float().transpose(1, 2)
+        logits = wide(read.logits).transpose(1, 2)
         return cross_entropy(logits, target.values, ignore_index=NOTHING, reduction="none").sum(-1)
 
     def answers(self, read: Read, batch: int) -> list[Prediction]:
-        log_probs, best = log_softmax(read.logits.float(), -1).max(-1)
+        log_probs, best = log_softmax(wide(read.logits), -1).max(-1)
         there = [int(length) for length in read.inputs.lengths]
         return [
             Prediction(" ".join(self.labels[n] for n in row[:length]), total, log_prob_per_token=total / max(length, 1))

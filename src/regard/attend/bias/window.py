@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from regard.attend.bias import Counting, Terms, beside_heads, lengths
 from regard.errors import RegardError
-from regard.types import Memory
+from regard.types import Memory, wide
 
 __all__ = ["Window"]
 
@@ -53,7 +53,7 @@ class Window(Counting):
         if query is None:
             raise RegardError("window foretells its place from a query, and got none", do='use kind="monotone"')
         share = torch.sigmoid(torch.tanh(self.W(query)) @ self.v)
-        p = length * share.to(torch.promote_types(share.dtype, torch.float32))  # short numbers cannot count far
+        p = length * wide(share)  # short numbers cannot count far
         apart = i - p.unsqueeze(-1)
         gaussian = -(apart**2) / (2 * (self.D / 2) ** 2)
         near = apart.detach().abs() <= self.D
