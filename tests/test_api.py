@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -501,7 +502,7 @@ def test_code_from_outside_is_run_only_if_trusted(
     copy(trained.model.run.folder, tmp_path / "run")
     config = merge(tomllib.loads((tmp_path / "run" / "config.toml").read_text()), change)
     (tmp_path / "run" / "config.toml").write_text(tomli_w.dumps(config))
-    assert "from outside regard; load it with trust=True" in refused(lambda: load(tmp_path / "run").data())
+    assert "from outside regard; add --trust" in refused(lambda: load(tmp_path / "run").data())
     assert not (tmp_path / "ran").exists()
 
 
@@ -514,3 +515,23 @@ def test_a_part_of_one_s_own_works_when_trusted(
     config = tomllib.loads((tmp_path / "run" / "config.toml").read_text())
     (tmp_path / "run" / "config.toml").write_text(tomli_w.dumps({**config, "search": {"name": "mine_own.Mine"}}))
     assert load(tmp_path / "run", trust=True)("two").others == ()
+
+
+def test_a_run_goes_on_with_a_part_of_one_s_own_only_if_it_is_named_again_or_trusted(
+    tmp_path: Path, trained: api.Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my_own_search.py").write_text("from regard.search.greedy import Greedy\nclass Mine(Greedy): ...\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    copy(trained.model.run.folder, tmp_path / "run")
+    config = tomllib.loads((tmp_path / "run" / "config.toml").read_text())
+    config["search"] = {"name": "my_own_search.Mine"}
+    (tmp_path / "run" / "config.toml").write_text(tomli_w.dumps(config))
+    options = {key: value for key, value in config.items() if key not in ("task", "data")}
+    again = {"data": config["data"], "out": tmp_path / "run", "quiet": True}
+    other = {**options, "search": "greedy"}
+    assert "my_own_search.Mine, a part from outside" in refused(lambda: train(config["task"], **again, **other))
+    assert "my_own_search" not in sys.modules
+    assert "search=my_own_search.Mine, not greedy" in refused(
+        lambda: train(config["task"], **again, **other, trust=True)
+    )
+    assert train(config["task"], **again, **options).outcome.stopped is None

@@ -317,3 +317,10 @@ def test_a_part_asked_for_without_its_name_can_be_built_by_its_owner() -> None:
     """`tree.hidden=5` on the command line: Garden passes its `tree` on to `build`, which needs the name."""
     garden = call(Garden, {"tree": {"hidden": 5}}, bed=1)
     assert build("toys", garden.options["tree"], size=7).hidden == 5
+
+
+@pytest.mark.parametrize("name", [1.5, ["regard.Thing"], {"regard.Thing": 1}, None, True])
+def test_a_name_is_a_word(name: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.import_module", lambda module: pytest.fail(f"{module} was imported"))
+    with pytest.raises(RegardError, match="expected the name of a part"):
+        build("attend.score", {"name": name})

@@ -16,7 +16,7 @@ from torch import nn
 from regard.data.load import load as load_data
 from regard.data.splits import Splits
 from regard.errors import RegardError
-from regard.find import build, call, find, full, nearest, outside, settable
+from regard.find import build, call, find, full, nearest, settable
 from regard.tasks._features import Features
 from regard.tasks._features import checked as in_features
 from regard.tasks._given import given
@@ -28,6 +28,7 @@ from regard.train.loop import Outcome, fit
 from regard.train.run import Run, plain
 from regard.train.schedule import seconds
 from regard.train.task import Task
+from regard.trust import Trust, outside
 from regard.types import Example, Prediction
 
 __all__ = ["Model", "configure", "load", "prepare", "train"]
@@ -236,12 +237,14 @@ def train(
     time: str = "",
     fresh: bool = False,
     quiet: bool = False,
+    trust: bool = False,
     **options: Any,
 ) -> Trained:
     """Train a task, or go on with a training; the run lies in `out` (runs/TASK if not given).
 
     `data` is what to train on, or a table of the options of `data`. Other options are tables by name, as
-    `encoder={"hidden": 64}, train={"rate": 2e-3}`.
+    `encoder={"hidden": 64}, train={"rate": 2e-3}`. `trust` lets a run that is there name
+    code that is not named here.
     """
     asked: dict[str, Any] = dict(options)
     if data:
@@ -250,17 +253,20 @@ def train(
         asked["train"] = merge(asked.get("train", {}), {"time": time})
     folder = Path(out or f"runs/{task}")
     with held(folder, Run.is_in(folder)) as hold:  # before the data is read: who comes second learns it at once
-        return _train(task, asked, folder, fresh, quiet, hold)
+        return _train(task, asked, folder, fresh, quiet, trust, hold)
 
 
-def _train(task: str, asked: dict[str, Any], folder: Path, fresh: bool, quiet: bool, hold: Hold) -> Trained:
+def _train(
+    task: str, asked: dict[str, Any], folder: Path, fresh: bool, quiet: bool, trust: bool, hold: Hold
+) -> Trained:
+    trusted = trust or set(outside(configure(task, asked)))  # what is asked for here needs no trust
+    run = Run.open(folder, trusted) if Run.is_in(folder) and not fresh else None
     ready = prepare(task, asked)
     if fresh and Run.is_in(folder):
         if clear := getattr(ready.task, "clear", None):  # what `finish` wrote there
             clear(folder)
         Run.remove(folder)
-    if Run.is_in(folder):
-        run = Run.open(folder)
+    if run is not None:
         _same(run, ready.config)
         run.configure(ready.config)
     else:
@@ -303,14 +309,9 @@ def flat(config: Mapping[str, Any], path: str = "") -> list[tuple[str, Any]]:
     return pairs
 
 
-def load(folder: str | Path, device: str = "auto", trust: bool = False) -> Model:
+def load(folder: str | Path, device: str = "auto", trust: Trust = False) -> Model:
     """A trained run, ready to answer. `trust` lets a run name classes from outside regard, whose code is then run."""
-    run = Run.open(Path(folder))
-    if not trust and (stranger := next(outside(run.config), None)):
-        raise RegardError(
-            f"{folder} uses {stranger}, a part from outside regard",
-            do="load it with trust=True (--trust) if you know what it does",
-        )
+    run = Run.open(Path(folder), trust)
     task = make_task(run.config)
     run.load_words(task)
     network = _network(task)

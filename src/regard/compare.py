@@ -24,6 +24,7 @@ from regard.cost import cost, parameters
 from regard.errors import RegardError
 from regard.files import finite, write_whole
 from regard.processes import in_processes
+from regard.trust import outside
 
 __all__ = ["Row", "compare", "contest", "folder_of", "markdown", "scored", "variants"]
 
@@ -116,6 +117,8 @@ def _contest(
     jobs: int,
     say: Callable[[str], None],
 ) -> list[Row]:
+    from regard import api
+
     wanted = {
         f"{name} seed {seed}": (kinds[name], seed, out / folder_of(name, seed))
         for seed in range(1, seeds + 1)
@@ -140,7 +143,10 @@ def _contest(
         write_whole(out / "table.png", picture(rows, rows[0].best))
 
     write()
-    with closing(in_processes({name: (cost, str(out / folder_of(name, 1))) for name in kinds}, 1)) as costs:
+    # A folder of runs may have come from elsewhere; of the code that they name only what is asked for here is trusted.
+    named = {name: tuple(outside(api.configure(task, options))) for name, options in kinds.items()}
+    work = {name: (cost, str(out / folder_of(name, 1)), named[name]) for name in kinds}
+    with closing(in_processes(work, 1)) as costs:
         for number, (name, found) in enumerate(costs, 1):
             rows = [replace(row, **found) if row.name == name else row for row in rows]
             write()

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from regard.trust import Trust
+
 __all__ = ["TIMED", "WARM", "cost", "measured", "parameters"]
 
 WARM, TIMED = 10, 40  # steps before the clock starts, and steps on it
@@ -25,13 +27,13 @@ def parameters(network: Any) -> int:
     return sum(p.numel() for name, p in network.named_parameters() if not WORDS & {*name.split(".")})
 
 
-def cost(folder: str) -> dict[str, Any]:
+def cost(folder: str, trust: Trust = False) -> dict[str, Any]:
     """What a training of this run's model costs, and its use; the run is left as it is."""
     from regard import api
     from regard.train.run import Run
 
-    train = Run.open(Path(folder)).config["train"]
-    model = api.load(folder, train["device"], trust=True)  # it was trained here
+    train = Run.open(Path(folder), trust).config["train"]
+    model = api.load(folder, train["device"], trust)
     return measured(model.task, model.network, model.data(), train)
 
 

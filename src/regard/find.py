@@ -17,7 +17,7 @@ import importlib
 import inspect
 import math
 import types as pytypes
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pkgutil import iter_modules
@@ -28,7 +28,7 @@ from regard.ranges import Range, range_of
 
 __all__ = [
     *("PLAIN", "In", "Of", "Spec", "build", "call", "check", "find", "full", "names", "nearest"),
-    *("outside", "mark", "settable", "table", "words"),
+    *("mark", "settable", "table", "words"),
 ]
 
 type_names = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}
@@ -121,7 +121,9 @@ def _target(mark: In | Of, spec: dict[str, Any], path: str) -> Callable[..., Any
     if isinstance(mark, In):
         if "name" not in spec:
             raise RegardError(f"{path}: no name", do=f"choose one of {', '.join(names(mark.folder))}")
-        return find(mark.folder, str(spec["name"]))
+        if not isinstance(spec["name"], str):  # 1.5 is no name, though `str` would make a dotted one of it
+            raise RegardError(f"{path}: got {brief(spec['name'])}", expected="the name of a part")
+        return find(mark.folder, spec["name"])
     if "name" in spec:
         raise RegardError(f"{path}: got {brief(spec['name'])}", expected="a table of options, without a name")
     module, _, attribute = mark.place.rpartition(".")
@@ -247,22 +249,3 @@ def build(folder: str, spec: Spec, **given: Any) -> Any:
     """The part that `spec` asks for, made with its options and with what the code gives."""
     table = _named(spec, None, folder)
     return call(_target(In(folder), table, folder), table, **given)
-
-
-def outside(config: Any) -> Iterator[str]:
-    """Everything in a configuration that `find` would import from elsewhere: any name with a dot.
-
-    The tables of `data` and `train` name no parts, only files and times, but for a set that is made; and no part has
-    an option `vectors` that is anything but a file.
-    """
-    if isinstance(config, Mapping):
-        for key, value in config.items():
-            if key not in ("data", "train", "vectors"):
-                yield from outside(value)
-            elif key != "vectors" and isinstance(value, Mapping) and str(value.get("train")).startswith("made:"):
-                yield from outside(value["train"])
-    elif isinstance(config, list | tuple):
-        for value in config:
-            yield from outside(value)
-    elif isinstance(config, str) and "." in config:
-        yield config

@@ -26,6 +26,7 @@ def run(
     out: Annotated[str, typer.Option("--out", "-o", metavar="FOLDER", help="Where runs and table go.")] = "",
     config: Annotated[str | None, typer.Option("--config", metavar="FILE", help="More options, in TOML.")] = None,
     time: Annotated[str, typer.Option("--time", metavar="TIME", help="Time for each training, as 90s, 5m, 1h.")] = "",
+    trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the --config file names.")] = False,
 ) -> None:
     """Compare models on equal terms. Every combination of the values given is trained; a stopped one goes on."""
     for flag, number in (("--seeds", seeds), ("--jobs", jobs)):
@@ -38,7 +39,7 @@ def run(
         rows = compare(
             task,
             pairs,
-            parse=lambda some: asked(task, config, some, data, time),
+            parse=lambda some: asked(task, config, some, data, time, trust),
             out=folder,
             seeds=seeds,
             jobs=jobs,

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import RegardError
+from regard.trust import admit
 
 __all__ = ["asked", "parse_pairs", "read_toml", "search"]
 
 # Options of the command, which look as if they could be options of a run.
-flags = ("data", "out", "time", "config", "fresh", "quiet")
+flags = ("data", "out", "time", "config", "fresh", "quiet", "trust")
 
 
 def read_toml(path: str) -> dict[str, Any]:
@@ -91,11 +92,14 @@ def _has_dates(value: Any) -> bool:
     return isinstance(value, date | time)
 
 
-def asked(task: str, config: str | None, pairs: Iterable[str], data: str = "", time: str = "") -> dict[str, Any]:
+def asked(
+    task: str, config: str | None, pairs: Iterable[str], data: str = "", time: str = "", trust: bool = False
+) -> dict[str, Any]:
     """Everything asked for, in one: the file, the pairs over it, and over them what was given by option."""
     if "=" in task:
         raise RegardError(f"{task!r} where the task should be", do="write the task first: regard train translate …")
     from_file, from_pairs = read_toml(config) if config else {}, parse_pairs(pairs)
+    admit(config, from_file, trust)  # people pass files of options on, as they do runs
     named = from_file.pop("task", task)
     if named != task:
         raise RegardError(f"{config} is for task {named!r}, not {task!r}", do=f"write {named} instead of {task}")

@@ -40,6 +40,9 @@ def run(
     fresh: Annotated[bool, typer.Option("--fresh", help="Begin again, even if the run is there.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show model, data and a batch; write nothing.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress on the way.")] = False,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Run code of yours that the run or the --config file names.")
+    ] = False,
 ) -> None:
     """Train a model for a task. The same command goes on where a training was stopped."""
     if task is None:
@@ -48,7 +51,7 @@ def run(
         print(ctx.get_help())
         print(f"\nTasks:\n{tasks()}")
         raise typer.Exit(2)
-    options = asked(task, config, pairs or [], data, time)
+    options = asked(task, config, pairs or [], data, time, trust)
     if dry_run:
         from regard.cli.dry import show
 
@@ -57,7 +60,7 @@ def run(
     from regard import api
 
     api.configure(task, options)  # an option that is not known is told before the data is read
-    trained = api.train(task, out=out, fresh=fresh, quiet=quiet, **options)
+    trained = api.train(task, out=out, fresh=fresh, quiet=quiet, trust=trust, **options)
     if trained.outcome.stopped is not None:
         _stopped(trained, ctx.find_root().obj)
         raise typer.Exit(128 + trained.outcome.stopped)

@@ -278,7 +278,7 @@ def _write(folder: Path, config: dict[str, Any], kept: dict[str, Any], network: 
         Run.create(folder, config, kept, network)
         return
     with lock(folder):
-        run = Run.open(folder)
+        run = Run(folder, config, kept)
         write_whole(folder / "tokenizer.json", json.dumps(kept, ensure_ascii=False))
         run.configure(config)
         run.save_weights(network)

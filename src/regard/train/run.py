@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from regard.errors import RegardError
 from regard.files import new_folder, sweep, write_whole
 from regard.train import lock
+from regard.trust import Trust, admit
 
 __all__ = ["Run", "plain"]
 
@@ -60,7 +61,8 @@ class Run:
         return Run(folder, plain(config), kept)
 
     @staticmethod
-    def open(folder: Path) -> "Run":
+    def open(folder: Path, trust: Trust = False) -> "Run":
+        """A run that is there. Its configuration is only to be had where all code that it names is trusted."""
         if not (folder / "config.toml").is_file():
             what = "is not there"
             if folder.exists():
@@ -73,6 +75,7 @@ class Run:
             raise _damaged(folder, error) from None
         if not isinstance(config.get("task"), str) or not isinstance(kept, dict):
             raise _damaged(folder, "config.toml names no task")
+        admit(folder, config, trust)
         return Run(folder, config, kept)
 
     @staticmethod
