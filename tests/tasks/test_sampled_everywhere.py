@@ -16,7 +16,7 @@ from regard.attend.attention import Attention
 from regard.attend.weigh import Weighing
 from regard.attend.weigh.argmax import Argmax
 from regard.errors import RegardError
-from regard.find import In, Of, _mark, find, names, settable
+from regard.find import In, Of, find, mark, names, settable
 from regard.tasks._sampled import must_learn
 from regard.types import Example
 
@@ -34,15 +34,15 @@ def shrunk(thing: Callable[..., Any]) -> dict[str, Any]:
 def places(thing: Callable[..., Any]) -> Iterator[dict[str, Any]]:
     """Every way to name a normalizer in the options of a callable, as these options."""
     for key, parameter in settable(thing).items():
-        mark = _mark(parameter)
-        if mark == In("attend.weigh"):
+        found = mark(parameter)
+        if found == In("attend.weigh"):
             yield {key: HERE}
-        elif isinstance(mark, In):
-            for name in names(mark.folder):
-                part = find(mark.folder, name)
+        elif isinstance(found, In):
+            for name in names(found.folder):
+                part = find(found.folder, name)
                 yield from ({key: {"name": name, **shrunk(part), **one}} for one in places(part))
-        elif isinstance(mark, Of):
-            module, _, attribute = mark.place.rpartition(".")
+        elif isinstance(found, Of):
+            module, _, attribute = found.place.rpartition(".")
             yield from ({key: one} for one in places(getattr(importlib.import_module(f"regard.{module}"), attribute)))
 
 
