@@ -15,6 +15,7 @@ from regard.errors import RegardError
 from regard.serve.guard import Guard
 from regard.serve.limits import Limits
 from regard.serve.service import Service, service_app
+from regard.serve.site import Site
 from regard.types import Example, Prediction
 
 __all__ = ["Echo", "ask", "client", "small_run"]
@@ -47,8 +48,10 @@ class Echo(Model):
         return [Prediction(" ".join(text).upper(), -0.5) for text in texts]
 
 
-def client(service: Service, token: str | None = None, hosts: Sequence[str] | None = None) -> TestClient:
-    app = Guard(service_app(service), service.room, service.metrics, token, hosts)
+def client(
+    service: Service, token: str | None = None, hosts: Sequence[str] | None = None, origins: Sequence[str] = ()
+) -> TestClient:
+    app = Guard(service_app(service), service.room, service.metrics, token, Site(hosts, origins))
     return TestClient(app, base_url="http://localhost", raise_server_exceptions=False)  # type: ignore[arg-type]
 
 

@@ -34,6 +34,13 @@ def run(
         int, typer.Option("--characters", metavar="N", help="Characters of one text at most.")
     ] = 10_000,
     body: Annotated[int, typer.Option("--body", metavar="BYTES", help="Size of one request at most.")] = 1 << 20,
+    connections: Annotated[
+        int, typer.Option("--connections", metavar="N", help="Connections of one other machine at most.")
+    ] = 256,
+    origins: Annotated[
+        list[str] | None,
+        typer.Option("--allow-origin", metavar="URL", help="A site whose proxy shows this page; may be repeated."),
+    ] = None,
     grace: Annotated[
         float, typer.Option("--grace", metavar="SECONDS", help="Time to finish what is queued when told to stop.")
     ] = 10.0,
@@ -57,10 +64,12 @@ def run(
             "texts": min(64, queue) if texts is None else texts,
             "characters": characters,
             "body": body,
+            "connections": connections,
             "grace": grace,
         },
         host=host,
         port=port,
+        origins=origins or (),
         token=token or os.environ.get("REGARD_TOKEN") or None,
         device=device,
         trust=trust,

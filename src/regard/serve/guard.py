@@ -1,24 +1,33 @@
 """The door of the service: who may come in, what is refused before it is read, what each answer carries.
 
 Stands outside FastAPI, so that a refusal costs no parsing and no routing: under four times the bearable load most of
-what the service says is 429. On a loopback address only requests made to this machine by name are answered, so that a
-page of another site cannot come in by a name that it lets point here. With a token, all but /health, /ready and the
-page itself (in which there is then nothing of the runs) want it, as `Authorization: Bearer TOKEN`, or as the password a
-browser asks for (Basic, any user). The page asks for the token itself, so what it fetches is not told of Basic, or the
-browser would ask too.
+what the service says is 429. Pages of other sites are kept out by site.py.
 
-    Guard(app, service.room, service.metrics, token="secret", hosts=("localhost", "127.0.0.1"))
+With a token, all but /health, /ready and the page itself (in which there is then nothing of the runs) want it, as
+`Authorization: Bearer TOKEN`, or as the password a browser asks for (Basic, any user). The page asks for the token
+itself, so what it fetches is not told of Basic, or the browser would ask too. A wrong token is answered after `HELD`
+seconds. In that time, no more than `GUESSES` tokens of one client are looked at, so guessing is slow even for a client
+that does not wait for answers.
+
+HEAD is answered wherever GET is.
+
+    Guard(app, service.room, service.metrics, token="secret", site=Site(("localhost", "127.0.0.1")))
 """
 
+import asyncio
 import base64
 import binascii
 import hmac
+import math
 import time
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from regard.serve.limits import RefusedError
+from regard.serve.connection import client_key
+from regard.serve.limits import Limits, RefusedError, read_body
 from regard.serve.metrics import Metrics
+from regard.serve.site import Site
 from regard.serve.to_json import to_json
 
 __all__ = ["Guard", "knows", "predict_route"]
@@ -31,7 +40,9 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 predict_route = "/api/runs/{name}/predict"
 knows = "regard.knows"  # in the scope: whether who asks has shown the token, or none is wanted
 before, after = predict_route.split("{name}")
-open_paths = ("/health", "/ready", "/", "/favicon.ico")
+careless = ("/health", "/ready", "/favicon.ico")  # open to all; the page at / is, too, but then names no run
+HELD = 1.0  # seconds
+GUESSES = 8
 headers = {
     b"content-security-policy": b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     b"x-content-type-options": b"nosniff",
@@ -44,28 +55,35 @@ headers = {
 
 
 class Guard:
-    """An ASGI application around another; `room` raises what a request for a run can be told before it is read."""
+    """An ASGI application around another. `room` raises what a request for a run can be told before it is read; with
+    `limits` every body is read here, within them, before the application is asked."""
 
     def __init__(
         self,
         app: App,
-        room: Callable[[str], None],
-        metrics: Metrics,
+        room: Callable[[str], None] = lambda name: None,
+        metrics: Metrics | None = None,
         token: str | None = None,
-        hosts: Sequence[str] | None = None,
+        site: Site | None = None,
+        limits: Limits | None = None,
     ) -> None:
-        self.app, self.room, self.metrics = app, room, metrics
+        self.app, self.room, self.metrics, self.limits = app, room, metrics, limits
         self.token = None if token is None else token.encode()
-        self.hosts = None if hosts is None else {host.encode() for host in hosts}
+        self.site, self.wrong = site or Site(), Counter[str]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         began, status = time.perf_counter(), 499  # whoever asked is gone, where nothing else is said
+        only_head = scope["method"] == "HEAD"
+        if only_head:
+            scope = {**scope, "method": "GET"}
 
         async def answer(message: MutableMapping[str, Any]) -> None:
             nonlocal status
+            if only_head and message["type"] == "http.response.body":
+                message["body"] = b""
             if message["type"] == "http.response.start":
                 status = message["status"]
                 own = list(message.get("headers", ()))
@@ -73,35 +91,56 @@ class Guard:
                 message["headers"] = own + [one for one in headers.items() if one[0] not in there]
             await send(message)
 
-        route = ""
+        route = "refused"
         try:
             try:
-                route = self._admit(scope)
+                await self._admit(scope)
+                path: str = scope["path"]
+                asks = scope["method"] == "POST" and path.startswith(before) and path.endswith(after)
+                route = predict_route if asks else "unknown"
+                if asks:
+                    self.room(path[len(before) : -len(after)])
+                if self.limits is not None:
+                    receive = await _read(scope, receive, self.limits)
             except RefusedError as refused:
-                route = predict_route if refused.status in (429, 503) else "refused"
-                await respond(answer, refused, dict(scope["headers"]).get(b"accept") != b"application/json")
+                await respond(answer, refused, (b"accept", b"application/json") not in scope["headers"])
                 return
             await self.app(scope, receive, answer)
         except Exception:
             status = 500
             raise
         finally:
-            known = getattr(scope.get("route"), "path", "")
-            self.metrics.request(known or route or "unknown", status, time.perf_counter() - began)
+            if self.metrics is not None:
+                route = getattr(scope.get("route"), "path", "") or route
+                self.metrics.request(route, status, time.perf_counter() - began)
 
-    def _admit(self, scope: Scope) -> str:
-        """The route, where it is known already; what may not come in is refused."""
-        given: Mapping[bytes, bytes] = dict(scope["headers"])
-        path: str = scope["path"]
-        if self.hosts is not None and _name(given.get(b"host", b"")) not in self.hosts:
-            raise RefusedError(403, "this service answers only requests made to this machine by its own name")
-        scope[knows] = self.token is None or self._knows(given.get(b"authorization", b""))
-        if not scope[knows] and path not in open_paths:
+    async def _admit(self, scope: Scope) -> None:
+        """What may not come in is refused."""
+        given = self.site.check(scope["headers"], scope.get("http_version", "1.1"))
+        if scope["path"] in careless:
+            return
+        scope[knows] = self.token is None or await self._shown(given.get(b"authorization"), scope)
+        if not scope[knows] and scope["path"] != "/":
             raise RefusedError(401, "no token, or a wrong one; send Authorization: Bearer TOKEN")
-        if scope["method"] == "POST" and path.startswith(before) and path.endswith(after):
-            self.room(path[len(before) : -len(after)])
-            return predict_route
-        return ""
+
+    async def _shown(self, given: bytes | None, scope: Scope) -> bool:
+        """Whether the token was; to find it by trying takes long."""
+        if given is None:
+            return False
+        address: str = (scope.get("client") or ("",))[0]
+        if self.wrong and self.wrong[client_key(address)] >= GUESSES:
+            raise RefusedError(429, "too many wrong tokens; wait a moment", retry=math.ceil(HELD))
+        if self._knows(given):
+            return True
+        client = client_key(address)
+        self.wrong[client] += 1
+        try:
+            await asyncio.sleep(HELD)
+        finally:
+            self.wrong[client] -= 1
+            if not self.wrong[client]:
+                del self.wrong[client]
+        return False
 
     def _knows(self, given: bytes) -> bool:
         assert self.token is not None
@@ -117,11 +156,16 @@ class Guard:
         return hmac.compare_digest(word, self.token)
 
 
-def _name(host: bytes) -> bytes:
-    """A Host header without its port: `[::1]:80` → `[::1]`."""
-    if host.startswith(b"["):
-        return host.partition(b"]")[0].lower() + b"]"
-    return host.rpartition(b":")[0].lower() if b":" in host else host.lower()
+async def _read(scope: Scope, receive: Receive, limits: Limits) -> Receive:
+    """The body, read whole and ready to be received once more."""
+    length = dict(scope["headers"]).get(b"content-length", b"").decode("latin-1")
+    body = await read_body({"content-length": length}, receive, limits)
+    messages: list[MutableMapping[str, Any]] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def again() -> MutableMapping[str, Any]:
+        return messages.pop() if messages else await receive()
+
+    return again
 
 
 async def respond(send: Send, refused: RefusedError, prompt: bool = True) -> None:

@@ -1,8 +1,8 @@
 """A page on this machine where one judge marks outputs without knowing whose they are.
 
-Only 127.0.0.1 is listened on, and only requests made to this machine by this page are answered: a page of another site
-that finds the port can neither read nor write (its Host or Origin gives it away). The page is told texts in a drawn
-order, never names; it asks nothing of the network, and a Content-Security-Policy forbids it to.
+Only 127.0.0.1 is listened on, and a page of another site that finds the port can neither read nor write (guard.py).
+The page is told texts in a drawn order, never names; it asks nothing of the network, and a Content-Security-Policy
+forbids it to.
 
     GET  /api/sheet            the judge, the lines, which of them are done
     GET  /api/lines/7          source, reference, outputs with the marks given so far
@@ -12,7 +12,7 @@ order, never names; it asks nothing of the network, and a Content-Security-Polic
 """
 
 import sqlite3
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from hashlib import blake2b
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -21,20 +21,19 @@ from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict
 
+from regard.serve.guard import Guard
 from regard.serve.judge_sheet import Sheet, order, sample
 from regard.serve.judge_store import Question, Store
+from regard.serve.limits import Limits
+from regard.serve.site import Site
 
-__all__ = ["Session", "Stand", "judge_app"]
+__all__ = ["Session", "Stand", "judge_app", "limits"]
 
-headers = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
+limits = Limits(body=64 << 10)  # a mark has 150 bytes
+policy = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 assets = {
     "/": ("judge_page.html", "text/html"),
     "/judge_page.css": ("judge_page.css", "text/css"),
@@ -111,20 +110,11 @@ class Session:
         self.store.keep(self.judge, line, groups[mark.output], mark.question, mark.value)
 
 
-def judge_app(session: Session) -> FastAPI:
+def judge_app(session: Session) -> Guard:
     """The page and what it asks for."""
     # Nothing is told to anyone: no schema, no documentation page (it would come from elsewhere), no telemetry.
     silent: dict[str, Any] = {"telemetry": dict.fromkeys(("auto_configure", "tracing", "metrics", "logs"), False)}
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, **silent)
-
-    @app.middleware("http")
-    async def guard(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
-        host = request.headers.get("host", "")
-        origin = request.headers.get("origin", f"http://{host}")
-        ours = host.rsplit(":", 1)[0] in ("127.0.0.1", "localhost") and origin == f"http://{host}"
-        response = await answer(request) if ours else Response("not from here", 403)
-        response.headers.update(headers)
-        return response
 
     @app.exception_handler(sqlite3.Error)
     async def not_kept(request: Request, error: Exception) -> Response:
@@ -153,9 +143,9 @@ def judge_app(session: Session) -> FastAPI:
     for path, (name, kind) in assets.items():
         app.add_api_route(path, _asset(name, kind))
     app.add_api_route("/favicon.ico", lambda: Response(status_code=204))  # browsers ask for one
-    return app
+    return Guard(app, site=Site(("127.0.0.1", "localhost")), limits=limits)
 
 
 def _asset(name: str, kind: str) -> Callable[[], Response]:
     content = files("regard.serve").joinpath(name).read_bytes()
-    return lambda: Response(content, media_type=kind)
+    return lambda: Response(content, media_type=kind, headers={"Content-Security-Policy": policy})

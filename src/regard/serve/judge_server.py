@@ -16,10 +16,11 @@ from threading import Thread
 
 import uvicorn
 
-from regard.serve.judge import Session, Stand, judge_app
+from regard.serve.connection import Crowd, protocol
+from regard.serve.judge import Session, Stand, judge_app, limits
 from regard.serve.judge_sheet import Sheet
 from regard.serve.judge_store import begin
-from regard.serve.listen import listen, until_stopped
+from regard.serve.listen import listen, most_connections, until_stopped
 
 __all__ = ["serve"]
 
@@ -53,7 +54,15 @@ def serve(
 def _run(session: Session, listener: socket.socket) -> None:
     # Errors reach stderr by the usual logging; requests are not told of. Half a connection may not keep us.
     config = uvicorn.Config(
-        judge_app(session), log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=2
+        judge_app(session),
+        log_config=None,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        http=protocol(Crowd(limits, most_connections())),
+        ws="none",
+        timeout_graceful_shutdown=2,
+        lifespan="off",
     )
     until_stopped(uvicorn.Server(config), listener)
 

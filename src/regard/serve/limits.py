@@ -15,8 +15,6 @@ from regard.errors import RegardError
 
 __all__ = ["Limits", "RefusedError", "read_body"]
 
-FAR = 16
-
 
 class RefusedError(Exception):
     """A request that is not answered: status, one line, and in how many seconds another try makes sense."""
@@ -36,16 +34,19 @@ class Limits:
     texts: int = 64  # a request
     characters: int = 10_000  # a text
     body: int = 1 << 20  # bytes of a request
+    head: int = 32 << 10  # bytes of its first line and headers
     beam: int = 32  # the widest that may be asked for
     features: int = 32  # the most that are shown one by one
-    slow: float = 30.0  # seconds in which a request must have been sent
+    connections: int = 256  # open at once to one client, where other machines are let in
+    head_seconds: float = 10.0  # in which the headers of a request must have been sent
+    slow: float = 30.0  # seconds in which its body must have been sent
     grace: float = 10.0  # seconds to finish what is queued when told to stop
 
     def check(self) -> "Limits":
-        for name in ("batch", "queue", "texts", "characters", "body", "beam", "features"):
+        for name in ("batch", "queue", "texts", "characters", "body", "head", "beam", "features", "connections"):
             if getattr(self, name) < 1:
                 raise RegardError(f"--{name} {getattr(self, name)}", expected="1 or more")
-        for name in ("window", "slow", "grace"):
+        for name in ("window", "head_seconds", "slow", "grace"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise RegardError(f"--{name} {getattr(self, name)}", expected="seconds, 0 or more")
         if self.texts > self.queue:
@@ -58,29 +59,22 @@ class Limits:
 async def read_body(
     headers: Mapping[str, str], receive: Callable[[], Awaitable[Mapping[str, Any]]], limits: Limits
 ) -> bytes:
-    """The whole body; one that is too large is refused.
-
-    Refused before it has all been sent, many a client sees a broken connection and not the reason, so what is too large
-    by less than `FAR` times is read first and forgotten.
-    """
+    """The whole body; one that is too large is refused as soon as that is known (see connection.py for the rest)."""
     too_large = RefusedError(413, f"more than {limits.body:,} bytes; send fewer or shorter texts")
     length = headers.get("content-length", "")
-    if length.isdecimal() and int(length) > FAR * limits.body:
+    if length.isdecimal() and int(length) > limits.body:
         raise too_large
-    body, seen = bytearray(), 0
+    body = bytearray()
     try:
         async with asyncio.timeout(limits.slow):
             while True:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     raise RefusedError(400, "the request ended too early")
-                seen += len(message.get("body", b""))
-                if seen <= limits.body:
-                    body += message.get("body", b"")
-                last = not message.get("more_body", False)
-                if seen > (limits.body if last else FAR * limits.body):
+                body += message.get("body", b"")
+                if len(body) > limits.body:
                     raise too_large
-                if last:
+                if not message.get("more_body", False):
                     return bytes(body)
     except TimeoutError:
         raise RefusedError(408, f"the request took more than {limits.slow:g} seconds to arrive") from None

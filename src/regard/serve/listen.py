@@ -7,6 +7,7 @@ with closing(listen("127.0.0.1", 8000)) as listener:
 import os
 import signal
 import socket
+from contextlib import suppress
 from errno import EADDRINUSE
 from types import FrameType
 
@@ -14,7 +15,7 @@ import uvicorn
 
 from regard.errors import RegardError
 
-__all__ = ["backlog", "listen", "until_stopped"]
+__all__ = ["backlog", "listen", "most_connections", "until_stopped"]
 
 backlog = 2_048  # connections that wait to be taken in; a flood must not be told by a reset
 
@@ -42,6 +43,19 @@ def listen(host: str, port: int, taken: str = "") -> socket.socket:
         reason = getattr(error, "strerror", None) or error
         raise RegardError(f"{host} port {port}: {str(reason).lower()}", do="choose another --host or --port") from None
     return listener
+
+
+def most_connections() -> int:
+    """How many may be open: as many as the system gives us files for, less some for ourselves and for a burst."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = 10_000 if hard == resource.RLIM_INFINITY else min(hard, 10_000)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        return max(16, wanted - min(wanted // 2, backlog + 200))
+    return 1_000
 
 
 def until_stopped(server: uvicorn.Server, listener: socket.socket) -> None:

@@ -36,6 +36,10 @@ class Metrics:
         self.requests.labels(route, str(status)).inc()
         self.seconds.labels(route, str(status)).observe(took)
 
+    def refused(self, status: int) -> None:
+        """A request that was not even read."""
+        self.requests.labels("refused", str(status)).inc()
+
     def run(self, name: str, depth: Callable[[], int]) -> Callable[[int], None]:
         """What to tell the size of each batch of this run; the depth of its queue is asked for when it is wanted."""
         self.queue.labels(name).set_function(depth)

@@ -12,13 +12,16 @@ from typing import Any
 __all__ = ["described", "reference"]
 
 described = {
+    400: "Not a valid HTTP request, or one with no Host header or two.",
     401: "No token, or a wrong one.",
+    403: "The Host or the Origin is not that of this service.",
     404: "No run of this name.",
     408: "The request took too long to arrive.",
     413: "The body is too large.",
     415: "The body is not JSON.",
     422: "Something in the body cannot be answered.",
-    429: "The queue is full; Retry-After says when to try again.",
+    429: "The queue is full, or too many connections or wrong tokens; Retry-After says when to try again.",
+    431: "The headers are too large.",
     503: "Starting or shutting down; Retry-After says when to try again.",
 }
 style = (

@@ -13,7 +13,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from types import FrameType
 from typing import Any
 
@@ -22,11 +22,13 @@ import uvicorn
 
 from regard.api import load
 from regard.errors import RegardError
+from regard.serve.connection import Crowd, protocol
 from regard.serve.guard import Guard
 from regard.serve.hosted import names
 from regard.serve.limits import Limits
-from regard.serve.listen import backlog, listen, until_stopped
+from regard.serve.listen import backlog, listen, most_connections, until_stopped
 from regard.serve.service import Service, service_app
+from regard.serve.site import Site
 
 __all__ = ["is_loopback", "serve"]
 
@@ -38,6 +40,7 @@ def serve(
     port: int = 8000,
     token: str | None = None,
     limits: Limits | None = None,
+    origins: Sequence[str] = (),
     device: str = "auto",
     trust: bool = False,
     say: Callable[[str, list[str]], None] = lambda address, names: None,
@@ -51,6 +54,7 @@ def serve(
         )
     if token is not None and not (token.isascii() and token.isprintable() and token.strip() == token and token):
         raise RegardError("a token that no header can carry", expected="printable ASCII without spaces at its ends")
+    Site(None, origins)
     called = names(folders)
     with closing(listen(host, port)) as listener:
         models = {name: load(folder, device, trust) for name, folder in zip(called, folders, strict=True)}
@@ -61,10 +65,12 @@ def serve(
         gc.freeze()  # what was loaded stays; looking through all of it for garbage stops every thread for 0.1 s
         shown, number = f"[{host}]" if ":" in host else host, listener.getsockname()[1]
         hosts = ("localhost", "127.0.0.1", "[::1]", shown.lower()) if local else None
-        app = Guard(service_app(service), service.room, service.metrics, token, hosts)
+        guard = Guard(service_app(service), service.room, service.metrics, token, Site(hosts, origins))
         service.start()
         try:
-            _run(app, service, listener, lambda: say(f"http://{shown}:{number}/", called))
+            each = None if local else limits.connections  # on this machine they may all be one proxy's
+            crowd = Crowd(limits, most_connections(), each, service.metrics.refused)
+            _run(guard, service, crowd, listener, lambda: say(f"http://{shown}:{number}/", called))
         finally:
             service.stop()
 
@@ -103,7 +109,7 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def _run(app: Any, service: Service, listener: socket.socket, begun: Callable[[], None]) -> None:
+def _run(app: Any, service: Service, crowd: Crowd, listener: socket.socket, begun: Callable[[], None]) -> None:
     # Errors reach stderr by the usual logging; requests are not told of.
     config = uvicorn.Config(
         app,
@@ -111,23 +117,11 @@ def _run(app: Any, service: Service, listener: socket.socket, begun: Callable[[]
         log_level="error",
         access_log=False,
         server_header=False,
+        http=protocol(crowd),
+        ws="none",
         backlog=backlog,
-        limit_concurrency=_connections(),
         timeout_keep_alive=75,
         timeout_graceful_shutdown=2,
         lifespan="off",
     )
     until_stopped(Server(config, service, begun), listener)
-
-
-def _connections() -> int:
-    """How many may be open: as many as the system gives us files for, less some for ourselves."""
-    with suppress(ImportError, ValueError, OSError):
-        import resource
-
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        wanted = 10_000 if hard == resource.RLIM_INFINITY else min(hard, 10_000)
-        if soft != resource.RLIM_INFINITY and soft < wanted:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-        return max(16, wanted - 200)
-    return 1_000
