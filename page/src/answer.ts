@@ -1,7 +1,7 @@
 // What was asked and answered, and what else could have been said.
 
 import { make } from "./dom";
-import type { Item, Run } from "./types";
+import type { Item, Probable, Run } from "./types";
 import { percent, quote, signed, visible } from "./visible";
 
 export const asked = (item: Item): string => item.inputs.map((one) => visible(one, 120)).join("  |  ");
@@ -13,10 +13,11 @@ export const named = (item: Item, index: number): string =>
     ? `${index + 1}. ${apart(asked(item))} → ${apart(visible(item.answer, 60))}`
     : `${index + 1}. ${item.gazes[0]?.title || "untitled"}`;
 
-const chance = (score: number | null): number => (score === null ? 0 : Math.exp(score));
-
-// Whether the answer is a number between the others, and these are all there is: they leave no room for it.
-const isMean = (item: Item): boolean => item.others.reduce((sum, one) => sum + chance(one.score), 0) > 1 - chance(item.score) / 2;
+// "−8.44 (−0.77 per token)", or "" where nothing is known.
+export function logProb(one: Probable): string {
+  if (one.log_prob === null) return "";
+  return signed(one.log_prob) + (one.log_prob_per_token === null ? "" : ` (${signed(one.log_prob_per_token)} per token)`);
+}
 
 export function answer(parent: Element, item: Item, run: Run | undefined): void {
   if (!item.inputs.length) return;
@@ -35,19 +36,20 @@ export function answer(parent: Element, item: Item, run: Run | undefined): void 
   make("span", line, { class: "arrow", text: "→", "aria-label": "answer" });
   make("strong", line, { text: visible(item.answer, 400) || "∅", dir: "auto" });
   const labels = run && !run.searches && item.others.length > 0;
-  const mean = labels && isMean(item);
-  if (item.score !== null && labels && !mean) make("span", line, { class: "note", text: percent(Math.exp(item.score)) });
-  if (item.score !== null && run?.searches) make("span", line, { class: "note", text: `log-probability ${signed(item.score)}` });
+  const mean = labels && item.log_prob === null; // a number between steps of a scale, which has no probability
+  if (item.log_prob !== null && labels) make("span", line, { class: "note", text: percent(Math.exp(item.log_prob)) });
+  if (item.log_prob !== null && !labels) make("span", line, { class: "note", text: `log-probability ${logProb(item)}` });
   if (!item.others.length) return;
   const more = make("details", box, { class: "others" });
-  const all = mean ? item.others : [{ text: item.answer, score: item.score }, ...item.others];
+  const all = mean ? item.others : [{ ...item, text: item.answer }, ...item.others];
   const kind = mean ? "steps of the scale" : "labels";
-  make("summary", more, { text: labels ? `${all.length} ${kind}` : `${item.others.length} other answers` });
+  make("summary", more, { text: labels ? `${all.length} ${kind}` : item.others.length === 1 ? "1 other answer" : `${item.others.length} other answers` });
   const list = make("ol", more);
   for (const other of all.slice(0, 50)) {
     const row = make("li", list);
-    if (labels && other.score !== null) row.style.setProperty("--p", Math.exp(other.score).toFixed(3));
+    const chance = labels && other.log_prob !== null ? Math.exp(other.log_prob) : null;
+    if (chance !== null) row.style.setProperty("--p", chance.toFixed(3));
     make("span", row, { text: visible(other.text, 200) || "∅", dir: "auto" });
-    make("span", row, { class: "figure", text: other.score === null ? "" : labels ? percent(Math.exp(other.score)) : signed(other.score) });
+    make("span", row, { class: "figure", text: chance === null ? logProb(other) : percent(chance) });
   }
 }

@@ -59,8 +59,9 @@ async function trouble(response: Response): Promise<Trouble> {
   const wait = response.headers.get("Retry-After");
   switch (response.status) {
     case 401:
-    case 403:
       return new Trouble("This service wants a token.", true);
+    case 403:
+      return new Trouble("The service does not answer this page." + reason);
     case 413:
       return new Trouble("That is more text than this service takes." + reason);
     case 422:

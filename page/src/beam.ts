@@ -29,17 +29,17 @@ export function beam(parent: Element, steps: Hypothesis[][], step: number, on: n
   const now = steps[Math.min(step, steps.length - 1)] ?? [];
   make("div", parent, { class: "side", text: `Beam at step ${Math.min(step, steps.length - 1) + 1}` });
   const list = make("ol", parent, { class: "beam" });
-  const scores = now.map((one) => one.score ?? -Infinity);
-  const best = Math.max(...scores);
+  const sums = now.map((one) => one.log_prob ?? -Infinity);
+  const best = Math.max(...sums);
   now.forEach((one, i) => {
     const row = make("li", list, { class: i === on ? "hypothesis on" : "hypothesis" });
-    row.style.setProperty("--p", Math.exp(scores[i] - best).toFixed(3));
+    row.style.setProperty("--p", Math.exp(sums[i] - best).toFixed(3));
     const words = make("span", row, { class: "so-far", dir: "auto" });
     make("span", words, { text: one.tokens.slice(0, -1).join(join) + (one.tokens.length > 1 ? join : "") });
     make("b", words, { text: one.tokens.at(-1) ?? "" });
     const from = step > 0 && one.parent >= 0 ? `from ${one.parent + 1}` : "";
     make("span", row, { class: "note", text: [from, one.ended ? "ended" : ""].filter(Boolean).join(", ") });
-    make("span", row, { class: "figure", text: one.score === null ? "" : signed(one.score) });
+    make("span", row, { class: "figure", text: one.log_prob === null ? "" : signed(one.log_prob) });
   });
-  make("p", parent, { class: "note", text: "log-probability; the marked one became the answer" });
+  make("p", parent, { class: "note", text: "log-probability so far; the marked one became the answer" });
 }

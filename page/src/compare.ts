@@ -43,6 +43,6 @@ export function compare(parent: Element, a: Item, b: Item, gazes: [Gaze, Gaze], 
 }
 
 function sure(a: Item, b: Item): string {
-  if (a.score === null || b.score === null) return ".";
-  return ` (log-probability ${signed(a.score)} and ${signed(b.score)}).`;
+  if (a.log_prob === null || b.log_prob === null) return ".";
+  return ` (log-probability ${signed(a.log_prob)} and ${signed(b.log_prob)}).`;
 }

@@ -30,21 +30,25 @@ export interface Gaze {
 
 export interface Hypothesis {
   tokens: string[];
-  score: number | null;
+  log_prob: number | null; // the sum over its tokens so far
   parent: number;
   ended: boolean;
 }
 
-export interface Other {
-  text: string;
-  score: number | null;
+// How probable an answer is: the sum over its tokens, and their mean. Only of the sum is the exponent a probability.
+export interface Probable {
+  log_prob: number | null;
+  log_prob_per_token: number | null; // null where the answer is no sequence
 }
 
-export interface Item {
+export interface Other extends Probable {
+  text: string;
+}
+
+export interface Item extends Probable {
   run: number;
   inputs: string[];
   answer: string;
-  score: number | null;
   others: Other[];
   without: number[][];
   steps: Hypothesis[][] | null;

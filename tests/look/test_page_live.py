@@ -165,7 +165,7 @@ def test_a_score_stands_before_the_steps_of_its_scale(service: Service, monkeypa
     steps = tuple(Prediction(text, math.log(p)) for text, p in (("3", 0.5), ("4", 0.3), ("5", 0.2)))
     gaze = Gaze(np.ones((1, 1)), (Token("3.7000"),), (Token("a"),))
     said = [
-        Prediction("3.7000", math.log(0.5), gaze, others=steps),
+        Prediction("3.7000", None, gaze, others=steps),
         Prediction("3", math.log(0.5), gaze, others=steps[1:]),
     ]
     monkeypatch.setattr(service, "_item", lambda question, row: item(0, ["a"], said[len(service.asked) - 1]))
@@ -180,6 +180,24 @@ def test_a_score_stands_before_the_steps_of_its_scale(service: Service, monkeypa
         assert tab.locator(".others summary").text_content() == summary
         assert tab.locator(".said-answer .note").count() == note
         assert tab.locator(".others li").all_text_contents() == shown
+
+
+def test_the_sum_and_the_mean_of_an_answer_each_have_a_name(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the exponent of a mean is shown nowhere, for it is no probability."""
+    gaze = Gaze(np.ones((1, 1)), (Token("x"),), (Token("a"),))
+    others = (Prediction("an other", -12.0, log_prob_per_token=-1.5), Prediction("impossible", -math.inf))
+    said = Prediction("an answer", -8.435, gaze, others=others, log_prob_per_token=-0.767)
+    monkeypatch.setattr(service, "_item", lambda question, row: item(0, ["a"], said))
+    tab = service.open()
+    ask(tab, "a")
+    tab.locator("strong").get_by_text("an answer", exact=True).wait_for()
+    assert tab.locator(".said-answer .note").text_content() == "log-probability −8.44 (−0.77 per token)"
+    assert tab.locator(".others li").all_text_contents() == [
+        "an answer−8.44 (−0.77 per token)",
+        "an other−12.00 (−1.50 per token)",
+        "impossible",
+    ]
+    assert "46%" not in (tab.locator("main").text_content() or "")  # exp(−0.767)
 
 
 def test_a_word_is_left_out_and_put_back(service: Service) -> None:

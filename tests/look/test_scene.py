@@ -112,8 +112,7 @@ def test_an_item_by_hand() -> None:
         "answer": "yes",
         "log_prob": -0.5,
         "log_prob_per_token": None,
-        "score": -0.5,
-        "others": [{"text": "no", "log_prob": None, "log_prob_per_token": None, "score": None}],
+        "others": [{"text": "no", "log_prob": None, "log_prob_per_token": None}],
         "without": [[]],
         "steps": None,
         "gazes": [table(first), table(second)],
@@ -124,7 +123,8 @@ def test_an_item_by_hand() -> None:
 
 def test_sum_and_mean_have_their_own_names() -> None:
     text = item(0, ("in",), Prediction("a b", -3.0, log_prob_per_token=-1.0))
-    assert (text["log_prob"], text["log_prob_per_token"], text["score"]) == (-3.0, -1.0, -3.0)
+    assert (text["log_prob"], text["log_prob_per_token"]) == (-3.0, -1.0)
+    assert "score" not in text
     mean = item(0, ("in",), Prediction("3.7", None, others=(Prediction("4", -0.5), Prediction("3", -1.5))))
     assert (mean["log_prob"], mean["log_prob_per_token"]) == (None, None)
 
@@ -133,7 +133,7 @@ def test_steps_of_a_search_stand_in_their_item() -> None:
     step = Step(tokens=("a", "\x1b"), log_prob=-math.inf, parent=-1, ended=False)
     steps = item(0, ("in",), Prediction("a", -1.0, steps=((step,), (step, step))))["steps"]
     assert [len(one) for one in steps] == [1, 2]
-    assert steps[0][0] == {"tokens": ["a", "␛"], "log_prob": None, "score": None, "parent": -1, "ended": False}
+    assert steps[0][0] == {"tokens": ["a", "␛"], "log_prob": None, "parent": -1, "ended": False}
 
 
 def test_a_scene_by_hand() -> None:

@@ -1,7 +1,7 @@
 """A scene: all that the page draws, as plain JSON; embedded in a file, or answered by a service.
 
     {"version": 1, "title": …, "live": null, "runs": [{name, task, roles, searches, layers, features, badge}, …],
-     "items": [{run, inputs, answer, log_prob, log_prob_per_token, score, others, without, steps, gazes}, …]}
+     "items": [{run, inputs, answer, log_prob, log_prob_per_token, others, without, steps, gazes}, …]}
 
     found = model.predict([("guten Tag",)])
     page(scene([item(0, ("guten Tag",), found[0])], [describe_run(model, "translate")]))
@@ -103,10 +103,7 @@ def item(
 
 
 def _probable(one: Prediction) -> dict[str, float | None]:
-    """The log-probability of an answer. `score`, which the page reads, is the same; of a mean, its likeliest step's."""
-    score = one.others[0].log_prob if one.log_prob is None and one.others else one.log_prob
-    shown = {"log_prob": one.log_prob, "log_prob_per_token": one.log_prob_per_token, "score": score}
-    return {name: _finite(value) for name, value in shown.items()}
+    return {"log_prob": _finite(one.log_prob), "log_prob_per_token": _finite(one.log_prob_per_token)}
 
 
 def _step(one: Step) -> dict[str, Any]:
@@ -114,7 +111,6 @@ def _step(one: Step) -> dict[str, Any]:
     return {
         "tokens": [short(visible(token)) for token in one.tokens],
         "log_prob": _finite(one.log_prob),
-        "score": _finite(one.log_prob),
         "parent": one.parent,
         "ended": one.ended,
     }
@@ -122,7 +118,7 @@ def _step(one: Step) -> dict[str, Any]:
 
 def of_gazes(gazes: Sequence[Gaze], title: str = "") -> dict[str, Any]:
     """A scene of gazes alone, where nothing is known of the model."""
-    nothing = {"run": -1, "inputs": [], "answer": "", "log_prob": None, "log_prob_per_token": None, "score": None}
+    nothing = {"run": -1, "inputs": [], "answer": "", "log_prob": None, "log_prob_per_token": None}
     nothing |= {"others": [], "without": [], "steps": None}
     return scene([{**nothing, "gazes": [table(gaze)]} for gaze in gazes], [], title)
 

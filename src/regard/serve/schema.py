@@ -46,7 +46,10 @@ class Ask(BaseModel):
 class Answer(BaseModel):
     """One item for each list of inputs, in order."""
 
-    items: list[dict[str, Any]]
+    items: list[dict[str, Any]] = Field(
+        description="Each has answer, log_prob (of the whole answer: the sum over its tokens), log_prob_per_token ("
+        "their mean; null where the answer is one label), others, and what the model looked at."
+    )
 
 
 class RunList(BaseModel):
