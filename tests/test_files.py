@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from regard.files import new_folder, sweep, sync, write_whole
+from regard.errors import RegardError
+from regard.files import new_folder, read_whole, sweep, sync, write_whole
 
 full_disk = OSError(errno.ENOSPC, "No space left on device")
 
@@ -151,3 +152,19 @@ def test_sweep_takes_only_what_killed_writers_left(tmp_path: Path) -> None:
     sweep(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(kept)
     sweep(tmp_path / "no")
+
+
+def test_only_regular_files_of_a_bearable_size_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"12345")
+    assert read_whole(path, 5) == b"12345"
+    with pytest.raises(RegardError, match=r"a has 5 bytes; expected at most 4"):
+        read_whole(path, 4)
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("pipe", "/dev/zero"):
+        with pytest.raises(RegardError, match="is not a regular file"):
+            read_whole(tmp_path / name, 5)
+    with pytest.raises(IsADirectoryError):
+        read_whole(tmp_path, 5)
+    with pytest.raises(FileNotFoundError):
+        read_whole(tmp_path / "none", 5)

@@ -8,12 +8,16 @@ import contextlib
 import math
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator, Mapping
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-__all__ = ["finite", "new_folder", "sweep", "sync", "write_whole"]
+from regard.errors import RegardError
+
+__all__ = ["finite", "new_folder", "read_whole", "regular", "sweep", "sync", "write_whole"]
 
 
 def finite(value: Any) -> Any:
@@ -32,6 +36,24 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextlib.contextmanager
+def regular(path: Path, most: int | None = None) -> Iterator[BufferedReader]:
+    """A file to read from. A device or a pipe, which may never end, is refused, and so are more than `most` bytes."""
+    kind = path.stat()
+    if not stat.S_ISREG(kind.st_mode) and not stat.S_ISDIR(kind.st_mode):  # a folder is told by the system
+        raise RegardError(f"{path} is not a regular file")
+    if most is not None and kind.st_size > most:
+        raise RegardError(f"{path} has {kind.st_size:,} bytes", expected=f"at most {most:,}")
+    with path.open("rb") as file:
+        yield file
+
+
+def read_whole(path: Path, most: int) -> bytes:
+    """The content of a regular file of at most so many bytes."""
+    with regular(path, most) as file:
+        return file.read(most)
 
 
 def write_whole(path: Path, content: str | bytes) -> Path:

@@ -13,6 +13,7 @@ from typing import Any
 
 from regard.data.splits import Splits
 from regard.tasks.translate import Translate
+from regard.train.checkpoint import KEPT
 from regard.train.log import read
 from regard.train.loop import Outcome, fit
 from regard.train.run import Run
@@ -71,9 +72,10 @@ def fit_in(
 
 
 def newest(folder: Path) -> Path:
-    """The only moment there is in a run that was left in peace."""
-    [found] = (folder / "state").iterdir()
-    return found
+    """The newest moment; beside it there is at most the one before."""
+    found = sorted((folder / "state").iterdir(), key=lambda path: int(path.name.removeprefix("step-")))
+    assert len(found) <= KEPT
+    return found[-1]
 
 
 def place_of(folder: Path) -> dict[str, Any]:

@@ -12,13 +12,22 @@ from typing import Any
 import pytest
 import torch
 from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.train import checkpoint
 from regard.train.average import Average
+from regard.train.place import Place
 
-files = {"weights.safetensors", "optimiser.safetensors", "average.safetensors", "random.safetensors", "place.json"}
+files = {
+    *("weights.safetensors", "optimiser.safetensors", "average.safetensors", "random.safetensors"),
+    *("place.json", "sums.json"),
+}
+
+
+def place_at(step: int) -> Place:
+    return Place(data="x", steps=100, step=step, best=1 / 3)
 
 
 class Training:
@@ -42,12 +51,13 @@ class Training:
             self.average.update(self.step)
 
     def save(self, folder: Path) -> None:
-        checkpoint.save(folder, self.model, self.optimiser, self.average.mean, {"step": self.step, "best": 1 / 3})
+        checkpoint.save(folder, self.model, self.optimiser, self.average.mean, place_at(self.step))
 
-    def restore(self, folder: Path) -> dict[str, Any] | None:
-        place = checkpoint.restore(folder, self.model, self.optimiser, self.average.mean)
-        self.step = place["step"] if place else 0
-        return place
+    def restore(self, folder: Path) -> Place | None:
+        restored = checkpoint.restore(folder, self.model, self.optimiser, self.average.mean)
+        self.damaged = restored.damaged if restored else ()
+        self.step = restored.place.step if restored else 0
+        return restored.place if restored else None
 
     def everything(self) -> dict[str, Tensor]:
         moments = {
@@ -76,7 +86,7 @@ def test_all_comes_back_bit_for_bit_and_goes_on_so(tmp_path: Path, average: floa
 
     other = Training(seed=99, average=average)
     other.train(1)
-    assert other.restore(tmp_path / "state") == {"step": 3, "best": 1 / 3}
+    assert other.restore(tmp_path / "state") == place_at(3)
     assert same(other.everything(), saved)
     assert [group["weight_decay"] for group in other.optimiser.param_groups] == [0.1, 0.0]
     other.train(4)
@@ -102,42 +112,42 @@ def test_before_the_first_step(tmp_path: Path) -> None:
     assert same(other.everything(), saved)
 
 
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
 def test_the_newest_is_taken_by_number(tmp_path: Path) -> None:
     """step-10 is newer than step-9, though it sorts before it; what only looks like a moment is none."""
     training = Training()
-    training.train(9)
-    training.save(tmp_path)
-    shutil.copytree(tmp_path / "step-9", tmp_path / "kept")
-    training.train(1)
-    training.save(tmp_path)
-    shutil.move(tmp_path / "kept", tmp_path / "step-9")
-    for name in ("step-x", "step-", ".step-30.tmp-abc", "other"):
+    for steps in (8, 1, 1):
+        training.train(steps)
+        training.save(tmp_path)
+    for name in ("step-x", "step-", "step-²", "step-" + "9" * 200, ".step-30.tmp-abc", "other"):
         (tmp_path / name).mkdir()
-    assert checkpoint.peek(tmp_path) == {"step": 10, "best": 1 / 3}
-    assert training.restore(tmp_path) == {"step": 10, "best": 1 / 3}
-    assert {path.name for path in tmp_path.iterdir()} == {"step-10", "other"}  # what a killed writer left is cleared
+    assert training.restore(tmp_path) == place_at(10)
+    assert names(tmp_path) == {"step-10", "step-9", "other"}  # what a killed writer left is cleared
 
 
 def test_older_moments_go_only_when_the_new_one_is_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     training = Training()
-    training.train(1)
-    training.save(tmp_path)
-    left = tmp_path / ".step-2.tmp-left"  # by a writer that was killed
+    for _ in range(2):
+        training.train(1)
+        training.save(tmp_path)
+    left = tmp_path / ".step-3.tmp-left"  # by a writer that was killed
     left.mkdir()
     (left / "weights.safetensors").write_bytes(b"half")
     removed, real = [], shutil.rmtree
 
     def watching(path: Path, **options: Any) -> None:
         removed.append(path.name)
-        assert {file.name for file in (tmp_path / "step-2").iterdir()} == files
-        assert checkpoint.peek(tmp_path) == {"step": 2, "best": 1 / 3}
+        assert names(tmp_path / "step-3") == files
         real(path, **options)
 
     training.train(1)
     monkeypatch.setattr(shutil, "rmtree", watching)
     training.save(tmp_path)
-    assert sorted(removed) == [".step-2.tmp-left", "step-1"]
-    assert [path.name for path in tmp_path.iterdir()] == ["step-2"]
+    assert sorted(removed) == [".step-3.tmp-left", "step-1"]
+    assert names(tmp_path) == {"step-2", "step-3"}
 
 
 def breaking(real: Callable[..., Any], number: int) -> Callable[..., Any]:
@@ -157,8 +167,8 @@ def breaking(real: Callable[..., Any], number: int) -> Callable[..., Any]:
     ("where", "call", "number"),
     [
         *((checkpoint, "save_file", number) for number in range(4)),
-        *((os, "fsync", number) for number in range(6)),  # five files and their folder
-        (Path, "write_text", 0),
+        *((os, "fsync", number) for number in range(7)),  # six files and their folder
+        *((Path, "write_text", number) for number in range(2)),
         (Path, "chmod", 0),
     ],
 )
@@ -176,10 +186,10 @@ def test_a_save_that_breaks_leaves_the_moment_before(
             training.save(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["step-2"]
     other = Training(seed=1)
-    assert other.restore(tmp_path) == {"step": 2, "best": 1 / 3}
+    assert other.restore(tmp_path) == place_at(2)
     assert same(other.everything(), saved)
     training.save(tmp_path)  # and once there is space again, all goes on
-    assert [path.name for path in tmp_path.iterdir()] == ["step-3"]
+    assert names(tmp_path) == {"step-2", "step-3"}
 
 
 def test_a_moment_is_saved_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,33 +199,102 @@ def test_a_moment_is_saved_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     training.save(tmp_path)
 
 
+def damage(file: Path, how: str) -> None:
+    content = file.read_bytes()
+    if how == "removed":
+        file.unlink()
+    elif how == "a device":
+        file.unlink()
+        file.symlink_to("/dev/zero")
+    else:
+        flipped = bytearray(content)
+        flipped[-1] ^= 1
+        made = {"emptied": b"", "cut": content[: len(content) // 2], "garbage": b"\xff" * 64, "flipped": bytes(flipped)}
+        file.write_bytes(made[how])
+
+
 @pytest.mark.parametrize("name", sorted(files))
-@pytest.mark.parametrize("damage", ["removed", "emptied", "cut", "garbage"])
-def test_damage_is_told_in_one_line(tmp_path: Path, name: str, damage: str) -> None:
+@pytest.mark.parametrize("how", ["removed", "emptied", "cut", "garbage", "flipped", "a device"])
+def test_a_damaged_moment_is_named_and_the_one_before_it_used(tmp_path: Path, name: str, how: str) -> None:
     training = Training()
     training.train(1)
     training.save(tmp_path)
-    file = tmp_path / "step-1" / name
-    content = file.read_bytes()
-    if damage == "removed":
-        file.unlink()
-    else:
-        file.write_bytes({"emptied": b"", "cut": content[: len(content) // 2], "garbage": b"\xff" * 64}[damage])
-    with pytest.raises(RegardError, match=r"step-1 is damaged .*; remove that folder") as caught:
+    before = training.everything()
+    training.train(1)
+    training.save(tmp_path)
+    whole = training.everything()
+    damage(tmp_path / "step-2" / name, how)
+    other = Training(seed=9)
+    if (name, how) == ("sums.json", "removed"):  # as before there were any
+        assert other.restore(tmp_path) == place_at(2)
+        return
+    assert other.restore(tmp_path) == place_at(1)
+    assert same(other.everything(), before)
+    [said] = other.damaged
+    assert str(tmp_path / "step-2") in said
+    assert name in said or name == "sums.json"
+    assert " is damaged (" in said
+    assert "\n" not in said
+    assert names(tmp_path) == {"step-1"}  # else the new step 2 would be taken for saved
+    other.train(1)
+    other.save(tmp_path)
+    assert same(other.everything(), whole)
+    assert names(tmp_path) == {"step-1", "step-2"}
+
+
+def test_where_all_are_damaged_nothing_is_cleared_away(tmp_path: Path) -> None:
+    training = Training()
+    for _ in range(2):
+        training.train(1)
+        training.save(tmp_path)
+    for step in (1, 2):
+        damage(tmp_path / f"step-{step}" / "average.safetensors", "cut")
+    with pytest.raises(RegardError, match=r"step-2/average.safetensors is damaged .*--fresh") as caught:
         Training().restore(tmp_path)
     assert "\n" not in str(caught.value)
+    assert names(tmp_path) == {"step-1", "step-2"}
 
 
-def test_a_damaged_moment_clears_nothing_away(tmp_path: Path) -> None:
+def swapped(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    one, other = "0.exp_avg", "1.exp_avg"
+    return {**tensors, one: tensors[other], other: tensors[one]}
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("optimiser", swapped, "'0.exp_avg' has the shape"),
+        ("optimiser", lambda t: {**t, "0.step": torch.tensor(-1.0)}, "parameter 0 has no whole state"),
+        ("optimiser", lambda t: {**t, "0.step": torch.tensor(torch.nan)}, "parameter 0 has no whole state"),
+        ("optimiser", lambda t: {**t, "0.step": torch.tensor(9.0)}, "parameter 0 has no whole state"),
+        ("optimiser", lambda t: {k: v for k, v in t.items() if k != "1.exp_avg_sq"}, "parameter 1 has no whole"),
+        ("optimiser", lambda t: {**t, "99.step": torch.tensor(1.0)}, "'99.step' is not one"),
+        ("optimiser", lambda t: {**t, "²": torch.tensor(1.0)}, "'²' is not one"),
+        ("optimiser", lambda t: {}, "it is empty"),
+        ("optimiser", lambda t: {**t, "0.exp_avg": t["0.exp_avg"].half()}, "float16, not float32"),
+        ("weights", lambda t: {**t, "0.bias": t["0.bias"].to(torch.complex64)}, "complex64, not float32"),
+        ("weights", lambda t: {**t, "0.bias": t["0.bias"][:1]}, "'0.bias' has the shape [1]"),
+        ("average", lambda t: {"0.bias": t["0.bias"]}, "'0.weight' is missing"),
+        ("random", lambda t: {}, "'cpu' is missing"),
+        ("random", lambda t: {"cpu": t["cpu"].float()}, "'cpu' is float32"),
+        ("random", lambda t: {"cpu": t["cpu"][:9]}, "'cpu' has the shape"),
+        ("random", lambda t: {"cpu": torch.full_like(t["cpu"], 255)}, ""),
+    ],
+)
+def test_tensors_that_cannot_be_are_told_without_checksums_too(
+    tmp_path: Path, name: str, change: Callable[[dict[str, Tensor]], dict[str, Tensor]], said: str
+) -> None:
     training = Training()
-    training.train(2)
+    training.train(1)
     training.save(tmp_path)
-    shutil.copytree(tmp_path / "step-2", tmp_path / "step-1")
-    (tmp_path / "step-2" / "weights.safetensors").unlink()
-    with pytest.raises(RegardError, match="step-2 is damaged"):
-        training.restore(tmp_path)
-    shutil.rmtree(tmp_path / "step-2")  # as the message says
-    assert training.restore(tmp_path) is not None
+    file = tmp_path / "step-1" / f"{name}.safetensors"
+    save_file(change(load_file(file)), file)
+    (tmp_path / "step-1" / "sums.json").unlink()
+    with pytest.raises(RegardError, match="is damaged") as caught:
+        Training().restore(tmp_path)
+    assert f"{file} is damaged (" in str(caught.value)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_moment_of_another_model_is_not_taken(tmp_path: Path) -> None:
@@ -223,7 +302,7 @@ def test_a_moment_of_another_model_is_not_taken(tmp_path: Path) -> None:
     training.train(1)
     training.save(tmp_path)
     other = nn.Linear(3, 3)
-    with pytest.raises(RegardError, match="damaged") as caught:
+    with pytest.raises(RegardError, match=r"weights\.safetensors is damaged") as caught:
         checkpoint.restore(tmp_path, other, torch.optim.AdamW(other.parameters()), {})
     assert "\n" not in str(caught.value)
 
@@ -243,4 +322,4 @@ def test_nothing_is_pickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         with safe_open(file, "pt") as opened:
             assert opened.metadata() is None
             assert all(isinstance(opened.get_tensor(name), Tensor) for name in opened.keys())  # noqa: SIM118
-    assert json.loads((tmp_path / "step-2" / "place.json").read_text()) == {"step": 2, "best": 1 / 3}
+    assert Place.read(json.loads((tmp_path / "step-2" / "place.json").read_text())) == place_at(2)

@@ -56,3 +56,31 @@ def test_a_line_that_is_no_event_is_passed_over(tmp_path: Path) -> None:
     assert read(path) == [{"step": 1}, {"step": 3}]
     Log(path).cut(2)
     assert read(path) == [{"step": 1}]
+
+
+def test_no_damage_to_a_log_stops_anything(tmp_path: Path) -> None:
+    """Broken characters, nesting without end, numbers of a thousand digits, events that are none of ours."""
+    path, good = tmp_path / "log.jsonl", b'{"step": 1, "loss": 0.5, "valid": {"bleu": 1e300, "signature": "x"}}'
+    bad = [
+        *(
+            b'{"step": 1, "loss": "\xff"}',
+            b"[" * 10**5,
+            b'{"a":' * 10**5,
+            b"9" * 5000,
+            b'{"step": "1"}',
+            b'{"step": 1.0}',
+        ),
+        *(
+            b'{"loss": 1}',
+            b'{"step": 1.0}',
+            b'{"step": true}',
+            b'{"step": -1}',
+            b'{"step": 1' + b"0" * 400 + b"}",
+            b"null",
+        ),
+        *(b'{"step": 1, "valid": []}', b'{"step": 1, "valid": {"bleu": []}}', b'{"step": 1, "loss": "x"}', b"\x00"),
+    ]
+    path.write_bytes(b"\n".join([good, *bad, good]))
+    assert len(read(path)) == 2
+    Log(path).cut(1)
+    assert path.read_bytes().count(b"\n") == len(read(path)) == 2

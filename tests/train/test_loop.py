@@ -452,7 +452,7 @@ def test_state_is_saved_every_so_many_seconds(
     tmp_path: Path, ticking: Callable[[float], Change], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saved: list[int] = []
-    monkeypatch.setattr(checkpoint, "save", lambda *given: saved.append(given[-1]["step"]))
+    monkeypatch.setattr(checkpoint, "save", lambda *given: saved.append(given[-1].step))
     fit_in(tmp_path / "run", both(ticking(1.0), scripted([1.0] * 9)), save_every=3, steps=22, every=10)
     assert saved == [4, 8, 10, 14, 18, 20, 22]  # more than three seconds after the last, at validations, at the end
 
@@ -604,6 +604,35 @@ def test_a_place_that_is_none(tmp_path: Path, content: str) -> None:
     (newest(tmp_path / "run") / "place.json").write_text(content)
     with pytest.raises(RegardError, match="damaged"):
         fit_in(tmp_path / "run")
+
+
+def test_a_damaged_checkpoint_costs_the_steps_since_the_one_before(
+    tmp_path: Path, whole: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "run"
+    fit_in(folder, signalled(12, signal.SIGTERM))
+    file = newest(folder) / "optimiser.safetensors"
+    content = bytearray(file.read_bytes())
+    content[-9] ^= 4
+    file.write_bytes(content)
+    with (folder / "log.jsonl").open("ab") as log:
+        log.write(b'\xff\xfe{"step"')
+    fit_in(folder)
+    assert capsys.readouterr().err == f"{file} is damaged (its checksum is wrong)\n"
+    assert everything(folder) == whole
+
+
+def test_damaged_best_weights_are_replaced_by_the_present_ones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "run"
+    fit_in(folder)
+    last = load_file(newest(folder) / "average.safetensors")
+    (folder / "model.safetensors").write_bytes(b"")
+    assert math.isnan(fit_in(folder).best)  # nothing more is to be done, so nothing to compare with
+    assert "model.safetensors is damaged; the weights of step 22 take its place" in capsys.readouterr().err
+    now = load_file(folder / "model.safetensors")
+    assert all(torch.equal(now[name], value) for name, value in last.items())
 
 
 def test_a_best_that_is_not_measured(tmp_path: Path) -> None:

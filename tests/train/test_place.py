@@ -2,8 +2,11 @@
 
 import json
 import math
+import re
 from dataclasses import asdict
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,9 +20,42 @@ rows = st.lists(st.tuples(st.lists(texts, min_size=1, max_size=2).map(tuple), te
 
 def test_through_json_and_back() -> None:
     fresh = Place(data="x", steps=10)
-    assert math.isnan(Place(**json.loads(json.dumps(asdict(fresh)))).best)
+    assert math.isnan(Place.read(json.loads(json.dumps(asdict(fresh)))).best)
     place = Place("x", 10, step=7, epoch=2, batch=3, best=0.1 + 0.2, since=1, spent=1 / 3, tokens=99, loss_sum=2 / 3)
-    assert Place(**json.loads(json.dumps(asdict(place)))) == place
+    assert Place.read(json.loads(json.dumps(asdict(place)))) == place
+    assert Place.read({"data": "x", "steps": 10}).step == 0  # a place from before there was more to say
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"data": -1}, "data is '-1'"),
+        ({"data": None}, "data is 'None'"),
+        ({"step": "3"}, "step is '3'"),
+        ({"step": -1}, "step is '-1'"),
+        ({"step": 1.5}, "step is '1.5'"),
+        ({"step": True}, "step is 'True'"),
+        ({"steps": 0}, "steps is '0'"),
+        ({"epoch": 10**400}, "epoch is '1000"),
+        ({"finished": 1}, "finished is '1'"),
+        ({"best": []}, "best is '[]'"),
+        ({"best": False}, "best is 'False'"),
+        ({"spent": -1.0}, "spent is '-1.0'"),
+        ({"spent": math.nan}, "spent is 'nan'"),
+        ({"limit": 10**400}, "limit is '1000"),
+        ({"other": 1}, "unknown key 'other'"),
+    ],
+)
+def test_what_cannot_be_a_place(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)) as caught:
+        Place.read({**asdict(Place(data="x", steps=10)), **change})
+    assert len(str(caught.value)) < 100
+
+
+@pytest.mark.parametrize("table", [None, [], "x", 3, {}, {"steps": 3}, {"data": "x"}])
+def test_no_place_at_all(table: Any) -> None:
+    with pytest.raises(ValueError, match=r"it holds no table|is missing"):
+        Place.read(table)
 
 
 @given(rows, rows)

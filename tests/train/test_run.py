@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import save_file
 from torch import nn
 
 from regard.errors import RegardError
@@ -78,7 +79,7 @@ def test_changed(run: Run) -> None:
     assert weights(fresh) == weights(model(seed=4))
 
 
-@pytest.mark.parametrize("call", ["tomli_w.dumps", "json.dumps", "regard.train.run.save", "os.fsync", "os.rename"])
+@pytest.mark.parametrize("call", ["tomli_w.dumps", "json.dumps", "regard.train.run.packed", "os.fsync", "os.rename"])
 def test_half_a_run_is_never_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
     def broken(*_: object, **__: object) -> None:
         assert not (tmp_path / "one").exists()
@@ -119,13 +120,43 @@ def test_no_run(tmp_path: Path, run: Run) -> None:
 
 
 @pytest.mark.parametrize("name", ["config.toml", "tokenizer.json"])
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[[[", b"3", None])
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[[[", b"3", b"a=" + b"[" * 10**5, b"[" * 10**5, None])
 def test_damaged_words_about_itself(run: Run, name: str, content: bytes | None) -> None:
     file = run.folder / name
     file.unlink()
     if content is not None:
         file.write_bytes(content)
-    assert "damaged run" in (said := refused(lambda: Run.open(run.folder))) or (content is None and "no config" in said)
+    said = refused(lambda: Run.open(run.folder))
+    assert f"is a damaged run ({name}: " in said or (content is None and "no config" in said)
+    assert len(said) < 500
+
+
+@pytest.mark.parametrize("name", ["config.toml", "tokenizer.json", "model.safetensors"])
+def test_only_regular_files_of_a_bearable_size_are_read(run: Run, name: str) -> None:
+    def act() -> None:
+        Run.open(run.folder).load_weights(model())
+
+    file = run.folder / name
+    kept = file.read_bytes()
+    file.unlink()
+    file.symlink_to("/dev/zero")
+    assert name in refused(act)
+    file.unlink()
+    (run.folder / "elsewhere").write_bytes(kept)
+    file.symlink_to("elsewhere")  # a link to a file is as good as the file
+    act()
+    with (run.folder / "elsewhere").open("r+b") as large:
+        large.truncate(2**30)
+    assert name in refused(act)
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "model.safetensors"])
+def test_a_run_without_a_file_is_not_made_over(run: Run, name: str) -> None:
+    (run.folder / name).unlink()
+    before = sorted(run.folder.iterdir())
+    said = refused(lambda: Run.create(run.folder, config, kept, model()))
+    assert f"is a damaged run ({name} is missing); remove it" in said
+    assert sorted(run.folder.iterdir()) == before
 
 
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 0.99])
@@ -142,6 +173,41 @@ def test_weights_of_another_model(run: Run) -> None:
     said = refused(lambda: run.load_weights(model(size=5)))
     assert "damaged run" in said
     assert len(said) < 500  # not a line for each of its tensors
+
+
+def test_a_flipped_bit_in_the_weights(run: Run) -> None:
+    file = run.folder / "model.safetensors"
+    content = bytearray(file.read_bytes())
+    content[-3] ^= 1
+    file.write_bytes(content)
+    assert "(model.safetensors: its checksum is wrong); the same 'regard train' goes on" in refused(
+        lambda: run.load_weights(model())
+    )
+
+
+def test_weights_from_before_there_were_checksums(run: Run) -> None:
+    save_file(model(seed=3).state_dict(), run.folder / "model.safetensors")
+    fresh = model()
+    run.load_weights(fresh)
+    assert weights(fresh) == weights(model(seed=3))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda w: {**w, "0.weight": w["0.weight"].double()}, "'0.weight' is float64, not float32"),
+        (lambda w: {**w, "0.weight": w["0.weight"].T.contiguous()}, "'0.weight' has the shape [3, 2], not [2, 3]"),
+        (lambda w: {**w, "0.bias": w["0.bias"].int()}, "'0.bias' is int32, not float32"),
+        (lambda w: {**w, "2.weight": w["0.weight"].clone()}, "'2.weight' is not one of"),
+        (lambda w: {"0.bias": w["0.bias"]}, "Missing key"),
+        (lambda w: {}, "Missing key"),
+    ],
+)
+def test_tensors_that_are_not_the_model_s(run: Run, change: Any, said: str) -> None:
+    save_file(change(model().state_dict()), run.folder / "model.safetensors")
+    told = refused(lambda: run.load_weights(model()))
+    assert "is a damaged run (model.safetensors: " in told
+    assert said in told
 
 
 def test_weights_are_replaced_whole(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

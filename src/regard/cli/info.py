@@ -65,7 +65,7 @@ def _run(folder: str, trust: bool) -> list[tuple[str, str]]:
 
     model = load(folder, "cpu", trust)
     network, config = model.network, model.config
-    events = [event for event in read(Path(folder) / "log.jsonl") if isinstance(event, dict) and "step" in event]
+    events = read(Path(folder) / "log.jsonl")
     rows = [
         ("run", plain(folder)),
         ("task", plain(config["task"])),
@@ -79,7 +79,7 @@ def _run(folder: str, trust: bool) -> list[tuple[str, str]]:
     best, kept = model.task.best, None
     for event in events:
         value = event.get("valid", {}).get(best)
-        if value is not None and (kept is None or model.task.better(value, kept["valid"][best])):
+        if isinstance(value, int | float) and (kept is None or model.task.better(value, kept["valid"][best])):
             kept = event
     if kept is not None:
         rows.append((f"valid {best}", f"{figure(kept['valid'][best])}, the best, at step {kept['step']:,}"))
@@ -88,5 +88,5 @@ def _run(folder: str, trust: bool) -> list[tuple[str, str]]:
 
 def _tested(card: Path) -> list[tuple[str, str]]:
     """The measures on the test set, from the card that training wrote when it ended."""
-    text = card.read_text(encoding="utf-8") if card.is_file() else ""
+    text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
     return [(f"test {name}", plain(value)) for name, value in re.findall(r"^\| (\w+) \| `?([^|`]+)`? \|$", text, re.M)]

@@ -1,29 +1,52 @@
 """All that a run needs to go on as if it had never stopped: weights, optimiser, averages, random state, place.
 
-`state/step-N/` holds one such moment, in safetensors and JSON. A new one is written out of sight, put
-on disk, moved to its name, and only then are older ones removed: whatever kills the writer, the
-newest complete moment is there.
+`state/step-N/` holds one such moment, in safetensors and JSON, with a checksum of each file. A new one is written out
+of sight, put on disk and moved to its name; only then are older ones removed, but for the one before it. Whatever
+kills the writer, the newest complete moment is there, and if its files are damaged later, so is the one before.
 """
 
+import hashlib
 import json
 import shutil
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from regard.errors import RegardError
-from regard.files import new_folder
+from regard.files import new_folder, read_whole, regular
+from regard.train.place import Place
+from regard.train.tensors import reason, unpacked
 
-__all__ = ["peek", "restore", "save"]
+__all__ = ["KEPT", "Restored", "restore", "save"]
+
+KEPT = 2  # moments
+WEIGHTS, OPTIMISER, AVERAGE, RANDOM = (f"{name}.safetensors" for name in ("weights", "optimiser", "average", "random"))
+PLACE, SUMS = "place.json", "sums.json"
+FILES = (WEIGHTS, OPTIMISER, AVERAGE, RANDOM, PLACE)
+SMALL = 2**20  # bytes of a JSON file, many times over
+MOMENTS = ("step", "exp_avg", "exp_avg_sq")  # what Adam keeps of each parameter
 
 
-def _newest(folder: Path) -> Path | None:
-    found = [p for p in folder.glob("step-*") if p.name[5:].isdigit()] if folder.is_dir() else []
-    return max(found, key=lambda p: int(p.name[5:]), default=None)
+@dataclass(frozen=True)
+class Restored:
+    """Where training stands again, and a line for each newer moment that could not be used."""
+
+    place: Place
+    damaged: tuple[str, ...] = ()
+
+
+def _moments(folder: Path) -> list[Path]:
+    """Newest first."""
+    return sorted((path for path in folder.glob("step-*") if _step(path) >= 0), key=_step, reverse=True)
+
+
+def _step(moment: Path) -> int:
+    number = moment.name[5:]
+    return int(number) if number.isascii() and number.isdigit() and len(number) < 16 else -1
 
 
 def _random() -> dict[str, Tensor]:
@@ -34,80 +57,115 @@ def _random() -> dict[str, Tensor]:
 
 
 def save(
-    folder: Path,
-    model: nn.Module,
-    optimiser: torch.optim.Optimizer,
-    average: dict[str, Tensor],
-    place: dict[str, Any],
+    folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: dict[str, Tensor], place: Place
 ) -> None:
-    """Write the moment `place["step"]`; the newest one before it stays until this one is complete."""
+    """Write this moment; those before it stay until it is complete."""
     folder.mkdir(exist_ok=True)
-    target = folder / f"step-{place['step']}"
+    target = folder / f"step-{place.step}"
     if target.exists():  # this very moment was saved already
         return
     moments = {
-        f"{number}.{key}": value.contiguous()
+        f"{number}.{key}": value
         for number, state in optimiser.state_dict()["state"].items()
         for key, value in state.items()
     }
+    tensors = (model.state_dict(), moments, average, _random())
     with new_folder(target) as making:
-        save_file({k: v.contiguous() for k, v in model.state_dict().items()}, making / "weights.safetensors")
-        save_file(moments, making / "optimiser.safetensors")
-        save_file(average, making / "average.safetensors")
-        save_file(_random(), making / "random.safetensors")
-        (making / "place.json").write_text(json.dumps(place))
-    _only(target)
+        for name, some in zip(FILES, tensors, strict=False):
+            save_file({key: value.contiguous() for key, value in some.items()}, making / name)
+        (making / PLACE).write_text(json.dumps(asdict(place)))
+        (making / SUMS).write_text(json.dumps({name: _sum(making / name) for name in FILES}))
+    _keep(folder, [path for path in _moments(folder) if _step(path) <= place.step])
 
 
-def _only(moment: Path) -> None:
-    """Older moments, and what a killed writer left, are of no more use beside a complete one."""
-    for old in moment.parent.iterdir():
-        if old != moment and (old.name.startswith("step-") or ".tmp-" in old.name):
+def _sum(path: Path) -> str:
+    with regular(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _keep(folder: Path, moments: list[Path]) -> None:
+    """Moments other than the first of these, and what a killed writer left, are of no more use."""
+    for old in folder.iterdir():
+        if old not in moments[:KEPT] and (old.name.startswith("step-") or ".tmp-" in old.name):
             shutil.rmtree(old, ignore_errors=True)
-
-
-def peek(folder: Path) -> dict[str, Any] | None:
-    """The place of the newest moment, without going there."""
-    newest = _newest(folder)
-    if newest is None:
-        return None
-    try:
-        place = json.loads((newest / "place.json").read_text())
-        if not isinstance(place, dict):
-            raise ValueError("place.json holds no table")
-    except (OSError, ValueError) as error:
-        raise damaged(newest, error) from None
-    return place
-
-
-def damaged(moment: Path, why: object) -> RegardError:
-    return RegardError(
-        f"{moment} is damaged ({why})", do="remove that folder and train again, or start over with --fresh"
-    )
 
 
 def restore(
     folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: dict[str, Tensor]
-) -> dict[str, Any] | None:
-    """Go back to the newest moment and return its place; None where there is none yet."""
-    newest, place = _newest(folder), peek(folder)
-    if newest is None:
-        return None
+) -> Restored | None:
+    """Go back to the newest moment that is whole; None where there is none yet."""
+    found, damaged = _moments(folder), list[str]()
+    for number, moment in enumerate(found):
+        try:
+            place = _restore(moment, model, optimiser, average)
+        except RegardError as error:
+            damaged.append(str(error))
+            continue
+        _keep(folder, found[number:])
+        return Restored(place, tuple(damaged))
+    if damaged:
+        raise RegardError(damaged[0], do="no older checkpoint is whole: start over with --fresh")
+    return None
+
+
+def _restore(moment: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: dict[str, Tensor]) -> Place:
+    """Go back to this moment. Where it is damaged, all may be half changed: the next one sets all of it again."""
+    name = SUMS
     try:
-        model.load_state_dict(load_file(newest / "weights.safetensors"))
-        moments: dict[int, dict[str, Tensor]] = {}
-        for name, value in load_file(newest / "optimiser.safetensors").items():
-            number, _, key = name.partition(".")
-            moments.setdefault(int(number), {})[key] = value
-        groups = optimiser.state_dict()["param_groups"]
-        optimiser.load_state_dict({"state": moments, "param_groups": groups})
-        for name, value in load_file(newest / "average.safetensors").items():
-            average[name].copy_(value)
-        random = load_file(newest / "random.safetensors")
-        torch.set_rng_state(random["cpu"])
-        if "cuda" in random and torch.cuda.is_available():
-            torch.cuda.set_rng_state(random["cuda"])
-    except (OSError, SafetensorError, KeyError, RuntimeError, ValueError) as error:
-        raise damaged(newest, error) from None
-    _only(newest)
+        sums = _json(moment / SUMS) if (moment / SUMS).exists() else None  # a run from before there were any
+        for name in FILES:
+            if sums is not None and _sum(moment / name) != sums.get(name):
+                raise ValueError("its checksum is wrong")
+        name = PLACE
+        place = Place.read(_json(moment / name))
+        if _step(moment) != place.step:
+            raise ValueError(f"it is of step {place.step}")
+        name = WEIGHTS
+        model.load_state_dict(unpacked(moment / name, model.state_dict()))
+        name = OPTIMISER
+        _restore_optimiser(optimiser, moment / name, place.step)
+        name = AVERAGE
+        means = unpacked(moment / name, average)
+        for key, value in average.items():
+            value.copy_(means[key])
+        name = RANDOM
+        _restore_random(moment / name)
+    except (OSError, ValueError, KeyError, RuntimeError, TypeError, RecursionError) as error:
+        raise RegardError(f"{moment / name} is damaged ({reason(error)})") from None
     return place
+
+
+def _json(path: Path) -> dict[str, Any]:
+    table = json.loads(read_whole(path, SMALL))
+    if not isinstance(table, dict):
+        raise ValueError("it holds no table")
+    return table
+
+
+def _restore_optimiser(optimiser: torch.optim.Optimizer, path: Path, steps: int) -> None:
+    parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
+    like = {
+        f"{number}.{key}": torch.zeros((), dtype=torch.float32) if key == "step" else parameter
+        for number, parameter in enumerate(parameters)
+        for key in MOMENTS
+    }
+    moments: dict[int, dict[str, Tensor]] = {}
+    for name, value in unpacked(path, like).items():
+        of, _, key = name.partition(".")
+        moments.setdefault(int(of), {})[key] = value
+    if steps and not moments:
+        raise ValueError("it is empty")
+    for number, state in moments.items():
+        if len(state) < len(MOMENTS) or not 0 < float(state["step"]) <= steps:
+            raise ValueError(f"parameter {number} has no whole state")
+    groups = optimiser.state_dict()["param_groups"]
+    optimiser.load_state_dict({"state": moments, "param_groups": groups})
+
+
+def _restore_random(path: Path) -> None:
+    like = _random()
+    like.setdefault("cuda", torch.zeros(16, dtype=torch.uint8))
+    random = unpacked(path, like)
+    torch.set_rng_state(random["cpu"])
+    if "cuda" in random and torch.cuda.is_available():
+        torch.cuda.set_rng_state(random["cuda"])

@@ -1,6 +1,7 @@
 """The learning curve beside the run: curve.png, loss and measure against steps, from log.jsonl."""
 
 import io
+import math
 from pathlib import Path
 
 from regard.files import write_whole
@@ -14,7 +15,7 @@ def draw(folder: Path) -> Path | None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    events = [event for event in read(folder / "log.jsonl") if "valid" in event]
+    events = [event for event in read(folder / "log.jsonl") if "valid" in event and "loss" in event]
     if not events:
         return None
     steps = [event["step"] for event in events]
@@ -27,6 +28,7 @@ def draw(folder: Path) -> Path | None:
     for number, name in enumerate(panels):
         axes = figure.add_subplot(down, across, number + 1)
         values = [event["loss"] if name == "loss" else event["valid"].get(name) for event in events]
+        values = [value if isinstance(value, float) else math.nan for value in values]
         axes.plot(steps, values, marker="o", markersize=3, linewidth=1.5, color="#1f5f99")
         axes.set_title("training loss" if name == "loss" else f"validation {name}", fontsize=9, parse_math=False)
         axes.set_xlabel("step", fontsize=8)

@@ -5,18 +5,39 @@ import json
 from pathlib import Path
 from typing import Any
 
-from regard.files import write_whole
+from regard.files import read_whole, write_whole
 
 __all__ = ["Log", "read"]
 
+LARGEST = 256 * 2**20  # bytes
+
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """Every whole line; one that a killed writer left half-written at the end is passed over."""
+    """Every whole event. What a killed writer or a damaged disk left between them is passed over: no training waits
+    for a line in its log."""
+    try:
+        content = read_whole(path, LARGEST)
+    except FileNotFoundError:
+        return []
     events = []
-    for line in path.read_text(encoding="utf-8").split("\n") if path.exists() else []:
-        with contextlib.suppress(json.JSONDecodeError):
-            events.append(json.loads(line))
-    return [event for event in events if isinstance(event, dict)]
+    for line in content.split(b"\n"):
+        with contextlib.suppress(ValueError, RecursionError):
+            events.append(json.loads(line.decode("utf-8")))
+    return [event for event in events if _whole(event)]
+
+
+def _whole(event: Any) -> bool:
+    """Whether it is one of ours: a step, and figures that are numbers or words."""
+    if not isinstance(event, dict) or not _number(event.get("step")) or not isinstance(event["step"], int):
+        return False
+    valid = event.get("valid", {})
+    if not isinstance(valid, dict) or not all(isinstance(one, str) or _number(one) for one in valid.values()):
+        return False
+    return all(_number(event[name]) for name in ("loss", "seconds", "rate", "epoch") if name in event)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, float) or (isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53)
 
 
 class Log:
@@ -31,5 +52,5 @@ class Log:
 
     def cut(self, step: int) -> None:
         """Forget what came after a step: it will happen again."""
-        kept = [event for event in read(self.path) if event.get("step", 0) <= step]
+        kept = [event for event in read(self.path) if event["step"] <= step]
         write_whole(self.path, "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in kept))

@@ -9,7 +9,7 @@ plan) is in `state/`, so a run that was stopped goes on bit for bit as if it nev
 import math
 import time as clock
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import torch
@@ -102,8 +102,9 @@ def fit(
     log = Log(run.folder / "log.jsonl")
     torch.manual_seed(seed)
     fresh = Place(digest(splits.train), wanted, wanted, limit)
-    place = _resume(fresh, run, checkpoint.peek(run.state), patience)
-    checkpoint.restore(run.state, model, optimiser, mean.mean)
+    restored = checkpoint.restore(run.state, model, optimiser, mean.mean)
+    place = _resume(fresh, run, restored.place if restored else None, patience)
+    lost = _lost(run, model, mean, place)
     log.cut(place.step)
     sweep(run.folder)
 
@@ -116,12 +117,14 @@ def fit(
 
     def save() -> None:
         place.spent, place.loss_sum = clock.monotonic() - began, float(loss_sum)
-        checkpoint.save(run.state, model, optimiser, mean.mean, asdict(place))
+        checkpoint.save(run.state, model, optimiser, mean.mean, place)
 
     def speed() -> float:
         return (place.tokens - tokens_before) / max(1e-9, clock.monotonic() - sitting)
 
     with Stop() as stop, Progress(quiet) as show:
+        for line in (*(restored.damaged if restored else ()), *lost):
+            show.warn(line)
         if place.step:
             show.say(f"going on from step {place.step} of {place.steps}")
         for note in (*splits.notes, *task.notes):
@@ -211,14 +214,23 @@ def _groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
     ]
 
 
-def _resume(fresh: Place, run: Run, saved: dict[str, Any] | None, patience: int) -> Place:
-    """The saved place, if there is one and it is of this data; a finished one goes on only if more is wanted."""
-    if saved is None:
-        return fresh
+def _lost(run: Run, model: nn.Module, mean: Average, place: Place) -> list[str]:
+    """A line where the best weights are damaged. The present ones take their place, and the next validation is the
+    first to compare with."""
     try:
-        place = Place(**saved)
-    except TypeError as error:
-        raise checkpoint.damaged(run.state, error) from None
+        run.check_weights(model)
+    except RegardError:
+        with mean.applied():
+            run.save_weights(model)
+        place.best, place.since = math.nan, 0
+        return [f"{run.folder / 'model.safetensors'} is damaged; the weights of step {place.step} take its place"]
+    return []
+
+
+def _resume(fresh: Place, run: Run, place: Place | None, patience: int) -> Place:
+    """The saved place, if there is one and it is of this data; a finished one goes on only if more is wanted."""
+    if place is None:
+        return fresh
     if place.data != fresh.data:
         raise RegardError(f"the training data is not what {run.folder} began with", do="use --fresh or another --out")
     if place.finished:

@@ -3,7 +3,8 @@
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
+from typing import Any
 
 from regard.types import Example
 
@@ -29,6 +30,31 @@ class Place:
     loss_sum: float = 0.0  # since the last validation, for the log
     loss_count: int = 0
     finished: bool = False
+
+    @staticmethod
+    def read(table: Any) -> "Place":
+        """A place as JSON holds it; ValueError says what of it cannot be."""
+        if not isinstance(table, dict):
+            raise ValueError("it holds no table")
+        known = {field.name: field for field in fields(Place)}
+        if unknown := table.keys() - known.keys():
+            raise ValueError(f"unknown key {min(unknown)!r:.50}")
+        for name, field in known.items():
+            if name in table:
+                _check(name, table[name], field.type)
+            elif field.default is MISSING:
+                raise ValueError(f"{name} is missing")
+        return Place(**table)
+
+
+def _check(name: str, value: Any, kind: Any) -> None:
+    fits = isinstance(value, (int, float) if kind is float else kind) and (kind is bool or not isinstance(value, bool))
+    if fits and kind is int:
+        fits = (name == "steps") <= value < 2**53
+    if fits and kind is float and name in ("spent", "limit"):
+        fits = value >= 0 and (value < 2**53 or value == math.inf)
+    if not fits:
+        raise ValueError(f"{name} is {str(value)[:50]!r}")
 
 
 def digest(examples: Sequence[Example]) -> str:

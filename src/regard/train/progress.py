@@ -55,6 +55,13 @@ class Progress:
             self.said = time.monotonic()
             print(f"step {line}", file=sys.stderr, flush=True)
 
+    def warn(self, text: str) -> None:
+        """What nobody should miss, quiet or not."""
+        if self.quiet:
+            print(text, file=sys.stderr, flush=True)
+        else:
+            self.say(text)
+
     def say(self, text: str) -> None:
         if self.quiet:
             return

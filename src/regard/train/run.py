@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
-from safetensors import SafetensorError
-from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from regard.errors import RegardError
-from regard.files import new_folder, sweep, write_whole
+from regard.files import new_folder, read_whole, sweep, write_whole
 from regard.train import lock
+from regard.train.tensors import packed, reason, unpacked
 from regard.trust import Trust, admit
 
 __all__ = ["Run", "plain"]
@@ -27,6 +26,9 @@ FILES = (
     *("config.toml", "tokenizer.json", "model.safetensors", "log.jsonl", "curve.png", "card.md"),
     *("faithful.json", "faithful.md", "faithful.png", "state", lock.NAME),
 )
+
+WEIGHTS = "model.safetensors"
+CONFIG, WORDS = 2**20, 256 * 2**20  # the most bytes of config.toml and of tokenizer.json
 
 
 def plain(config: Any) -> Any:
@@ -49,6 +51,9 @@ class Run:
     @staticmethod
     def create(folder: Path, config: dict[str, Any], kept: dict[str, Any], model: nn.Module) -> "Run":
         """Make the whole folder at once, with the untrained weights in it: it loads from the first moment."""
+        if (folder / "config.toml").is_file() and any((folder / name).exists() for name in ("tokenizer.json", WEIGHTS)):
+            missing = "tokenizer.json" if (folder / WEIGHTS).exists() else WEIGHTS
+            raise RegardError(f"{folder} is a damaged run ({missing} is missing)", do="remove it, or use another --out")
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise RegardError(f"{folder} is there already and is not a run", do="choose another --out")
         if folder.exists():
@@ -56,7 +61,7 @@ class Run:
         with new_folder(folder) as making:
             (making / "config.toml").write_text(tomli_w.dumps(plain(config)), encoding="utf-8")
             (making / "tokenizer.json").write_text(json.dumps(kept, ensure_ascii=False), encoding="utf-8")
-            (making / "model.safetensors").write_bytes(_packed(model))
+            (making / WEIGHTS).write_bytes(packed(model.state_dict()))
             (making / "log.jsonl").touch()
         return Run(folder, plain(config), kept)
 
@@ -68,13 +73,17 @@ class Run:
             if folder.exists():
                 what = "is not a run: it " + ("has no config.toml" if folder.is_dir() else "is a file")
             raise RegardError(f"{folder} {what}", expected="a folder made by 'regard train'")
+        name = "config.toml"
         try:
-            config = tomllib.loads((folder / "config.toml").read_text(encoding="utf-8"))
-            kept = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise _damaged(folder, error) from None
-        if not isinstance(config.get("task"), str) or not isinstance(kept, dict):
-            raise _damaged(folder, "config.toml names no task")
+            config = tomllib.loads(read_whole(folder / name, CONFIG).decode())
+            if not isinstance(config.get("task"), str):
+                raise ValueError("it names no task")
+            name = "tokenizer.json"
+            kept = json.loads(read_whole(folder / name, WORDS))
+            if not isinstance(kept, dict):
+                raise ValueError("it holds no table")
+        except (OSError, ValueError, RecursionError) as error:
+            raise _damaged(folder, name, error) from None
         admit(folder, config, trust)
         return Run(folder, config, kept)
 
@@ -102,24 +111,32 @@ class Run:
         """Give a task the words and labels that it learned."""
         try:
             task.restore(self.kept)
-        except (KeyError, TypeError, ValueError) as error:
-            raise _damaged(self.folder, f"tokenizer.json: {error}") from None
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            raise _damaged(self.folder, "tokenizer.json", error) from None
 
     def save_weights(self, model: nn.Module) -> None:
-        write_whole(self.folder / "model.safetensors", _packed(model))
+        write_whole(self.folder / WEIGHTS, packed(model.state_dict()))
+
+    def check_weights(self, model: nn.Module) -> None:
+        """Say so if the weights that are kept cannot be those of this model."""
+        self._weights(model)
 
     def load_weights(self, model: nn.Module) -> None:
+        weights = self._weights(model)
         try:
-            weights: dict[str, Tensor] = load((self.folder / "model.safetensors").read_bytes())
             model.load_state_dict(weights)
-        except (OSError, SafetensorError, RuntimeError, KeyError) as error:
-            raise _damaged(self.folder, error) from None
+        except RuntimeError as error:  # some are missing
+            raise _damaged(self.folder, WEIGHTS, error) from None
+
+    def _weights(self, model: nn.Module) -> dict[str, Tensor]:
+        try:
+            return unpacked(self.folder / WEIGHTS, model.state_dict())
+        except (OSError, ValueError) as error:
+            raise _damaged(self.folder, WEIGHTS, error) from None
 
 
-def _packed(model: nn.Module) -> bytes:
-    return save({name: value.contiguous() for name, value in model.state_dict().items()})
-
-
-def _damaged(folder: Path, why: object) -> RegardError:
-    reason = str(why).splitlines()[0][:200]
-    return RegardError(f"{folder} is a damaged run ({reason})", do="run the same 'regard train' again, or --fresh")
+def _damaged(folder: Path, name: str, error: Exception) -> RegardError:
+    do = "train again with --fresh"
+    if name == WEIGHTS:
+        do = f"the same 'regard train' goes on from its last checkpoint, or {do}"
+    return RegardError(f"{folder} is a damaged run ({name}: {reason(error)})", do=do)
