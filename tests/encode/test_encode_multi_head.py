@@ -185,3 +185,10 @@ def test_found_by_name_with_its_options() -> None:
 def test_a_wrong_option_is_explained(option: dict[str, object], said: str) -> None:
     with pytest.raises(RegardError, match=said):
         find.build("encode", {"name": "multi_head", **option}, inputs=4)
+
+
+def test_what_is_added_to_the_heads_is_whole() -> None:
+    """Dropout is for what attention reads: where all of it falls, the residual alone is left, and nothing is lost."""
+    part, given = MultiHead(4, 2, 4, residual=True, dropout=1.0), sequences(torch.randn(3, 7, 4), lengths)
+    x = given.values + sinusoid(torch.arange(7), 4).to(given.values.dtype)
+    torch.testing.assert_close(part(given).keys, x.masked_fill(~given.mask.unsqueeze(-1), 0.0))

@@ -44,6 +44,15 @@ def test_the_highway_by_hand() -> None:
     assert by_hand(highway=True)(torch.tensor([[2.0]])).tolist() == [[3.0, 10.0]]
 
 
+@pytest.mark.parametrize(("bias", "logits"), [(-99.0, [2.0, 7.0]), (99.0, [4.0, 13.0])])
+def test_an_open_gate_lets_what_is_new_through(bias: float, logits: list[float]) -> None:
+    """Shut, h = (2, 0) stays; open, it becomes relu(2 h) = (4, 0)."""
+    part = by_hand(highway=True)
+    assert part.W_g is not None
+    torch.nn.init.constant_(part.W_g.bias, bias)
+    assert part(torch.tensor([[2.0]])).tolist() == [logits]
+
+
 @acts
 @either
 def test_gradients_are_right(act: str, highway: bool) -> None:
