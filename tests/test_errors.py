@@ -1,13 +1,12 @@
 """A RegardError is one clear line, and an ordinary ValueError."""
 
-import math
 import pickle
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.errors import RegardError, chance, counted
+from regard.errors import RegardError, brief, counted
 
 
 def test_got_expected_do_in_this_order() -> None:
@@ -43,20 +42,10 @@ def test_it_survives_the_way_back_from_a_worker() -> None:
     assert str(again) == str(error)
 
 
-def test_a_chance_is_told_with_its_name() -> None:
-    assert [chance("dropout", value) for value in (0.0, 0.3, 1.0)] == [0.0, 0.3, 1.0]
-    assert chance("drop", 0.0, one=False) == 0.0
-    assert chance("top_p", 1.0, zero=False) == 1.0
-    for ends, wrong, expected in (
-        ({}, (-0.1, 1.5, math.nan, math.inf), "from 0 to 1"),
-        ({"one": False}, (-0.1, 1.0, math.nan), "from 0 to less than 1"),
-        ({"zero": False}, (0.0, 1.1, math.nan), "above 0 and at most 1"),
-        ({"zero": False, "one": False}, (0.0, 1.0), "above 0 and less than 1"),
-    ):
-        for value in wrong:
-            with pytest.raises(RegardError) as error:
-                chance("encoder.dropout", value, **ends)
-            assert str(error.value) == f"encoder.dropout={value}; expected {expected}"
+def test_a_value_is_shown_briefly() -> None:
+    assert [brief(value) for value in (3, "a", [1.5])] == ["3", "'a'", "[1.5]"]
+    assert brief("x" * 1000) == "'" + "x" * 78 + "…"
+    assert brief(10**5000) == "a number of thousands of digits"
 
 
 def test_one_and_many() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from regard.cli.list import kinds, sections
 from regard.errors import RegardError, brief
-from regard.find import find, full, mark, names, settable, words
+from regard.find import In, Of, find, full, mark, names, settable, words
 from regard.ranges import Dropout, Range, Seed, Width, range_of, ranged
 
 whole, part = Range(0, 10), Range(0, 1, below=True)
@@ -51,7 +51,7 @@ def test_a_constructor_of_its_own_checks() -> None:
 
     assert vars(Thing(3, dropout=0.5, free=-1)) == {"size": 3, "dropout": 0.5, "free": -1}
     for make in (lambda: Thing(0), lambda: Thing(size=2**16 + 1), lambda: Thing(3, 1.0), lambda: Thing(3, math.nan)):
-        with pytest.raises(RegardError, match=r"^(size|dropout)=\S+; expected a number from "):
+        with pytest.raises(RegardError, match=r"^(size|dropout): got \S+; expected a (whole )?number from "):
             make()
     assert list(settable(Thing)) == ["dropout", "free"]
 
@@ -129,6 +129,13 @@ def parts() -> Iterator[tuple[str, Callable[..., Any]]]:
         yield place, getattr(importlib.import_module(f"regard.{module}"), attribute)
 
 
+def test_every_section_is_listed() -> None:
+    """Whatever a signature takes options from is walked here, and shown by `regard list`."""
+    marks = [mark(parameter) for _, made in parts() for parameter in settable(made).values()]
+    assert {one.place for one in marks if isinstance(one, Of)} <= {*sections.values()}
+    assert {one.folder for one in marks if isinstance(one, In)} <= {*kinds.values()}
+
+
 def numbers(kind: Any) -> Iterator[Any]:
     """Every kind of number in an annotation, with its range where it has one."""
     if kind in (int, float) or (get_origin(kind) is Annotated and get_args(kind)[0] in (int, float)):
@@ -144,7 +151,6 @@ options = [
     for name, parameter in settable(made).items()
     if mark(parameter) is None
     for kind in numbers(parameter.annotation)
-    if range_of(kind)
 ]
 
 

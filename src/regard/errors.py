@@ -6,7 +6,7 @@ and leaves with exit code 2; in Python it is an ordinary `ValueError`.
     raise RegardError("train.tsv:12: 3 fields", expected="2 (source, target)", do="remove the extra tab")
 """
 
-__all__ = ["RegardError", "brief", "chance", "counted"]
+__all__ = ["RegardError", "brief", "counted"]
 
 
 def counted(number: int, what: str) -> str:
@@ -33,13 +33,3 @@ class RegardError(ValueError):
         if do:
             parts.append(do)
         super().__init__("; ".join(" ".join(part.split()) for part in parts))
-
-
-def chance(name: str, value: float, *, zero: bool = True, one: bool = True) -> float:
-    """The value of an option that is a probability or a share, as `chance("dropout", 0.1)`; `zero` and `one` say
-    whether never and always are such as can be used."""
-    if not (0 < value < 1 or (zero and value == 0) or (one and value == 1)):
-        low = "from 0 to" if zero else "above 0 and"
-        high = "less than 1" if not one else "1" if zero else "at most 1"
-        raise RegardError(f"{name}={value}", expected=f"{low} {high}")
-    return value

@@ -17,8 +17,9 @@ from typing import Annotated, Any, ParamSpec, get_args, get_origin
 from regard.errors import RegardError, brief
 
 __all__ = [
-    *("BatchSize", "BelowOne", "Count", "Dropout", "Examples", "Layers", "Length", "NonNegative", "Number", "Positive"),
-    *("Probability", "Range", "Seed", "Vocabulary", "Width", "range_of", "ranged"),
+    *("BatchSize", "BelowOne", "Count", "Depth", "Dropout", "Examples", "Few", "FewOrNone", "Hypotheses", "Length"),
+    *("LengthOrNone", "NonNegative", "Number", "Positive", "Probability", "Range", "Seed", "Temperature", "Vocabulary"),
+    *("Width", "WidthOrNone", "range_of", "ranged", "within"),
 ]
 
 
@@ -49,25 +50,35 @@ class Range:
 
 Width = Annotated[int, Range(1, 2**16)]
 """How many numbers a vector has."""
-Layers = Annotated[int, Range(1, 1000)]
+WidthOrNone = Annotated[int, Range(0, 2**16)]
+Depth = Annotated[int, Range(1, 1000)]
+Few = Annotated[int, Range(1, 1024)]
+"""Heads, rows of attention, tokens that a filter sees."""
+FewOrNone = Annotated[int, Range(0, 1024)]
 Length = Annotated[int, Range(1, 10**6)]
 """Tokens of one text."""
-Vocabulary = Annotated[int, Range(1, 10**7)]
-Examples = Annotated[int, Range(1, 10**7)]
+LengthOrNone = Annotated[int, Range(0, 10**6)]
+Vocabulary = Annotated[int, Range(5, 10**7)]
+"""How many tokens are known, the four special ones counted."""
+Examples = Annotated[int, Range(0, 10**6)]
+"""Of data that is made."""
 BatchSize = Annotated[int, Range(0, 10**7)]
 """Tokens or examples of a batch; 0 sets no limit."""
+Hypotheses = Annotated[int, Range(1, 1000)]
 Count = Annotated[int, Range(0, 10**9)]
-"""How many of something, or none: 0 mostly means that nobody counts."""
+"""How many of something; what 0 means, the option says."""
 Number = Annotated[int, Range(1, 10**9)]
 """How many of something, at least one."""
 Seed = Annotated[int, Range(0, 2**63 - 1)]
 Probability = Annotated[float, Range(0, 1)]
 BelowOne = Annotated[float, Range(0, 1, below=True)]
 Dropout = BelowOne
-"""A share that is left out: never all of it."""
+"""The share that is left out: never all of it."""
 NonNegative = Annotated[float, Range(0, 10**6)]
 """How much something counts; 0 switches it off."""
 Positive = Annotated[float, Range(0, 10**6, above=True)]
+Temperature = Annotated[float, Range(1e-6, 10**6)]
+"""What logits are divided by; below this they would overflow."""
 
 
 def range_of(kind: Any) -> Range | None:
@@ -77,20 +88,25 @@ def range_of(kind: Any) -> Range | None:
     return next((mark for mark in get_args(kind)[1:] if isinstance(mark, Range)), None)
 
 
+def within(name: str, value: Any, kind: Any) -> None:
+    """Raise where a number lies outside the range of its kind."""
+    if (allowed := range_of(kind)) and value not in allowed:
+        plain_kind = get_args(kind)[0]  # int, float, or one of them or None
+        number = "a whole number" if int in (plain_kind, *get_args(plain_kind)) else "a number"
+        raise RegardError(f"{name}: got {brief(value)}", expected=f"{number} {allowed}")
+
+
 P = ParamSpec("P")
 
 
 def ranged(make: Callable[P, None]) -> Callable[P, None]:
     """A constructor that refuses numbers outside the ranges of its signature, however it is called."""
     signature = inspect.signature(make)
-    ranges = {name: found for name, p in signature.parameters.items() if (found := range_of(p.annotation))}
 
     @functools.wraps(make)
     def checked(*args: P.args, **kwargs: P.kwargs) -> None:
-        given = signature.bind(*args, **kwargs).arguments
-        for name, allowed in ranges.items():
-            if name in given and given[name] not in allowed:
-                raise RegardError(f"{name}={brief(given[name])}", expected=f"a number {allowed}")
+        for name, value in signature.bind(*args, **kwargs).arguments.items():
+            within(name, value, signature.parameters[name].annotation)
         make(*args, **kwargs)
 
     return checked

@@ -432,9 +432,9 @@ def test_narrow_numbers_are_widened() -> None:
 
 def test_what_cannot_be_used_is_said() -> None:
     log_p, R = torch.zeros(2), torch.zeros(2)
-    with pytest.raises(RegardError, match="decay is 1"):
+    with pytest.raises(RegardError, match="decay: got 1"):
         Reinforce(size=None, decay=1.0)
-    with pytest.raises(RegardError, match="expected is 2"):
+    with pytest.raises(RegardError, match="expected: got 2"):
         Reinforce(size=None, expected=2.0)
     with pytest.raises(RegardError, match="give size="):
         Reinforce(size=None, baseline="learned")

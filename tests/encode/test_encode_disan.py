@@ -180,5 +180,5 @@ def test_it_has_a_layer_of_each_kind_for_each_direction() -> None:
 
 @pytest.mark.parametrize("option", [{"hidden": 0}, {"c": 0.0}, {"c": float("nan")}, {"dropout": 1.5}])
 def test_sizes_that_make_none_are_refused(option: dict[str, float]) -> None:
-    with pytest.raises(RegardError, match=rf"^encoder\.{next(iter(option))}="):
+    with pytest.raises(RegardError, match=rf"^{next(iter(option))}: got"):
         Disan(3, **option)  # type: ignore[arg-type]

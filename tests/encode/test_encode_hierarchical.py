@@ -157,9 +157,9 @@ def test_found_by_name_with_its_options() -> None:
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        ({"layers": 0}, "encoder.layers=0; expected at least 1"),
-        ({"kernel": 0}, "encoder.kernel=0; expected at least 1"),
-        ({"positions": -1}, "encoder.positions=-1; expected at least 0"),
+        ({"layers": 0}, "layers: got 0; expected a whole number from 1"),
+        ({"kernel": 0}, "kernel: got 0; expected a whole number from 1"),
+        ({"positions": -1}, "positions: got -1; expected a whole number from 0"),
         ({"kernels": 3}, "did you mean 'kernel'"),
     ],
 )

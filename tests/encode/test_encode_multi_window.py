@@ -128,7 +128,7 @@ def test_found_by_name_with_its_options() -> None:
     ("option", "said"),
     [
         ({"windows": []}, r"encoder.windows=\[\]; expected one width or more, each at least 1"),
-        ({"windows": [3, 0]}, r"encoder.windows=\[3, 0\]"),
+        ({"windows": [3, 0]}, "windows: got 0"),
         ({"windows": 3}, "windows: got 3; expected a list"),
         ({"filter": 3}, "did you mean 'filters'"),
     ],

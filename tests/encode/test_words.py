@@ -196,10 +196,10 @@ def test_options_from_a_configuration() -> None:
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"width": 0}, r"embed\.width=0"),
-        ({"most": -1}, r"embed\.most=-1"),
-        ({"drop": 1.0}, r"embed\.drop=1\.0"),
-        ({"drop": -0.1}, r"embed\.drop=-0\.1"),
+        ({"width": 0}, r"width: got 0"),
+        ({"most": -1}, r"most: got -1"),
+        ({"drop": 1.0}, r"drop: got 1\.0"),
+        ({"drop": -0.1}, r"drop: got -0\.1"),
         ({"found": 3}, "vectors for 3 of 10"),
         ({"found": -1, "vectors": "x"}, "vectors for -1"),
         ({"found": 7, "vectors": "x"}, "vectors for 7 of 10"),

@@ -94,7 +94,7 @@ def test_dropout_stands_before_each_layer() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"hidden": 0}, "head.hidden=0; expected at least 1"),
+        ({"hidden": 0}, "hidden: got 0; expected a whole number from 1 to"),
         ({"act": "relo"}, "act: got 'relo'; expected one of relu, elu, tanh"),
         ({"higway": True}, "did you mean 'highway'"),
     ],

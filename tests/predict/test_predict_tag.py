@@ -5,6 +5,7 @@ import torch
 from safetensors.torch import load, save
 
 from regard.errors import RegardError
+from regard.find import call
 from regard.predict.tag import Tag
 
 
@@ -73,5 +74,5 @@ def test_dropout_stands_before_each_layer() -> None:
 
 
 def test_a_wrong_option_is_explained() -> None:
-    with pytest.raises(RegardError, match=r"head.hidden=-1; expected 0 \(one linear layer\) or more"):
-        Tag(3, 2, hidden=-1)
+    with pytest.raises(RegardError, match="hidden: got -1; expected a whole number from 0 to"):
+        call(Tag, {"hidden": -1}, inputs=3, labels=2)

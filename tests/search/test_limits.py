@@ -231,7 +231,7 @@ def test_options():
     with pytest.raises(RegardError, match="prefix: got 'a'"):
         build("search", {"name": "beam", "limits": {"prefix": ["a"]}})
     for name in ("least", "repeat"):
-        with pytest.raises(RegardError, match=rf"limits.{name}=-1; expected"):
+        with pytest.raises(RegardError, match=rf"limits.{name}: got -1; expected"):
             Limits(**{name: -1})
 
 

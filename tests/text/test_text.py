@@ -169,7 +169,7 @@ def test_numbers_outside_are_refused(number: int) -> None:
     ],
 )
 def test_sizes_that_cannot_be(kind: dict[str, Any]) -> None:
-    with pytest.raises(RegardError, match="at least"):
+    with pytest.raises(RegardError, match="expected a whole number from"):
         build("text", kind)
 
 

@@ -147,7 +147,7 @@ def test_blanked_words_are_unknown() -> None:
 
 @pytest.mark.parametrize(
     ("options", "what"),
-    [({"blank": 1.0}, "teach.blank"), ({"swap": -0.1}, "teach.swap"), ({"least": 0.0}, "teach.least")],
+    [({"blank": 1.0}, "blank: got"), ({"swap": -0.1}, "swap: got"), ({"least": 0.0}, "least: got")],
 )
 def test_chances_are_chances(options: dict[str, float], what: str) -> None:
     with pytest.raises(RegardError, match=what):

@@ -26,6 +26,7 @@ from regard.attend.weigh.softmax import Softmax
 from regard.find import In, Spec, build
 from regard.kernels.choose import choose
 from regard.kernels.dot import dot_attention
+from regard.ranges import Few, Width
 from regard.types import Look, Memory
 
 __all__ = ["Attention", "make"]
@@ -224,8 +225,8 @@ def make(
     score: Annotated[Spec, In("attend.score")] = "additive",
     weigh: Annotated[Spec, In("attend.weigh")] = "softmax",
     bias: Annotated[tuple[Spec, ...], In("attend.bias")] = (),
-    heads: int | None = None,
-    size: int | None = None,
+    heads: Few | None = None,
+    size: Width | None = None,
 ) -> Attention:
     """Attention from a configuration: the code gives the sizes, the user the rest. `size` is of all heads together."""
     around = None if heads is None else Heads(query, key, value, heads, size)

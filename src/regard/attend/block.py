@@ -25,8 +25,8 @@ from torch.nn.functional import dropout, relu
 from regard.attend.attention import Attention
 from regard.attend.heads import Heads
 from regard.attend.positions import Places
-from regard.errors import chance
 from regard.find import Spec, build
+from regard.ranges import Probability, ranged
 from regard.types import Look, Memory
 
 __all__ = ["Block", "SelfAttention", "xavier"]
@@ -96,18 +96,19 @@ class SelfAttention(nn.Module):
 class Block(nn.Module):
     """Its parts one by one, each normalised before and added after; `ask` needs `asking`, the attention to use."""
 
+    @ranged
     def __init__(
         self,
         size: int,
         heads: int,
         inner: int,
-        dropout: float,
+        dropout: Probability,
         asking: Attention | None = None,
         score: Spec = "scaled_dot",
         weigh: Spec = "softmax",
     ) -> None:
         super().__init__()
-        self.dropout = chance("dropout", dropout)
+        self.dropout = dropout
         self.attending, self.asking = SelfAttention(size, heads, score, weigh), asking
         self.W_1, self.W_2 = nn.Linear(size, inner), nn.Linear(inner, size)
         self.norm_attend, self.norm_think = nn.LayerNorm(size), nn.LayerNorm(size)

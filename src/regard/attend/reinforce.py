@@ -26,13 +26,14 @@ The value of the loss says nothing about progress, only its gradient is meant; w
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from regard.errors import RegardError
+from regard.ranges import BelowOne, NonNegative, Probability, Range, ranged
 from regard.types import Choice, wide
 
 __all__ = ["Reinforce", "mix", "reward", "surrogate"]
@@ -100,22 +101,19 @@ class Reinforce(nn.Module):
     variance: Tensor
     started: Tensor
 
+    @ranged
     def __init__(
         self,
         size: int | None,
         baseline: Literal["none", "moving", "learned", "others"] = "moving",
-        decay: float = 0.9,
-        scale: float = 1.0,
-        bonus: float = 0.0,
-        expected: float = 0.0,
+        decay: BelowOne = 0.9,
+        scale: NonNegative = 1.0,
+        bonus: NonNegative = 0.0,
+        expected: Probability = 0.0,
         normalise: bool = False,
-        samples: int = 2,
+        samples: Annotated[int, Range(1, 100)] = 2,
     ) -> None:
         super().__init__()
-        if not 0 <= decay < 1:
-            raise RegardError(f"reinforce: decay is {decay}", expected="from 0 up to, not including, 1")
-        if not 0 <= expected <= 1:
-            raise RegardError(f"reinforce: expected is {expected}", expected="a chance, 0 to 1")
         if baseline == "learned" and size is None:
             raise RegardError("reinforce: a learned baseline, and nothing to learn it from", do="give size=, the width")
         if baseline == "others" and samples < 2:

@@ -22,6 +22,7 @@ from regard.cli.evaluate import read_as_trained
 from regard.cli.look import kinds
 from regard.cli.show import figure, plain, table
 from regard.errors import RegardError, counted
+from regard.ranges import Number, Range, range_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,14 +47,16 @@ def run(
         str, typer.Option("--gold", metavar="FILE", help="True links: 0-0 1p1 a pair, or sentence i j S|P a link.")
     ] = "",
     base: Annotated[
-        int | None, typer.Option("--gold-base", min=0, max=1, help="What its words count from; 0, or 1 a link a line.")
+        int | None, typer.Option("--gold-base", help="What its words count from; 0, or 1 a link a line."), Range(0, 1)
     ] = None,
     turn: Annotated[bool, typer.Option("--gold-turn", help="In the gold the target's word stands first.")] = False,
     how: Annotated[
         Literal["argmax", "threshold"], typer.Option("--how", help="A target word's largest weight, or all large ones.")
     ] = "argmax",
     threshold: Annotated[
-        float | None, typer.Option("--threshold", metavar="W", help="With --how threshold: from where on; 0.3.")
+        float | None,
+        typer.Option("--threshold", metavar="W", help="With --how threshold: from where on; 0.3."),
+        Range(0, 1, above=True),
     ] = None,
     join: Annotated[
         Literal["intersection", "union", "grow"] | None,
@@ -64,7 +67,9 @@ def run(
     picture: Annotated[
         str, typer.Option("--picture", metavar="FILE", help=f"The weights of one pair: {', '.join(kinds)}.")
     ] = "",
-    row: Annotated[int | None, typer.Option("--row", metavar="N", help="With --picture: which pair; 1.")] = None,
+    row: Annotated[
+        int | None, typer.Option("--row", metavar="N", help="With --picture: which pair; 1."), range_of(Number)
+    ] = None,
     device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
     trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that a run names.")] = False,
 ) -> None:

@@ -6,7 +6,7 @@ import typer
 
 from regard.cli.options import asked
 from regard.cli.show import plain
-from regard.errors import RegardError
+from regard.ranges import Range
 
 __all__ = ["run"]
 
@@ -21,17 +21,16 @@ def run(
     data: Annotated[
         str, typer.Option("--data", metavar="DATA", help="What to train on; else the task's built-in data.")
     ] = "",
-    seeds: Annotated[int, typer.Option("--seeds", metavar="N", help="How often each is trained.")] = 3,
-    jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="How many are trained at a time.")] = 1,
+    seeds: Annotated[int, typer.Option("--seeds", metavar="N", help="How often each is trained."), Range(1, 1000)] = 3,
+    jobs: Annotated[
+        int, typer.Option("--jobs", metavar="N", help="How many are trained at a time."), Range(1, 1000)
+    ] = 1,
     out: Annotated[str, typer.Option("--out", "-o", metavar="FOLDER", help="Where runs and table go.")] = "",
     config: Annotated[str | None, typer.Option("--config", metavar="FILE", help="More options, in TOML.")] = None,
     time: Annotated[str, typer.Option("--time", metavar="TIME", help="Time for each training, as 90s, 5m, 1h.")] = "",
     trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the --config file names.")] = False,
 ) -> None:
     """Compare models on equal terms. Every combination of the values given is trained; a stopped one goes on."""
-    for flag, number in (("--seeds", seeds), ("--jobs", jobs)):
-        if number < 1:
-            raise RegardError(f"{flag} {number}", expected="1 or more")
     from regard.compare import compare, markdown
 
     folder = out or f"compare/{task}"

@@ -8,6 +8,7 @@ import typer
 from regard.cli.options import search
 from regard.cli.show import figures, plain, to_json
 from regard.errors import RegardError, counted
+from regard.ranges import Hypotheses, range_of
 
 if TYPE_CHECKING:
     from regard.api import Model
@@ -27,7 +28,9 @@ def run(
         Literal["test", "valid", "train"] | None, typer.Option(help="Which part of the run's data; test if it has one.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object and nothing else.")] = False,
-    beam: Annotated[int | None, typer.Option("--beam", metavar="N", help="Search with a beam of this width.")] = None,
+    beam: Annotated[
+        int | None, typer.Option("--beam", metavar="N", help="Search with a beam of this width."), range_of(Hypotheses)
+    ] = None,
     device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
     trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the run names.")] = False,
 ) -> None:

@@ -17,6 +17,7 @@ import typer
 from regard.cli.evaluate import read_as_trained
 from regard.cli.show import plain, table, to_json
 from regard.errors import RegardError, counted
+from regard.ranges import Count, Number, Range, Seed, range_of
 
 if TYPE_CHECKING:
     from regard.api import Model
@@ -34,26 +35,22 @@ def run(
         str, typer.Option("--data", metavar="FILE", help="Ask about this file instead of the run's own test data.")
     ] = "",
     limit: Annotated[
-        int, typer.Option("--limit", metavar="N", help="At most so many examples, drawn by the seed.")
+        int, typer.Option("--limit", metavar="N", help="At most so many examples, drawn by the seed."), range_of(Number)
     ] = 200,
-    shuffles: Annotated[int, typer.Option("--shuffles", metavar="N", help="How often weights are shuffled.")] = 100,
+    shuffles: Annotated[
+        int, typer.Option("--shuffles", metavar="N", help="How often weights are shuffled."), Range(1, 10**6)
+    ] = 100,
     words: Annotated[
-        int, typer.Option("--words", metavar="N", help="Of an output at most so many words, drawn by the seed; 0: all.")
+        int,
+        typer.Option("--words", metavar="N", help="Of an output at most so many words, drawn by the seed; 0: all."),
+        range_of(Count),
     ] = 10,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of everything random.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of everything random."), range_of(Seed)] = 0,
     out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="Where to write; the run's folder.")] = "",
     device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
     trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the run names.")] = False,
 ) -> None:
     """Test whether attention explains the answers: importance, shuffled weights, adversarial weights."""
-    for flag, number, least in (
-        ("--limit", limit, 1),
-        ("--shuffles", shuffles, 1),
-        ("--words", words, 0),
-        ("--seed", seed, 0),
-    ):
-        if number < least:
-            raise RegardError(f"{flag} {number}", expected=f"{least} or more")
     place = Path(out or folder)
     if out and place.exists() and not place.is_dir():
         raise RegardError(f"--out {out} is a file", expected="a folder")

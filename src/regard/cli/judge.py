@@ -8,6 +8,7 @@ import typer
 
 from regard.cli.show import plain, table, to_json
 from regard.errors import RegardError, counted
+from regard.ranges import Number, Range, Seed, range_of
 
 __all__ = ["run"]
 
@@ -27,12 +28,18 @@ def run(
     ] = "judgements.sqlite",
     judge: Annotated[str, typer.Option("--judge", metavar="NAME", help="Who judges.")] = "judge",
     count: Annotated[
-        int | None, typer.Option("--count", metavar="N", help="Judge N lines, drawn by the seed; else all.")
+        int | None,
+        typer.Option("--count", metavar="N", help="Judge N lines, drawn by the seed; else all."),
+        range_of(Number),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", metavar="S", help="Draws lines and the order of outputs; 0 at first.")
+        int | None,
+        typer.Option("--seed", metavar="S", help="Draws lines and the order of outputs; 0 at first."),
+        range_of(Seed),
     ] = None,
-    port: Annotated[int, typer.Option("--port", metavar="N", help="Of 127.0.0.1; 0 takes any that is free.")] = 8765,
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", help="Of 127.0.0.1; 0 takes any that is free."), Range(0, 65535)
+    ] = 8765,
     show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
     report: Annotated[str, typer.Option("--report", metavar="FILE", help="Show what the judgements came to.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="The report as one JSON object.")] = False,
@@ -53,10 +60,6 @@ def run(
             expected="regard judge A.txt B.txt --source SOURCE.txt",
             do="or --report FILE for what was judged",
         )
-    if count is not None and count < 1:
-        raise RegardError(f"--count {count}", expected="1 or more")
-    if not 0 <= port <= 65535:
-        raise RegardError(f"--port {port}", expected="0 to 65535")
     from regard import judging
 
     kept = Path(out).expanduser()

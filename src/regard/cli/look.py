@@ -16,6 +16,7 @@ import typer
 from regard.cli.options import search
 from regard.cli.show import answered, likely, looked, plain
 from regard.errors import RegardError, counted
+from regard.ranges import Hypotheses, range_of
 
 if TYPE_CHECKING:
     from regard.api import Model
@@ -40,7 +41,9 @@ def run(
         list[str],
         typer.Option("--target", metavar="ANSWER", help="Give the answer, one a text: look while it is read."),
     ] = [],  # noqa: B006
-    beam: Annotated[int | None, typer.Option("--beam", metavar="N", help="Search with a beam of this width.")] = None,
+    beam: Annotated[
+        int | None, typer.Option("--beam", metavar="N", help="Search with a beam of this width."), range_of(Hypotheses)
+    ] = None,
     layers: Annotated[
         str, typer.Option("--layers", metavar="N|all", help="Of a Transformer: layer N, mean, last or all of them.")
     ] = "",

@@ -9,16 +9,20 @@ options. What a user can mend is one line on stderr and exit code 2; `--debug` s
 import importlib
 import os
 import sys
-from collections.abc import Sequence
-from typing import Annotated, Any
+from collections.abc import Callable, Sequence
+from functools import wraps
+from inspect import signature
+from typing import Annotated, Any, get_args
 
 import typer
+from typer.models import OptionInfo
 
 from regard import __version__
 from regard.cli.show import plain
 from regard.cli.trouble import told
 from regard.errors import RegardError
 from regard.find import nearest
+from regard.ranges import range_of, within
 
 __all__ = ["answer", "main"]
 
@@ -86,9 +90,24 @@ def _top(
         print(ctx.get_help())
 
 
+def _in_range(run: Callable[..., None]) -> Callable[..., None]:
+    """The verb, which first refuses numbers outside the ranges of its options."""
+    kinds = {name: p.annotation for name, p in signature(run).parameters.items() if range_of(p.annotation)}
+    flags = {name: next(m for m in get_args(kind) if isinstance(m, OptionInfo)) for name, kind in kinds.items()}
+
+    @wraps(run)
+    def checked(**given: Any) -> None:
+        for name, kind in kinds.items():
+            if given[name] is not None:
+                within(flags[name].default, given[name], kind)
+        run(**given)
+
+    return checked
+
+
 for _verb in verbs:
     _module = importlib.import_module(f"regard.cli.{_verb}")
-    app.command(_verb, epilog=f"Example: {_module.example}", cls=Verb)(_module.run)
+    app.command(_verb, epilog=f"Example: {_module.example}", cls=Verb)(_in_range(_module.run))
 
 
 def answer(argv: Sequence[str]) -> int:

@@ -124,9 +124,6 @@ def search(
 ) -> dict[str, Any]:
     """Options of the search by what was asked for on the command line; empty where the run's own is wanted."""
     given = {key: value for key, value in (sampling or {}).items() if value is not None}
-    for flag, number in (("--beam", beam), ("--nbest", nbest)):
-        if number is not None and number < 1:
-            raise RegardError(f"{flag} {number}", expected="1 or more")
     if sample:
         if beam is not None:
             raise RegardError("--sample and --beam", expected="one of them")

@@ -22,6 +22,7 @@ import typer
 from regard.cli.options import search
 from regard.cli.show import labels, to_json
 from regard.errors import RegardError, counted
+from regard.ranges import Count, FewOrNone, Hypotheses, LengthOrNone, NonNegative, Range, Seed, Temperature, range_of
 
 if TYPE_CHECKING:
     from regard.api import Model
@@ -42,30 +43,52 @@ def run(
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object a line, with log_prob and log_prob_per_token.")
     ] = False,
-    beam: Annotated[int | None, typer.Option("--beam", metavar="N", help="Search with a beam of this width.")] = None,
-    nbest: Annotated[int, typer.Option("--nbest", metavar="N", help="How many answers, best first; needs --json.")] = 1,
+    beam: Annotated[
+        int | None, typer.Option("--beam", metavar="N", help="Search with a beam of this width."), range_of(Hypotheses)
+    ] = None,
+    nbest: Annotated[
+        int,
+        typer.Option("--nbest", metavar="N", help="How many answers, best first; needs --json."),
+        range_of(Hypotheses),
+    ] = 1,
     sample: Annotated[bool, typer.Option("--sample", help="Draw answers instead of searching the best.")] = False,
     temperature: Annotated[
-        float | None, typer.Option("--temperature", metavar="T", help="With --sample: below 1 surer, above 1 freer.")
+        float | None,
+        typer.Option("--temperature", metavar="T", help="With --sample: below 1 surer, above 1 freer."),
+        range_of(Temperature),
     ] = None,
     top_k: Annotated[
-        int | None, typer.Option("--top-k", metavar="K", help="With --sample: only the K likeliest tokens.")
+        int | None,
+        typer.Option("--top-k", metavar="K", help="With --sample: only the K likeliest tokens."),
+        range_of(Count),
     ] = None,
     top_p: Annotated[
-        float | None, typer.Option("--top-p", metavar="P", help="With --sample: only tokens that make up this share.")
+        float | None,
+        typer.Option("--top-p", metavar="P", help="With --sample: only tokens that make up this share."),
+        Range(0, 1, above=True),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", metavar="S", help="With --sample: the same seed draws the same.")
+        int | None,
+        typer.Option("--seed", metavar="S", help="With --sample: the same seed draws the same."),
+        range_of(Seed),
     ] = None,
     groups: Annotated[
-        int | None, typer.Option("--groups", metavar="N", help="Share the beam out to N groups that differ.")
+        int | None,
+        typer.Option("--groups", metavar="N", help="Share the beam out to N groups that differ."),
+        range_of(Hypotheses),
     ] = None,
     diversity: Annotated[
-        float | None, typer.Option("--diversity", metavar="X", help="With --groups: how much they should differ; 0.5.")
+        float | None,
+        typer.Option("--diversity", metavar="X", help="With --groups: how much they should differ; 0.5."),
+        range_of(NonNegative),
     ] = None,
-    least: Annotated[int | None, typer.Option("--least", metavar="N", help="At least N tokens an answer.")] = None,
+    least: Annotated[
+        int | None, typer.Option("--least", metavar="N", help="At least N tokens an answer."), range_of(LengthOrNone)
+    ] = None,
     no_repeat: Annotated[
-        int | None, typer.Option("--no-repeat", metavar="N", help="No N tokens in a row come twice in an answer.")
+        int | None,
+        typer.Option("--no-repeat", metavar="N", help="No N tokens in a row come twice in an answer."),
+        range_of(FewOrNone),
     ] = None,
     prefix: Annotated[str, typer.Option("--prefix", metavar="TEXT", help="Every answer begins with this.")] = "",
     allowed: Annotated[
@@ -117,7 +140,7 @@ def run(
                     sys.stdout.buffer.flush()
                 continue
             if seed is not None:
-                wanted["seed"] = seed + number  # else every chunk would draw alike
+                wanted["seed"] = (seed + number) % 2**63  # else every chunk would draw alike
             some = _scores(model, lines, as_json) if scoring else _answers(model, lines, as_json, wanted)
             sys.stdout.buffer.write("".join(f"{line}\n" for line in some).encode())
             sys.stdout.buffer.flush()

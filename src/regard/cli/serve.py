@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from regard.cli.show import plain
-from regard.errors import RegardError
+from regard.ranges import Number, Range, range_of
 
 __all__ = ["run"]
 
@@ -18,38 +18,50 @@ def run(
     host: Annotated[
         str, typer.Option("--host", metavar="ADDRESS", help="Where to listen; beyond this machine only with a token.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", metavar="N", help="0 takes any that is free.")] = 8000,
+    port: Annotated[int, typer.Option("--port", metavar="N", help="0 takes any that is free."), Range(0, 65535)] = 8000,
     token: Annotated[
         str, typer.Option("--token", metavar="TOKEN", help="What requests must show; better set as REGARD_TOKEN.")
     ] = "",
-    batch: Annotated[int, typer.Option("--batch", metavar="N", help="Texts answered together at most.")] = 32,
+    batch: Annotated[
+        int, typer.Option("--batch", metavar="N", help="Texts answered together at most."), Range(1, 10**6)
+    ] = 32,
     window: Annotated[
-        float, typer.Option("--window", metavar="MS", help="Milliseconds a text waits for others to join it.")
+        float,
+        typer.Option("--window", metavar="MS", help="Milliseconds a text waits for others to join it."),
+        Range(0, 60_000),
     ] = 3.0,
-    queue: Annotated[int, typer.Option("--queue", metavar="N", help="Texts that may wait; more are refused.")] = 256,
+    queue: Annotated[
+        int, typer.Option("--queue", metavar="N", help="Texts that may wait; more are refused."), Range(1, 10**6)
+    ] = 256,
     texts: Annotated[
-        int | None, typer.Option("--texts", metavar="N", help="Texts in one request at most; 64, or the queue.")
+        int | None,
+        typer.Option("--texts", metavar="N", help="Texts in one request at most; 64, or the queue."),
+        Range(1, 10**6),
     ] = None,
     characters: Annotated[
-        int, typer.Option("--characters", metavar="N", help="Characters of one text at most.")
+        int, typer.Option("--characters", metavar="N", help="Characters of one text at most."), range_of(Number)
     ] = 10_000,
-    body: Annotated[int, typer.Option("--body", metavar="BYTES", help="Size of one request at most.")] = 1 << 20,
+    body: Annotated[
+        int, typer.Option("--body", metavar="BYTES", help="Size of one request at most."), range_of(Number)
+    ] = 1 << 20,
     connections: Annotated[
-        int, typer.Option("--connections", metavar="N", help="Connections of one other machine at most.")
+        int,
+        typer.Option("--connections", metavar="N", help="Connections of one other machine at most."),
+        range_of(Number),
     ] = 256,
     origins: Annotated[
         list[str] | None,
         typer.Option("--allow-origin", metavar="URL", help="A site whose proxy shows this page; may be repeated."),
     ] = None,
     grace: Annotated[
-        float, typer.Option("--grace", metavar="SECONDS", help="Time to finish what is queued when told to stop.")
+        float,
+        typer.Option("--grace", metavar="SECONDS", help="Time to finish what is queued when told to stop."),
+        Range(0, 3600),
     ] = 10.0,
     device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
     trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the runs name.")] = False,
 ) -> None:
     """Serve runs over HTTP, with a page. The API is told of at /docs; SIGTERM or Ctrl-C finishes what is queued."""
-    if not 0 <= port <= 65535:
-        raise RegardError(f"--port {port}", expected="0 to 65535")
     from regard import serving
 
     def say(address: str, names: list[str]) -> None:

@@ -26,7 +26,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import dropout, embedding
 
-from regard.errors import RegardError, chance
+from regard.errors import RegardError
+from regard.ranges import Count, Dropout, Width, ranged
 from regard.text import Text, special
 from regard.text._vectors import Vectors, bare
 
@@ -40,21 +41,18 @@ class Words(nn.Module):
     fixed_row: Int[Tensor, " vocab"]
     learned_row: Int[Tensor, " vocab"]
 
+    @ranged
     def __init__(
         self,
         vocab: int,
         found: int,
-        width: int = 300,
+        width: Width = 300,
         vectors: str = "",
         mode: Literal["fixed", "tuned", "missing"] = "missing",
-        most: int = 50_000,
-        drop: float = 0.0,
+        most: Count = 50_000,
+        drop: Dropout = 0.0,
     ) -> None:
         super().__init__()
-        for name, value, low in (("width", width, 1), ("most", most, 0)):
-            if value < low:
-                raise RegardError(f"embed.{name}={value}", expected=f"at least {low}")
-        chance("embed.drop", drop, one=False)
         if not 0 <= found <= (max(vocab - len(special), 0) if vectors else 0):
             raise RegardError(
                 f"vectors for {found} of {vocab} words", expected="none without a file, at most all but special ones"

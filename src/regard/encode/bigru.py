@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from regard.encode.recurrent import Recurrent
 from regard.find import Spec
+from regard.ranges import Depth, Dropout, Width
 
 __all__ = ["Bigru"]
 
@@ -19,5 +20,5 @@ class Bigru(Recurrent):
 
     pool: ClassVar[Spec] = "source2token"
 
-    def __init__(self, inputs: int, hidden: int = 300, layers: int = 1, dropout: float = 0.0) -> None:
+    def __init__(self, inputs: int, hidden: Width = 300, layers: Depth = 1, dropout: Dropout = 0.0) -> None:
         super().__init__(inputs, "gru", hidden, layers, both=True, dropout=dropout)

@@ -19,11 +19,11 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout, elu_
 
 from regard.encode import Encoder
-from regard.errors import RegardError, chance
 from regard.find import Spec
 from regard.kernels.choose import choose
 from regard.kernels.feature import feature_attention, feature_weights
 from regard.pool.mean import mean
+from regard.ranges import Dropout, Positive, Width, ranged
 from regard.types import Look, Memory, Sequences
 
 __all__ = ["Disan", "Two", "places"]
@@ -105,16 +105,13 @@ class Disan(Encoder):
     pool: ClassVar[Spec] = "source2token"
     panels: ClassVar[tuple[str, ...]] = ("forward", "backward")  # what the two squares of its look are
 
-    def __init__(self, inputs: int, hidden: int = 300, c: float = 5.0, dropout: float = 0.0) -> None:
+    @ranged
+    def __init__(self, inputs: int, hidden: Width = 300, c: Positive = 5.0, dropout: Dropout = 0.0) -> None:
         super().__init__()
-        if hidden < 1:
-            raise RegardError(f"encoder.hidden={hidden}", expected="at least 1")
-        if not c > 0:
-            raise RegardError(f"encoder.c={c}", expected="a number above 0")
         self.W = Two(inputs, hidden)
         self.W_attend = Two(hidden, 2 * hidden)  # of the queries and of the keys
         self.W_gate = Two(2 * hidden, hidden)
-        self.c, self.dropout = c, chance("encoder.dropout", dropout)
+        self.c, self.dropout = c, dropout
         self.size = self.summary = 2 * hidden
 
     def forward(self, inputs: Sequences) -> Memory:

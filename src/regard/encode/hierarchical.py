@@ -22,9 +22,9 @@ from torch.nn.functional import dropout, glu
 
 from regard.encode import Encoder
 from regard.encode.multi_window import everywhere
-from regard.errors import RegardError
 from regard.find import Spec
 from regard.pool.mean import mean
+from regard.ranges import Depth, Dropout, Few, LengthOrNone, Width
 from regard.types import Memory, Sequences
 
 __all__ = ["Hierarchical"]
@@ -38,16 +38,13 @@ class Hierarchical(Encoder):
     def __init__(
         self,
         inputs: int,
-        hidden: int = 300,
-        layers: int = 3,
-        kernel: int = 5,
-        positions: int = 512,
-        dropout: float = 0.0,
+        hidden: Width = 300,
+        layers: Depth = 3,
+        kernel: Few = 5,
+        positions: LengthOrNone = 512,
+        dropout: Dropout = 0.0,
     ) -> None:
         super().__init__()
-        for name, number, least in [("layers", layers, 1), ("kernel", kernel, 1), ("positions", positions, 0)]:
-            if number < least:
-                raise RegardError(f"encoder.{name}={number}", expected=f"at least {least}")
         self.p = nn.Embedding(positions, inputs) if positions else None
         self.W_x = nn.Linear(inputs, hidden) if inputs != hidden else None
         self.W = nn.ModuleList(nn.Conv1d(hidden, 2 * hidden, kernel) for _ in range(layers))

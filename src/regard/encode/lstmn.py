@@ -21,6 +21,7 @@ from torch.nn.functional import dropout, pad
 from regard.attend.score.additive import additive
 from regard.encode import Encoder
 from regard.find import Spec
+from regard.ranges import Dropout, Width
 from regard.types import Look, Memory, Sequences
 
 __all__ = ["Lstmn"]
@@ -31,7 +32,7 @@ class Lstmn(Encoder):
 
     pool: ClassVar[Spec] = "mean"
 
-    def __init__(self, inputs: int, hidden: int = 300, dropout: float = 0.0) -> None:
+    def __init__(self, inputs: int, hidden: Width = 300, dropout: Dropout = 0.0) -> None:
         super().__init__()
         self.W_h = nn.Linear(hidden, hidden, bias=False)
         self.W_x = nn.Linear(inputs, hidden, bias=False)

@@ -22,6 +22,7 @@ from regard.attend.score.scaled_dot import ScaledDot
 from regard.encode import Encoder
 from regard.find import Spec
 from regard.pool.mean import mean
+from regard.ranges import Dropout, Few, Width
 from regard.types import Memory, Sequences
 
 __all__ = ["MultiHead"]
@@ -35,11 +36,11 @@ class MultiHead(Encoder):
     def __init__(
         self,
         inputs: int,
-        heads: int = 8,
-        size: int = 600,
+        heads: Few = 8,
+        size: Width = 600,
         residual: bool = False,
         norm: bool = False,
-        dropout: float = 0.0,
+        dropout: Dropout = 0.0,
     ) -> None:
         super().__init__()
         around = Heads(inputs, inputs, inputs, heads, size, bare=True)

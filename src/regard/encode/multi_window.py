@@ -20,6 +20,7 @@ from torch.nn.functional import dropout, pad, relu
 from regard.encode import Encoder
 from regard.errors import RegardError
 from regard.find import Spec
+from regard.ranges import Dropout, Few, Width
 from regard.types import Memory, Sequences
 
 __all__ = ["MultiWindow", "everywhere"]
@@ -38,7 +39,7 @@ class MultiWindow(Encoder):
     pool: ClassVar[Spec] = "max"
 
     def __init__(
-        self, inputs: int, windows: tuple[int, ...] = (3, 4, 5), filters: int = 200, dropout: float = 0.0
+        self, inputs: int, windows: tuple[Few, ...] = (3, 4, 5), filters: Width = 200, dropout: Dropout = 0.0
     ) -> None:
         super().__init__()
         if not windows or min(windows) < 1:

@@ -18,6 +18,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from regard.encode import Encoder
 from regard.errors import RegardError
 from regard.kernels.cells import CELLS
+from regard.ranges import Depth, Dropout, Width
 from regard.types import Memory, Sequences
 
 __all__ = ["Recurrent"]
@@ -30,10 +31,10 @@ class Recurrent(Encoder):
         self,
         inputs: int,
         cell: Literal["elman", "lstm", "gru"] = "gru",
-        hidden: int = 256,
-        layers: int = 1,
+        hidden: Width = 256,
+        layers: Depth = 1,
         both: bool = True,
-        dropout: float = 0.0,
+        dropout: Dropout = 0.0,
     ) -> None:
         super().__init__()
         # Dropout stands between layers, so with one layer there is no place for it.

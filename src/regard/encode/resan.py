@@ -20,7 +20,7 @@ attend/reinforce.py): by a moving average alone they tend to take every token, o
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from jaxtyping import Bool, Float
@@ -31,6 +31,7 @@ from regard.encode.disan import Disan, places
 from regard.errors import RegardError
 from regard.kernels.feature import feature_weights
 from regard.kernels.selected import selected_attention
+from regard.ranges import Dropout, Positive, Probability, Range, Width, ranged
 from regard.types import Memory, Sequences, wide
 
 __all__ = ["Resan", "at_once", "others", "weights_of_others"]
@@ -78,20 +79,21 @@ class Resan(Disan):
     chooses = True
     reinforce: ClassVar[dict[str, Any]] = {"baseline": "others", "bonus": 0.003}  # where nothing else is asked for
 
+    @ranged
     def __init__(
         self,
         inputs: int,
-        hidden: int = 300,
-        c: float = 5.0,
-        dropout: float = 0.0,
-        soft: float = 0.5,
-        policy: float = 0.1,
-        start: float = 1.0,
+        hidden: Width = 300,
+        c: Positive = 5.0,
+        dropout: Dropout = 0.0,
+        soft: Probability = 0.5,
+        policy: Probability = 0.1,
+        start: Annotated[float, Range(-1000, 1000)] = 1.0,
         unchosen: Literal["mean", "none"] = "mean",
         sample: bool = False,
     ) -> None:
         super().__init__(inputs, hidden, c, dropout)
-        if not (soft >= 0 and policy >= 0 and soft + policy <= 1 + 1e-9):
+        if not soft + policy <= 1 + 1e-9:
             raise RegardError(
                 f"encoder.soft={soft}, encoder.policy={policy}", expected="shares of a training, at most 1"
             )

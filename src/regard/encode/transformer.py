@@ -20,6 +20,7 @@ from regard.attend.positions import Kind, Positions
 from regard.encode import Encoder
 from regard.find import In, Spec
 from regard.pool.mean import mean
+from regard.ranges import Depth, Dropout, Few, Length, Width
 from regard.types import Memory, Sequences
 
 __all__ = ["Transformer"]
@@ -33,13 +34,13 @@ class Transformer(Encoder):
     def __init__(
         self,
         inputs: int,
-        size: int = 256,
-        layers: int = 4,
-        heads: int = 4,
-        inner: int = 1024,
-        dropout: float = 0.1,
+        size: Width = 256,
+        layers: Depth = 4,
+        heads: Few = 4,
+        inner: Width = 1024,
+        dropout: Dropout = 0.1,
         positions: Kind = "sinusoid",
-        longest: int = 1024,
+        longest: Length = 1024,
         score: Annotated[Spec, In("attend.score")] = "scaled_dot",
         weigh: Annotated[Spec, In("attend.weigh")] = "softmax",
     ) -> None:

@@ -6,10 +6,10 @@ tokenising, so it compares across languages and spellings better than BLEU.
     Chrf()(results)  →  {"chrf": 58.3, "chrf_signature": "nrefs:1|case:mixed|…"}
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from regard.errors import RegardError
 from regard.measure import Results
+from regard.ranges import Range, ranged
 
 __all__ = ["Chrf"]
 
@@ -19,9 +19,8 @@ class Chrf:
 
     better: Literal["higher", "lower"] = "higher"
 
-    def __init__(self, word_order: int = 0, lower: bool = False) -> None:
-        if word_order < 0:
-            raise RegardError(f"word_order={word_order}", expected="0 (characters only) or more; 2 is chrF++")
+    @ranged
+    def __init__(self, word_order: Annotated[int, Range(0, 10)] = 0, lower: bool = False) -> None:
         self.word_order, self.lower = word_order, lower
 
     def __call__(self, results: Results) -> dict[str, float | str]:

@@ -17,7 +17,6 @@ weight for function words. Texts are lower-cased; words are \w+ and every other 
     Meteor(language="german")(results)  →  {"meteor": 38.2, "meteor_variant": "exact+stem, alpha=0.9 …"}
 """
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -26,6 +25,7 @@ from typing import Literal
 from regard.errors import RegardError
 from regard.find import nearest
 from regard.measure import Results
+from regard.ranges import NonNegative, Probability, ranged
 
 __all__ = ["Meteor", "chunks", "matches"]
 
@@ -89,20 +89,15 @@ class Meteor:
 
     better: Literal["higher", "lower"] = "higher"
 
+    @ranged
     def __init__(
         self,
         language: str = "english",
-        alpha: float = 0.9,
-        beta: float = 3.0,
-        gamma: float = 0.5,
-        stem: float = 1.0,
+        alpha: Probability = 0.9,
+        beta: NonNegative = 3.0,
+        gamma: Probability = 0.5,
+        stem: Probability = 1.0,
     ) -> None:
-        shares = {"alpha": alpha, "gamma": gamma, "stem": stem}
-        for name, value in shares.items():
-            if not 0 <= value <= 1:
-                raise RegardError(f"METEOR {name}={value:g}", expected="0 to 1")
-        if not 0 <= beta < math.inf:
-            raise RegardError(f"METEOR beta={beta:g}", expected="0 or more")
         self.language, self.alpha, self.beta, self.gamma, self.stem = language, alpha, beta, gamma, stem
 
     def __call__(self, results: Results) -> dict[str, float | str]:

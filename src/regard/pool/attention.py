@@ -16,6 +16,7 @@ from regard.attend.weigh.sample import Sample
 from regard.attend.weigh.softmax import Softmax
 from regard.find import In, Spec, build
 from regard.pool import Pool, Pooled, there
+from regard.ranges import Width
 from regard.types import Look, Memory
 
 __all__ = ["Attention"]
@@ -24,7 +25,9 @@ __all__ = ["Attention"]
 class Attention(Pool):
     """One learned query over the states: `v = Σ softmax(wᵀ tanh(W h)) h`"""
 
-    def __init__(self, inputs: int, hidden: int = 300, weigh: Annotated[Spec, In("attend.weigh")] = "softmax") -> None:
+    def __init__(
+        self, inputs: int, hidden: Width = 300, weigh: Annotated[Spec, In("attend.weigh")] = "softmax"
+    ) -> None:
         super().__init__()
         self.size = inputs
         self.attention = Attend(LearnedQuery(inputs, hidden), build("attend.weigh", weigh))

@@ -10,6 +10,7 @@ from regard.attend.attention import Attention
 from regard.attend.score.additive import Additive
 from regard.pool import Pool, Pooled, there
 from regard.pool.mean import mean
+from regard.ranges import Width
 from regard.types import Memory
 
 __all__ = ["Intra"]
@@ -18,7 +19,7 @@ __all__ = ["Intra"]
 class Intra(Pool):
     """The mean of the states asks, and additive attention answers"""
 
-    def __init__(self, inputs: int, hidden: int = 300) -> None:
+    def __init__(self, inputs: int, hidden: Width = 300) -> None:
         super().__init__()
         self.size = inputs
         self.attention = Attention(Additive(query=inputs, key=inputs, hidden=hidden))

@@ -16,6 +16,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn.functional import dropout, elu_
 
 from regard.pool import Pool, Pooled, there
+from regard.ranges import Dropout
 from regard.types import Look, Memory
 
 __all__ = ["Source2token", "weights_of"]
@@ -54,7 +55,7 @@ class _Weighed(torch.autograd.Function):
 class Source2token(Pool):
     """`e = W elu(W₁ h + b₁) + b`, a softmax over the tokens for each feature"""
 
-    def __init__(self, inputs: int, dropout: float = 0.0) -> None:
+    def __init__(self, inputs: int, dropout: Dropout = 0.0) -> None:
         super().__init__()
         self.size = inputs
         self.W_1, self.W = nn.Linear(inputs, inputs), nn.Linear(inputs, inputs)

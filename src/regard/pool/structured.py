@@ -13,8 +13,8 @@ from torch import Tensor
 
 from regard.attend.attention import Attention
 from regard.attend.score.learned_query import LearnedQuery
-from regard.errors import RegardError
 from regard.pool import Pool, Pooled, there
+from regard.ranges import Few, NonNegative, Width, ranged
 from regard.types import Memory, wide
 
 __all__ = ["Structured", "overlap"]
@@ -31,12 +31,9 @@ def overlap(A: Float[Tensor, "batch rows time"]) -> Float[Tensor, " batch"]:
 class Structured(Pool):
     """r rows of attention side by side, `M = softmax(W₂ tanh(W₁ Hᵀ)) H`, with the penalty `‖A Aᵀ − I‖²`"""
 
-    def __init__(self, inputs: int, rows: int = 10, hidden: int = 150, penalty: float = 0.3) -> None:
+    @ranged
+    def __init__(self, inputs: int, rows: Few = 10, hidden: Width = 150, penalty: NonNegative = 0.3) -> None:
         super().__init__()
-        if rows < 1:
-            raise RegardError(f"pool.rows={rows}", expected="at least 1")
-        if penalty < 0:
-            raise RegardError(f"pool.penalty={penalty}", expected="0 (none) or more")
         self.rows, self.size, self.penalty = rows, rows * inputs, penalty
         self.attention = Attention(LearnedQuery(inputs, hidden, rows))
 

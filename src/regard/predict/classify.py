@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import dropout, elu, relu
 
-from regard.errors import RegardError
+from regard.ranges import Dropout, Width
 
 __all__ = ["Classify"]
 
@@ -28,14 +28,12 @@ class Classify(nn.Module):
         self,
         inputs: int,
         labels: int,
-        hidden: int = 300,
+        hidden: Width = 300,
         act: Literal["relu", "elu", "tanh"] = "relu",
         highway: bool = False,
-        dropout: float = 0.0,
+        dropout: Dropout = 0.0,
     ) -> None:
         super().__init__()
-        if hidden < 1:
-            raise RegardError(f"head.hidden={hidden}", expected="at least 1")
         self.act, self.dropout = ACTIVATIONS[act], dropout
         self.W_1 = nn.Linear(inputs, hidden)
         self.W_h = nn.Linear(hidden, hidden) if highway else None

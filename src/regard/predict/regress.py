@@ -7,7 +7,7 @@
     Regress(inputs=2400, low=1, high=5)(vector)          # [batch, 5]
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from jaxtyping import Float
@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.predict.classify import Classify
+from regard.ranges import Dropout, Range, Width
 
 __all__ = ["Regress", "expected", "sparse"]
 
@@ -39,12 +40,12 @@ class Regress(nn.Module):
     def __init__(
         self,
         inputs: int,
-        low: int = 1,
-        high: int = 5,
-        hidden: int = 300,
+        low: Annotated[int, Range(-1000, 1000)] = 1,
+        high: Annotated[int, Range(-1000, 1000)] = 5,
+        hidden: Width = 300,
         act: Literal["relu", "elu", "tanh"] = "relu",
         highway: bool = False,
-        dropout: float = 0.0,
+        dropout: Dropout = 0.0,
     ) -> None:
         super().__init__()
         if low >= high:

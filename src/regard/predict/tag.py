@@ -11,8 +11,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
-from regard.errors import RegardError
 from regard.predict.classify import ACTIVATIONS
+from regard.ranges import Dropout, WidthOrNone
 
 __all__ = ["Tag"]
 
@@ -24,13 +24,11 @@ class Tag(nn.Module):
         self,
         inputs: int,
         labels: int,
-        hidden: int = 0,
+        hidden: WidthOrNone = 0,
         act: Literal["relu", "elu", "tanh"] = "relu",
-        dropout: float = 0.0,
+        dropout: Dropout = 0.0,
     ) -> None:
         super().__init__()
-        if hidden < 0:
-            raise RegardError(f"head.hidden={hidden}", expected="0 (one linear layer) or more")
         self.act, self.dropout = ACTIVATIONS[act], dropout
         self.W_1 = nn.Linear(inputs, hidden) if hidden else None
         self.W_2 = nn.Linear(hidden or inputs, labels)

@@ -14,13 +14,14 @@ may not repeat it. Allowed answers that break another limit are struck from the 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.errors import RegardError
+from regard.ranges import FewOrNone, LengthOrNone, Range, within
 from regard.search._common import NOTHING, log_probs, steps_of
 from regard.search._tree import NOWHERE, ROOT, Tree, tree_of
 from regard.types import Beams, Sequences
@@ -38,15 +39,14 @@ class Limits:
     `allowed`  the only answers that may come out, whole, as tokens (their end may be left out); none given: any
     """
 
-    least: int = 0
-    repeat: int = 0
-    prefix: tuple[int, ...] = ()
+    least: LengthOrNone = 0
+    repeat: FewOrNone = 0
+    prefix: tuple[Annotated[int, Range(0, 10**7)], ...] = ()
     allowed: Any = ()  # any, for there may be thousands, and `find` would look at each token by itself
 
     def __post_init__(self) -> None:
-        for name, number in (("least", self.least), ("repeat", self.repeat)):
-            if number < 0:
-                raise RegardError(f"limits.{name}={number}", expected="1 or more, or 0 for no such limit")
+        within("limits.least", self.least, LengthOrNone)
+        within("limits.repeat", self.repeat, FewOrNone)
         lists = isinstance(self.allowed, Iterable) and all(isinstance(one, list | tuple) for one in self.allowed)
         if not lists or not all(isinstance(token, int) for one in self.allowed for token in one):
             raise RegardError(f"limits.allowed={str(self.allowed)[:40]}", expected="answers, each a list of tokens")

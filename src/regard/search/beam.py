@@ -24,12 +24,15 @@ Written for a GPU: nothing is walked sentence by sentence, the host waits once a
 weights are read off back-pointers once at the end, those of the n-best alone.
 """
 
+from typing import Annotated
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import pad
 
 from regard.errors import RegardError
+from regard.ranges import Hypotheses, NonNegative, Range, ranged
 from regard.search import Asked, Hypothesis, Rules, Search, Steps, Trace
 from regard.search._common import NOTHING, truly_possible
 from regard.search._trace import NOWHERE
@@ -42,27 +45,20 @@ __all__ = ["Beam"]
 class Beam(Search):
     """At most `nbest` hypotheses a sentence (fewer where fewer were found), best rank_score first."""
 
+    @ranged
     def __init__(
         self,
-        width: int = 5,
-        length: float = 1.0,
-        nbest: int = 1,
-        groups: int = 1,
-        diversity: float = 0.5,
+        width: Hypotheses = 5,
+        # Below 0 the bound would not hold (a longer sequence would score ever lower); far above, powers overflow.
+        length: Annotated[float, Range(0, 4)] = 1.0,
+        nbest: Hypotheses = 1,
+        groups: Hypotheses = 1,
+        diversity: NonNegative = 0.5,
         limits: Asked = None,
     ) -> None:
         super().__init__(limits)
-        if width < 1:
-            raise RegardError(f"width={width}", expected="1 hypothesis or more")
-        # Below 0 the bound would not hold (a longer sequence would score ever lower); far above, powers overflow.
-        if not 0 <= length <= 4:
-            raise RegardError(f"length={length}", expected="a power from 0 (no normalisation) to 4", do="1 is the mean")
-        if nbest < 1:
-            raise RegardError(f"nbest={nbest}", expected="1 hypothesis or more")
-        if groups < 1 or width % groups:
+        if width % groups:
             raise RegardError(f"groups={groups} of a width={width}", expected="a number of groups that divides it")
-        if not 0 <= diversity < float("inf"):
-            raise RegardError(f"diversity={diversity}", expected="0 or more", do="0.2 to 0.8 suits most")
         self.width, self.length, self.nbest = width, length, nbest
         self.groups, self.diversity = groups, diversity
 

@@ -10,11 +10,13 @@ rank_score and log_prob are both Σ log p(token) under the model's own distribut
 cutting. With a seed the same calls in the same order give the same samples; each call draws others.
 """
 
+from typing import Annotated
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.errors import RegardError, chance
+from regard.ranges import Count, Hypotheses, Range, Seed, Temperature, ranged
 from regard.search import Asked, Hypothesis, Rules, Search, Steps, Trace
 from regard.search._common import NOTHING
 from regard.search._walk import walk
@@ -26,23 +28,17 @@ __all__ = ["Sample"]
 class Sample(Search):
     """`count` hypotheses a sentence, drawn on their own (two may be alike), likeliest first."""
 
+    @ranged
     def __init__(
         self,
-        temperature: float = 1.0,
-        top_k: int = 0,
-        top_p: float = 1.0,
-        count: int = 1,
-        seed: int | None = None,
+        temperature: Temperature = 1.0,
+        top_k: Count = 0,
+        top_p: Annotated[float, Range(0, 1, above=True)] = 1.0,
+        count: Hypotheses = 1,
+        seed: Seed | None = None,
         limits: Asked = None,
     ) -> None:
         super().__init__(limits)
-        if not 0 < temperature < float("inf"):
-            raise RegardError(f"temperature={temperature}", expected="a number above 0", do="for none, search greedily")
-        if top_k < 0:
-            raise RegardError(f"top_k={top_k}", expected="1 or more, or 0 for every token")
-        chance("top_p", top_p, zero=False)
-        if count < 1:
-            raise RegardError(f"count={count}", expected="1 or more samples a sentence")
         self.temperature, self.top_k, self.top_p, self.count, self.seed = temperature, top_k, top_p, count, seed
         self.generator: torch.Generator | None = None  # made at the first call, where the memory is
 

@@ -16,9 +16,10 @@ from regard.attend.attention import make
 from regard.attend.reinforce import Reinforce
 from regard.attend.score.learned_query import LearnedQuery
 from regard.data.batch import in_order
-from regard.errors import RegardError, chance
+from regard.errors import RegardError
 from regard.find import PLAIN, Spec, build, call, table
 from regard.measure import Results
+from regard.ranges import BelowOne, Dropout, Length, NonNegative, Width, ranged
 from regard.search import Hypothesis, Search, Trace
 from regard.search.greedy import Greedy
 from regard.tasks._encoder_decoder import EncoderDecoder
@@ -43,29 +44,26 @@ class Generation(Measured):
     counts: ClassVar[str] = "tokens"
     notes: Sequence[str] = ()
 
+    @ranged
     def __init__(
         self,
         source: Spec,
         target: Spec,
-        embed: int,
+        embed: Width,
         encoder: Spec,
         attention: Spec,
         decoder: Spec,
         search: Spec,
         measures: Sequence[Spec],
         best: str,
-        smoothing: float,
-        drop: float,
-        longest: int,
+        smoothing: BelowOne,
+        drop: Dropout,
+        longest: Length,
         teach: Spec = PLAIN,
-        fertility: float = 0.0,
+        fertility: NonNegative = 0.0,
         reinforce: Spec = PLAIN,
     ) -> None:
         super().__init__(measures, best)
-        if fertility < 0:
-            raise RegardError(f"fertility={fertility}", expected="0, or how much it counts beside the likelihood")
-        for option, value in (("smoothing", smoothing), ("drop", drop)):
-            chance(option, value, one=False)
         self.fertility, self.reinforce = fertility, table(reinforce)
         self.teach: Teach = call(Teach, table(teach))
         self.options = {"source": source, "target": target, "encoder": encoder, "decoder": decoder}
@@ -218,9 +216,7 @@ class Generation(Measured):
         items, device = self.items(examples), next(model.parameters()).device
         for rows in in_order([item.lengths for item in items], tokens=16_384):
             logits, target = self._forced(model, self.collate([items[row] for row in rows]).to(device))
-            losses = cross_entropy(
-                wide(logits).transpose(1, 2), target.values, ignore_index=Text.pad, reduction="sum"
-            )
+            losses = cross_entropy(wide(logits).transpose(1, 2), target.values, ignore_index=Text.pad, reduction="sum")
             nats += float(losses)
             right += int(((logits.argmax(-1) == target.values) & target.mask).sum())
             tokens += int(target.lengths.sum())

@@ -31,11 +31,12 @@ from torch import Tensor, nn
 
 from regard.data.read import form_of
 from regard.data.splits import Splits
-from regard.errors import RegardError, chance
+from regard.errors import RegardError
 from regard.files import write_whole
 from regard.find import PLAIN, In, Of, Spec, settable
 from regard.measure import Results
 from regard.predict.generate import Decoder
+from regard.ranges import BelowOne, Dropout, Length, NonNegative, Width, ranged
 from regard.search import Search
 from regard.tasks._encoder_decoder import EncoderDecoder
 from regard.tasks._fertility import must_look, pairs
@@ -90,11 +91,12 @@ class Agree(Translate):
     yields: ClassVar[tuple[str, ...]] = ("there", "back")  # runs of their own, in the run's folder
     preset: ClassVar[dict[str, Any]] = {**Translate.preset, "train": {**Translate.preset["train"], "time": "300s"}}
 
+    @ranged
     def __init__(
         self,
         source: Annotated[Spec, In("text")] = "bpe",
         target: Annotated[Spec, In("text")] = "bpe",
-        embed: int = 256,
+        embed: Width = 256,
         encoder: Annotated[Spec, In("encode")] = ENCODER,
         attention: Annotated[Spec, Of("attend.attention.make")] = ATTENTION,
         decoder: Annotated[Spec, In("predict.generate")] = DECODER,
@@ -108,21 +110,18 @@ class Agree(Translate):
             "alignment",
         ),
         best: str = "chrf",
-        smoothing: float = 0.1,
-        drop: float = 0.4,
-        longest: int = 1024,
+        smoothing: BelowOne = 0.1,
+        drop: Dropout = 0.4,
+        longest: Length = 1024,
         teach: Annotated[Spec, Of("train.teach.Teach")] = PLAIN,
-        fertility: float = 0.0,
+        fertility: NonNegative = 0.0,
         reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = REINFORCE,
-        gamma: float = 1.0,
-        after: float = 0.0,
+        gamma: NonNegative = 1.0,
+        after: BelowOne = 0.0,
     ) -> None:
         parts = (embed, encoder, attention, decoder, search, measures, best)
         rest = (*parts, smoothing, drop, longest, teach, fertility, reinforce)
         super().__init__(source, target, *rest)
-        if gamma < 0:
-            raise RegardError(f"gamma={gamma}", expected="0, or how much agreement counts beside the likelihood")
-        chance("after", after, one=False)
         if self.teach.drop or self.teach.swap:
             raise RegardError("teach.drop or teach.swap", expected="both directions to read the same words in order")
         self.gamma, self.after = gamma, after

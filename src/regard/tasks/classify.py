@@ -14,9 +14,9 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import cross_entropy, log_softmax
 
-from regard.errors import chance
 from regard.find import PLAIN, In, Of, Spec
 from regard.predict.classify import Classify as Head
+from regard.ranges import BelowOne, Dropout, Length, NonNegative, ranged
 from regard.tasks._labels import Labels
 from regard.tasks._reader import Read
 from regard.train.task import Item
@@ -71,6 +71,7 @@ class Classify(Labelled):
         "train": {"epochs": 5, "time": "100s", "rate": 4e-3, "warmup": 50, "average": 0.99},
     }
 
+    @ranged
     def __init__(
         self,
         text: Annotated[Spec, In("text")] = WORDS,
@@ -79,12 +80,12 @@ class Classify(Labelled):
         pool: Annotated[Spec | None, In("pool")] = None,
         head: Annotated[Spec, Of("predict.classify.Classify")] = PLAIN,
         reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = PLAIN,
-        price: float = 0.03,
+        price: NonNegative = 0.03,
         measures: Annotated[tuple[Spec, ...], In("measure")] = ("accuracy", "loss", "chosen"),
         best: str = "accuracy",
-        smoothing: float = 0.0,
-        drop: float = 0.3,
-        longest: int = 1024,
+        smoothing: BelowOne = 0.0,
+        drop: Dropout = 0.3,
+        longest: Length = 1024,
     ) -> None:
         super().__init__(text, embed, encoder, pool, None, head, reinforce, price, measures, best, drop, longest)
-        self.smoothing = chance("smoothing", smoothing)
+        self.smoothing = smoothing

@@ -21,6 +21,7 @@ from torch import nn
 from regard.errors import RegardError
 from regard.find import PLAIN, In, Of, Spec, nearest
 from regard.look.gaze import Gaze
+from regard.ranges import BelowOne, Dropout, Length, Width
 from regard.search import Search
 from regard.tasks._generation import Generation
 from regard.tasks._sampled import REINFORCE
@@ -62,7 +63,7 @@ class Describe(Generation):
         source: Annotated[Spec, In("text")] = "bpe",
         target: Annotated[Spec, In("text")] = "bpe",
         delexicalise: tuple[str, ...] = (),
-        embed: int = 256,
+        embed: Width = 256,
         encoder: Annotated[Spec, In("encode")] = ENCODER,
         attention: Annotated[Spec, Of("attend.attention.make")] = ATTENTION,
         decoder: Annotated[Spec, In("predict.generate")] = DECODER,
@@ -77,9 +78,9 @@ class Describe(Generation):
             "alignment",
         ),
         best: str = "chrf",
-        smoothing: float = 0.1,
-        drop: float = 0.3,
-        longest: int = 1024,
+        smoothing: BelowOne = 0.1,
+        drop: Dropout = 0.3,
+        longest: Length = 1024,
         teach: Annotated[Spec, Of("train.teach.Teach")] = PLAIN,
         reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = REINFORCE,
     ) -> None:

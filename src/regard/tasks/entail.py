@@ -8,8 +8,8 @@ With nothing given it learns pairs of sentences whose entailment follows from th
 
 from typing import Annotated, Any, ClassVar
 
-from regard.errors import chance
 from regard.find import PLAIN, In, Of, Spec
+from regard.ranges import BelowOne, Dropout, Length, NonNegative, ranged
 from regard.tasks.classify import WORDS, Labelled
 
 __all__ = ["Entail"]
@@ -36,6 +36,7 @@ class Entail(Labelled):
         "train": {"epochs": 10, "time": "100s", "rate": 4e-3, "warmup": 50, "average": 0.99},
     }
 
+    @ranged
     def __init__(
         self,
         text: Annotated[Spec, In("text")] = WORDS,
@@ -45,12 +46,12 @@ class Entail(Labelled):
         match: Annotated[Spec, In("predict.match")] = "difference",
         head: Annotated[Spec, Of("predict.classify.Classify")] = PLAIN,
         reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = PLAIN,
-        price: float = 0.03,
+        price: NonNegative = 0.03,
         measures: Annotated[tuple[Spec, ...], In("measure")] = ("accuracy", "loss", "chosen"),
         best: str = "accuracy",
-        smoothing: float = 0.0,
-        drop: float = 0.3,
-        longest: int = 512,
+        smoothing: BelowOne = 0.0,
+        drop: Dropout = 0.3,
+        longest: Length = 512,
     ) -> None:
         super().__init__(text, embed, encoder, pool, match, head, reinforce, price, measures, best, drop, longest)
-        self.smoothing = chance("smoothing", smoothing)
+        self.smoothing = smoothing

@@ -28,11 +28,11 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from regard.data.batch import in_order
-from regard.errors import RegardError
 from regard.find import In, Of, Spec, build, table
 from regard.look.gaze import Gaze
 from regard.measure import Results
 from regard.predict.language import LanguageModel
+from regard.ranges import Length, LengthOrNone, ranged
 from regard.search import Hypothesis, Search, Trace
 from regard.tasks._measured import Measured
 from regard.tasks._sampled import must_learn
@@ -71,24 +71,21 @@ class Language(Measured):
         "train": {"epochs": 5, "time": "120s", "tokens": 2048, "rate": 1e-2, "warmup": 50, "average": 0.99},
     }
 
+    @ranged
     def __init__(
         self,
         text: Annotated[Spec, In("text")] = "bpe",
         network: Annotated[Spec, In("predict.language")] = "recurrent",
         attention: Annotated[Spec | None, Of("attend.attention.make")] = None,
-        window: int = 100,
-        context: int = 50,
+        window: Length = 100,
+        context: LengthOrNone = 50,
         running: bool = True,
         search: Annotated[Spec, In("search")] = "sample",
         measures: Annotated[tuple[Spec, ...], In("measure")] = ("perplexity", "word_perplexity", "token_accuracy"),
         best: str = "word_perplexity",
-        longest: int = 200,
+        longest: Length = 200,
     ) -> None:
         super().__init__(measures, best)
-        if window < 1 or context < 0 or longest < 1:
-            raise RegardError(
-                f"window={window}, context={context}, longest={longest}", expected="at least 1, 0 and 1 tokens"
-            )
         self.options = {"text": text, "network": network}
         self.attention, self.window, self.context, self.running = attention, window, context, running
         self.search: Search = build("search", search)

@@ -20,6 +20,7 @@ from torch.nn.functional import kl_div, log_softmax
 from regard.errors import RegardError
 from regard.find import PLAIN, In, Of, Spec, call
 from regard.predict.regress import Regress, expected, sparse
+from regard.ranges import Dropout, Length, NonNegative
 from regard.tasks._reader import Read
 from regard.tasks._sentences import Sentences
 from regard.tasks.classify import WORDS
@@ -58,11 +59,11 @@ class Relate(Sentences):
         match: Annotated[Spec, In("predict.match")] = "similarity",
         head: Annotated[Spec, Of("predict.regress.Regress")] = PLAIN,
         reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = PLAIN,
-        price: float = 0.03,
+        price: NonNegative = 0.03,
         measures: Annotated[tuple[Spec, ...], In("measure")] = ("pearson", "spearman", "mse", "loss", "chosen"),
         best: str = "pearson",
-        drop: float = 0.3,
-        longest: int = 512,
+        drop: Dropout = 0.3,
+        longest: Length = 512,
     ) -> None:
         super().__init__(text, embed, encoder, pool, match, head, reinforce, price, measures, best, drop, longest)
         scale = call(Regress, self.options["head"], inputs=1)

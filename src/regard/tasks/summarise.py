@@ -10,6 +10,7 @@ to `longest` tokens.
 from typing import Annotated, Any, ClassVar
 
 from regard.find import PLAIN, In, Of, Spec
+from regard.ranges import BelowOne, Dropout, Length, Width
 from regard.tasks._generation import Generation
 from regard.tasks._sampled import REINFORCE
 
@@ -50,7 +51,7 @@ class Summarise(Generation):
         self,
         source: Annotated[Spec, In("text")] = "bpe",
         target: Annotated[Spec, In("text")] = "bpe",
-        embed: int = 256,
+        embed: Width = 256,
         encoder: Annotated[Spec, In("encode")] = ENCODER,
         attention: Annotated[Spec, Of("attend.attention.make")] = ATTENTION,
         decoder: Annotated[Spec, In("predict.generate")] = DECODER,
@@ -64,9 +65,9 @@ class Summarise(Generation):
             "alignment",
         ),
         best: str = "rouge",
-        smoothing: float = 0.1,
-        drop: float = 0.3,
-        longest: int = 2048,
+        smoothing: BelowOne = 0.1,
+        drop: Dropout = 0.3,
+        longest: Length = 2048,
         teach: Annotated[Spec, Of("train.teach.Teach")] = PLAIN,
         reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = REINFORCE,
     ) -> None:

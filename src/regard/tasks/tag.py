@@ -18,6 +18,7 @@ from regard.encode.recurrent import Recurrent
 from regard.errors import RegardError, counted
 from regard.find import PLAIN, In, Of, Spec
 from regard.predict.tag import Tag as Head
+from regard.ranges import Dropout, Length, NonNegative
 from regard.tasks._labels import Labels
 from regard.tasks._reader import Read, Reader
 from regard.train.task import Item
@@ -52,11 +53,11 @@ class Tag(Labels):
         encoder: Annotated[Spec, In("encode")] = "bilstm",
         head: Annotated[Spec, Of("predict.tag.Tag")] = PLAIN,
         reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = PLAIN,
-        price: float = 0.03,
+        price: NonNegative = 0.03,
         measures: Annotated[tuple[Spec, ...], In("measure")] = ("tag_accuracy", "span_f1", "loss", "chosen"),
         best: str = "tag_accuracy",
-        drop: float = 0.3,
-        longest: int = 1024,
+        drop: Dropout = 0.3,
+        longest: Length = 1024,
     ) -> None:
         super().__init__(text, embed, encoder, None, None, head, reinforce, price, measures, best, drop, longest)
 

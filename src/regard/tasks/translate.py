@@ -9,6 +9,7 @@ minutes on two cores. With your own pairs it takes subwords and a larger network
 from typing import Annotated, Any, ClassVar
 
 from regard.find import PLAIN, In, Of, Spec
+from regard.ranges import BelowOne, Dropout, Length, NonNegative, Width
 from regard.tasks._generation import Generation
 from regard.tasks._sampled import REINFORCE
 
@@ -43,7 +44,7 @@ class Translate(Generation):
         self,
         source: Annotated[Spec, In("text")] = "bpe",
         target: Annotated[Spec, In("text")] = "bpe",
-        embed: int = 256,
+        embed: Width = 256,
         encoder: Annotated[Spec, In("encode")] = ENCODER,
         attention: Annotated[Spec, Of("attend.attention.make")] = ATTENTION,
         decoder: Annotated[Spec, In("predict.generate")] = DECODER,
@@ -57,11 +58,11 @@ class Translate(Generation):
             "alignment",
         ),
         best: str = "chrf",
-        smoothing: float = 0.1,
-        drop: float = 0.4,
-        longest: int = 1024,
+        smoothing: BelowOne = 0.1,
+        drop: Dropout = 0.4,
+        longest: Length = 1024,
         teach: Annotated[Spec, Of("train.teach.Teach")] = PLAIN,
-        fertility: float = 0.0,
+        fertility: NonNegative = 0.0,
         reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = REINFORCE,
     ) -> None:
         parts = (source, target, embed, encoder, attention, decoder, search, measures, best)

@@ -35,12 +35,6 @@ def clean(text: str) -> str:
     return surrogate.sub("\ufffd", text)
 
 
-def at_least(value: int, low: int, name: str) -> int:
-    if value < low:
-        raise RegardError(f"text.{name}={value}", expected=f"at least {low}")
-    return value
-
-
 def small_letters(wished: bool) -> normalizers.Normalizer:
     return normalizers.Sequence([normalizers.Lowercase()] if wished else [])
 

@@ -13,10 +13,12 @@ seen fewer than `least` times, or for which `size` has no room, become `<unk>`.
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Annotated
 
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from regard.text import Text, at_least, clean, learn, mark, small_letters, special
+from regard.ranges import Number, Range, ranged
+from regard.text import Text, clean, learn, mark, small_letters, special
 
 __all__ = ["Bpe"]
 
@@ -27,10 +29,11 @@ inside = rf"{mark}?\w+|{mark}?[^\w{mark}]+|{mark}"
 class Bpe:
     """Byte-pair encoding: frequent pieces of words, down to single characters."""
 
-    def __init__(self, size: int = 8_000, lower: bool = False, least: int = 2) -> None:
-        self.size = at_least(size, len(special) + 2, "size")
+    @ranged
+    def __init__(self, size: Annotated[int, Range(6, 10**7)] = 8_000, lower: bool = False, least: Number = 2) -> None:
+        self.size = size
         self.lower = lower
-        self.least = at_least(least, 1, "least")
+        self.least = least
 
     def train(self, texts: Iterable[str]) -> Text:
         texts = [*map(clean, texts)]

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from regard.text import Text, at_least, learn, small_letters
+from regard.ranges import Number, ranged
+from regard.text import Text, learn, small_letters
 
 __all__ = ["Character"]
 
@@ -18,9 +19,10 @@ __all__ = ["Character"]
 class Character:
     """One token a Unicode code point, spaces too."""
 
-    def __init__(self, lower: bool = False, least: int = 1) -> None:
+    @ranged
+    def __init__(self, lower: bool = False, least: Number = 1) -> None:
         self.lower = lower
-        self.least = at_least(least, 1, "least")
+        self.least = least
 
     def train(self, texts: Iterable[str]) -> Text:
         tokenizer = Tokenizer(models.WordLevel())

@@ -14,7 +14,8 @@ from typing import Literal
 
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from regard.text import Text, at_least, learn, mark, small_letters, special
+from regard.ranges import Number, Vocabulary, ranged
+from regard.text import Text, learn, mark, small_letters, special
 
 __all__ = ["Word"]
 
@@ -41,16 +42,17 @@ def punctuation(tokenizer: Tokenizer) -> None:
 class Word:
     """Whole words, split at spaces or also at punctuation."""
 
+    @ranged
     def __init__(
         self,
-        size: int = 30_000,
+        size: Vocabulary = 30_000,
         lower: bool = False,
-        least: int = 1,
+        least: Number = 1,
         split: Literal["space", "punctuation"] = "space",
     ) -> None:
-        self.size = at_least(size, len(special) + 1, "size")
+        self.size = size
         self.lower = lower
-        self.least = at_least(least, 1, "least")
+        self.least = least
         self.split = split
 
     def train(self, texts: Iterable[str]) -> Text:

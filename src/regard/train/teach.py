@@ -20,13 +20,13 @@ Conneau, Denoyer & Ranzato 2018, "Unsupervised Machine Translation Using Monolin
 """
 
 import math
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.errors import chance
+from regard.ranges import BelowOne, Range, ranged
 from regard.text import Text
 from regard.types import Look, Memory, Sequences
 
@@ -77,18 +77,16 @@ def disturbed(source: Sequences, vocab: int, drop: float, replace: float, swap: 
 class Teach:
     """Scheduled sampling, words hidden from the decoder, a source disturbed; by default plain teacher forcing"""
 
+    @ranged
     def __init__(
         self,
         sampling: Sampling = "none",
-        least: float = 0.5,
-        blank: float = 0.0,
-        drop: float = 0.0,
-        replace: float = 0.0,
-        swap: float = 0.0,
+        least: Annotated[float, Range(0, 1, above=True)] = 0.5,
+        blank: BelowOne = 0.0,
+        drop: BelowOne = 0.0,
+        replace: BelowOne = 0.0,
+        swap: BelowOne = 0.0,
     ) -> None:
-        for name, value in zip(CHANCES, (blank, drop, replace, swap), strict=True):
-            chance(f"teach.{name}", value, one=False)
-        chance("teach.least", least, zero=False)
         self.sampling, self.least, self.blank = sampling, least, blank
         self.drop, self.replace, self.swap = drop, replace, swap
 

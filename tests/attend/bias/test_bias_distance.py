@@ -119,5 +119,5 @@ def test_one_set_serves_all_heads_where_none_were_told() -> None:
 def test_options() -> None:
     assert Distance(heads=None).b.shape == (1, 33)
     assert not Distance(heads=4).b.any()
-    with pytest.raises(RegardError, match="distance: largest is 0; expected 1 or more"):
+    with pytest.raises(RegardError, match="largest: got 0; expected a whole number from 1 to"):
         Distance(heads=None, largest=0)

@@ -89,5 +89,5 @@ def test_it_translates_beside_markov_and_position() -> None:
 
 def test_options() -> None:
     assert Fertility(hidden=3).k == 2
-    with pytest.raises(RegardError, match="fertility: k is -2; expected 0 or more"):
+    with pytest.raises(RegardError, match="k: got -2; expected a whole number from 0 to"):
         Fertility(hidden=3, k=-2)

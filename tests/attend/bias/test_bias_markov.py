@@ -115,6 +115,6 @@ def test_steps_wait_for_each_other() -> None:
 def test_options() -> None:
     assert Markov(hidden=3).W.shape == (3, 5)
     assert Markov(hidden=3, k=0).W.shape == (3, 1)
-    with pytest.raises(RegardError, match="markov: k is -1; expected 0 or more"):
+    with pytest.raises(RegardError, match="k: got -1; expected a whole number from 0 to"):
         Markov(hidden=3, k=-1)
     assert Markov(3).start(memory_of(attention_of())[0], 2).shape == (len(LENGTHS), 2, KEYS)

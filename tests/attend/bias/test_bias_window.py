@@ -134,7 +134,7 @@ def test_a_learned_query_has_no_place_to_foretell() -> None:
 
 def test_options() -> None:
     assert Window(query=5, hidden=3).W.weight.shape == (3, 5)
-    with pytest.raises(RegardError, match="window: D is 0; expected 1 or more"):
+    with pytest.raises(RegardError, match="D: got 0; expected a whole number from 1 to"):
         Window(query=1, hidden=1, D=0)
     with pytest.raises(RegardError, match="kind: got 'local'; expected one of predictive, monotone"):
         make(4, 4, 4, bias=({"name": "window", "kind": "local"},))

@@ -60,5 +60,5 @@ def test_sizes_must_agree() -> None:
 
 @pytest.mark.parametrize("temperature", [0.0, -1.0])
 def test_the_temperature_is_positive(temperature: float) -> None:
-    with pytest.raises(RegardError, match=f"cosine: temperature is {temperature}; expected more than 0"):
+    with pytest.raises(RegardError, match=f"temperature: got {temperature}; expected a number from"):
         Cosine(query=3, key=3, temperature=temperature)

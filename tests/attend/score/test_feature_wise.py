@@ -59,5 +59,5 @@ def test_choices_of_the_features_are_one_choice_of_the_query() -> None:
 
 
 def test_c_must_be_positive() -> None:
-    with pytest.raises(RegardError, match="c is 0"):
+    with pytest.raises(RegardError, match="c: got 0"):
         FeatureWise(query=2, key=2, value=2, c=0.0)

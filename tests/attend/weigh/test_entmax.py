@@ -84,5 +84,5 @@ def test_hidden_keys_get_exactly_nothing(alpha: float) -> None:
 
 @pytest.mark.parametrize("alpha", [1.0, 0.5, 11.0, -1.0])
 def test_alphas_that_cannot_be(alpha: float) -> None:
-    with pytest.raises(RegardError, match=f"alpha is {alpha}"):
+    with pytest.raises(RegardError, match=f"alpha: got {alpha}"):
         Entmax(alpha=alpha)

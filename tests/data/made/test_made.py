@@ -8,8 +8,6 @@ from regard.types import Example
 
 
 class Counted(Hashed):
-    things = "numbers"
-
     def _make(self, split: str, size: int, first: float, last: float) -> list[Example]:
         return [Example((f"{split} {size} {first} {last}",), "")]
 
@@ -21,7 +19,7 @@ def test_parts_are_ranges_of_the_hash() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "things"), [(Made, "examples"), (Counted, "numbers")])
-def test_sizes_below_nothing(kind: type[Made], things: str) -> None:
-    with pytest.raises(RegardError, match=rf"^valid: got -1; expected how many {things} to make, 0 or more$"):
+@pytest.mark.parametrize("kind", [Made, Counted])
+def test_sizes_below_nothing(kind: type[Made]) -> None:
+    with pytest.raises(RegardError, match=r"^valid: got -1; expected a whole number from 0 to"):
         kind(1, -1, 1, seed=1)

@@ -374,7 +374,7 @@ def test_any_score_may_ask(score: str) -> None:
 def test_what_cannot_be_is_said() -> None:
     with pytest.raises(RegardError, match=r"look=2; expected a layer from 0 to 1"):
         decoder(look=2)
-    with pytest.raises(RegardError, match="layers=0"):
+    with pytest.raises(RegardError, match="layers: got 0"):
         decoder(layers=0)
     with pytest.raises(RegardError, match="decoder"):
         find.check(Transformer, {"look": "first"}, "decoder.")

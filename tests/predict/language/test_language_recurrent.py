@@ -106,9 +106,9 @@ def test_each_dropout_acts_in_training_alone(place: str) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"drop_in": 1.0}, "drop_in=1.0"),
-        ({"drop_out": -0.1}, "drop_out=-0.1"),
-        ({"layers": 0}, "layers=0"),
+        ({"drop_in": 1.0}, "drop_in: got 1.0"),
+        ({"drop_out": -0.1}, "drop_out: got -0.1"),
+        ({"layers": 0}, "layers: got 0"),
         ({"attention": {"bias": ["markov"]}}, "keeps a state"),
     ],
 )

@@ -87,9 +87,9 @@ def test_dropout_acts_in_training_alone() -> None:
     [
         ({"bias": ["distance"]}, {}, "attention.bias"),
         ({"heads": 2}, {}, "network.heads"),
-        (None, {"layers": 0}, "layers=0"),
+        (None, {"layers": 0}, "layers: got 0"),
         (None, {"look": 4}, "look=4"),
-        (None, {"dropout": 2.0}, "dropout=2.0"),
+        (None, {"dropout": 2.0}, "dropout: got 2.0"),
         (None, {"heads": 4, "positions": "rotary"}, "even width"),
     ],
 )

@@ -29,7 +29,7 @@ def test_it_is_the_published_equation() -> None:
 
 @pytest.mark.parametrize(
     ("inputs", "rows", "hidden", "said"),
-    [(7, 2, 3, "a vector of 7 in 2 rows"), (6, 0, 3, "in 0 rows"), (6, 2, 0, "match.hidden=0; expected at least 1")],
+    [(7, 2, 3, "a vector of 7 in 2 rows"), (6, 0, 3, "in 0 rows"), (6, 2, 0, "hidden: got 0; expected a whole number")],
 )
 def test_what_cannot_be_made_is_explained(inputs: int, rows: int, hidden: int, said: str) -> None:
     with pytest.raises(RegardError, match=said):

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from regard.attend.bias import Counting, Terms
 from regard.errors import RegardError
+from regard.ranges import Length, ranged
 from regard.types import Memory
 
 __all__ = ["Distance"]
@@ -28,10 +29,9 @@ __all__ = ["Distance"]
 class Distance(Counting):
     """`b` of the clipped distance between key and query, one set a head; or a fixed slope"""
 
-    def __init__(self, heads: int | None, kind: Literal["learned", "linear"] = "learned", largest: int = 16) -> None:
+    @ranged
+    def __init__(self, heads: int | None, kind: Literal["learned", "linear"] = "learned", largest: Length = 16) -> None:
         super().__init__()
-        if largest < 1:
-            raise RegardError(f"distance: largest is {largest}", expected="1 or more")
         self.heads, self.kind, self.largest = heads, kind, largest
         H = heads or 1
         if kind == "learned":  # zeros: training begins with the score alone

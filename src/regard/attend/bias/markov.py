@@ -14,6 +14,7 @@ from torch.nn.functional import linear, pad
 
 from regard.attend.bias import Bias, Terms
 from regard.errors import RegardError
+from regard.ranges import FewOrNone, ranged
 from regard.types import Memory
 
 __all__ = ["Markov", "windows"]
@@ -30,10 +31,9 @@ class Markov(Bias):
 
     stateful = True
 
-    def __init__(self, hidden: int, k: int = 2) -> None:
+    @ranged
+    def __init__(self, hidden: int, k: FewOrNone = 2) -> None:
         super().__init__()
-        if k < 0:
-            raise RegardError(f"{type(self).__name__.lower()}: k is {k}", expected="0 or more")
         self.k = k
         # Zeros: training begins with the score alone.
         self.W = nn.Parameter(torch.zeros(hidden, 2 * k + 1))

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from regard.attend.bias import Counting, Terms, beside_heads, lengths
 from regard.errors import RegardError
+from regard.ranges import Length, ranged
 from regard.types import Memory, wide
 
 __all__ = ["Window"]
@@ -28,12 +29,11 @@ __all__ = ["Window"]
 class Window(Counting):
     """Keys at most `D` from a place that is the step's own number (monotone) or foretold from the query (predictive)"""
 
+    @ranged
     def __init__(
-        self, query: int, hidden: int, kind: Literal["predictive", "monotone"] = "predictive", D: int = 10
+        self, query: int, hidden: int, kind: Literal["predictive", "monotone"] = "predictive", D: Length = 10
     ) -> None:
         super().__init__()
-        if D < 1:
-            raise RegardError(f"window: D is {D}", expected="1 or more, so that there is always a key in it")
         self.D = D
         # A foretold place needs no count of steps: it is the query's own.
         self.stateful, self.reads = kind == "monotone", kind == "predictive"

@@ -13,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.attend.score import Score
+from regard.ranges import Width
 
 __all__ = ["Additive", "additive"]
 
@@ -29,7 +30,7 @@ class Additive(Score):
 
     kernel = "additive"
 
-    def __init__(self, query: int, key: int, hidden: int = 256) -> None:
+    def __init__(self, query: int, key: int, hidden: Width = 256) -> None:
         super().__init__()
         self.hidden = hidden
         self.W_q = nn.Linear(query, hidden)  # carries b

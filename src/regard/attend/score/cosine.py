@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from regard.attend.score import Score, same_size
-from regard.errors import RegardError
+from regard.ranges import Temperature, ranged
 
 __all__ = ["Cosine"]
 
@@ -25,10 +25,9 @@ class Cosine(Score):
 
     kernel = "dot"
 
-    def __init__(self, query: int, key: int, temperature: float = 10.0) -> None:
+    @ranged
+    def __init__(self, query: int, key: int, temperature: Temperature = 10.0) -> None:
         super().__init__()
-        if temperature <= 0:
-            raise RegardError(f"cosine: temperature is {temperature}", expected="more than 0")
         self.hidden = same_size("cosine", query, key)
         self.log_temperature = nn.Parameter(torch.tensor(temperature).log())
 

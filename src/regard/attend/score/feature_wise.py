@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.attend.score import Score
-from regard.errors import RegardError
+from regard.ranges import Positive, ranged
 
 __all__ = ["FeatureWise", "feature_wise"]
 
@@ -32,10 +32,9 @@ class FeatureWise(Score):
     kernel = "feature"
     features = True
 
-    def __init__(self, query: int, key: int, value: int, c: float = 5.0) -> None:
+    @ranged
+    def __init__(self, query: int, key: int, value: int, c: Positive = 5.0) -> None:
         super().__init__()
-        if c <= 0:
-            raise RegardError(f"feature_wise: c is {c}", expected="more than 0")
         self.hidden, self.c = value, c
         self.W_q = nn.Linear(query, value)  # carries b
         self.W_k = nn.Linear(key, value, bias=False)

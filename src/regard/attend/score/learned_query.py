@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from regard.attend.score import Score
 from regard.errors import RegardError
+from regard.ranges import Few, Width
 
 __all__ = ["LearnedQuery"]
 
@@ -21,7 +22,7 @@ class LearnedQuery(Score):
 
     kernel = "dot"
 
-    def __init__(self, key: int, hidden: int = 256, rows: int = 1) -> None:
+    def __init__(self, key: int, hidden: Width = 256, rows: Few = 1) -> None:
         super().__init__()
         self.hidden = hidden
         self.W = nn.Linear(key, hidden, bias=False)

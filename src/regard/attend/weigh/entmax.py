@@ -8,6 +8,7 @@ by bisection elsewhere.
 """
 
 from collections.abc import Callable
+from typing import Annotated
 
 import entmax as package
 import torch
@@ -15,7 +16,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from regard.attend.weigh import Weighed, Weighing
-from regard.errors import RegardError
+from regard.ranges import Range, ranged
 
 __all__ = ["Entmax", "guarded"]
 
@@ -44,10 +45,9 @@ def guarded(
 class Entmax(Weighing):
     """`a = argmax_p pᵀe + H_α(p)`"""
 
-    def __init__(self, alpha: float = 1.5) -> None:
+    @ranged
+    def __init__(self, alpha: Annotated[float, Range(1.001, 10)] = 1.5) -> None:
         super().__init__()
-        if not 1.001 <= alpha <= 10.0:
-            raise RegardError(f"entmax: alpha is {alpha}", expected="1.001 to 10", do="use softmax for alpha = 1")
         self.alpha = alpha
 
     def forward(self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Weighed:

@@ -14,7 +14,7 @@ from torch import Tensor
 from regard.attend.weigh import Weighed, Weighing
 from regard.attend.weigh.softmax import softmax
 from regard.attend.weigh.straight_through import harden
-from regard.errors import RegardError
+from regard.ranges import Temperature, ranged
 
 __all__ = ["Gumbel"]
 
@@ -22,10 +22,9 @@ __all__ = ["Gumbel"]
 class Gumbel(Weighing):
     """`a = softmax((e + g)/τ)`"""
 
-    def __init__(self, temperature: float = 1.0, hard: bool = False) -> None:
+    @ranged
+    def __init__(self, temperature: Temperature = 1.0, hard: bool = False) -> None:
         super().__init__()
-        if temperature <= 0:
-            raise RegardError(f"gumbel: temperature is {temperature}", expected="more than 0")
         self.temperature, self.hard = temperature, hard
 
     def forward(self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Weighed:

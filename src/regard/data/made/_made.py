@@ -4,10 +4,8 @@ A `Hashed` set makes something at random and lets its own hash say to which part
 are for train, 5 % for valid, 15 % for test), so that nothing of the test is met in training, whatever the sizes.
 """
 
-from typing import ClassVar
-
 from regard.data.splits import Splits
-from regard.errors import RegardError
+from regard.ranges import Examples, Seed, ranged
 from regard.types import Example
 
 __all__ = ["Hashed", "Made"]
@@ -16,12 +14,8 @@ __all__ = ["Hashed", "Made"]
 class Made:
     """A set's constructor names the sizes, for its signature is its options, and hands them on."""
 
-    things: ClassVar[str] = "examples"  # what is counted
-
-    def __init__(self, train: int, valid: int, test: int, seed: int) -> None:
-        for name, size in (("train", train), ("valid", valid), ("test", test)):
-            if size < 0:
-                raise RegardError(f"{name}: got {size}", expected=f"how many {self.things} to make, 0 or more")
+    @ranged
+    def __init__(self, train: Examples, valid: Examples, test: Examples, seed: Seed) -> None:
         self.train, self.valid, self.test, self.seed = train, valid, test, seed
 
 

@@ -32,6 +32,7 @@ from babel.dates import DateTimeFormat, tokenize_pattern
 from regard.data.made._made import Made
 from regard.data.splits import Splits
 from regard.errors import RegardError
+from regard.ranges import Examples, Seed
 from regard.types import Example, Link
 
 __all__ = ["LOCALES", "Case", "Dates", "patterns", "readable", "write"]
@@ -268,7 +269,9 @@ class Dates(Made):
     locale has its equal share of every split.
     """
 
-    def __init__(self, train: int = 40_000, valid: int = 1_000, test: int = 2_000, seed: int = 1) -> None:
+    def __init__(
+        self, train: Examples = 40_000, valid: Examples = 1_000, test: Examples = 2_000, seed: Seed = 1
+    ) -> None:
         super().__init__(train, valid, test, seed)
 
     def splits(self) -> Splits:

@@ -16,6 +16,7 @@ from random import Random
 
 from regard.data.made import dates
 from regard.data.made.dates import CASES, SPECIAL_CAPITALS, Case, Dates, readable
+from regard.ranges import Examples, Seed
 from regard.types import Example
 
 __all__ = ["Fields", "label"]
@@ -46,7 +47,9 @@ def _labels(field: str, said: str) -> list[str]:
 class Fields(Dates):
     """Dates and the field of each character, as `Splits` whose days are disjoint."""
 
-    def __init__(self, train: int = 20_000, valid: int = 1_000, test: int = 2_000, seed: int = 1) -> None:
+    def __init__(
+        self, train: Examples = 20_000, valid: Examples = 1_000, test: Examples = 2_000, seed: Seed = 1
+    ) -> None:
         super().__init__(train, valid, test, seed)
 
     def _make(self, split: str, size: int, days: list[Date]) -> list[Example]:

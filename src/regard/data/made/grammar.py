@@ -24,6 +24,7 @@ from random import Random
 from regard.data.made._made import Hashed
 from regard.data.made._sentences import UP, Claim, Deed, Phrase, change, coherent, draw, exclude, say, within
 from regard.data.splits import place
+from regard.ranges import Examples, Seed
 from regard.types import Example
 
 __all__ = ["Grammar", "relation"]
@@ -91,9 +92,9 @@ class Grammar(Hashed):
     of the test is met in training, whatever the sizes asked for and in whatever words.
     """
 
-    things = "pairs"
-
-    def __init__(self, train: int = 20_000, valid: int = 1_000, test: int = 2_000, seed: int = 1) -> None:
+    def __init__(
+        self, train: Examples = 20_000, valid: Examples = 1_000, test: Examples = 2_000, seed: Seed = 1
+    ) -> None:
         super().__init__(train, valid, test, seed)
 
     def _make(self, split: str, size: int, first: float, last: float) -> list[Example]:

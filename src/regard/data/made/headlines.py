@@ -18,6 +18,7 @@ from string import Formatter
 
 from regard.data.made._made import Hashed
 from regard.data.splits import place
+from regard.ranges import Examples, Seed
 from regard.types import Example, Link
 
 __all__ = ["Facts", "Headlines", "draw", "fill", "report"]
@@ -125,9 +126,7 @@ def report(rng: Random, facts: Facts) -> Example:
 class Headlines(Hashed):
     """Reports and their headlines, as `Splits`; a headline of the test is never met in training."""
 
-    things = "reports"
-
-    def __init__(self, train: int = 20_000, valid: int = 500, test: int = 1_000, seed: int = 1) -> None:
+    def __init__(self, train: Examples = 20_000, valid: Examples = 500, test: Examples = 1_000, seed: Seed = 1) -> None:
         super().__init__(train, valid, test, seed)
 
     def _make(self, split: str, size: int, first: float, last: float) -> list[Example]:

@@ -16,6 +16,7 @@ from random import Random
 
 from regard.data.made.dates import CASES, LOCALES, SPECIAL_CAPITALS, Dates, _compiled, _templates, patterns, readable
 from regard.data.made.dates import write as write_date
+from regard.ranges import Examples, Seed
 from regard.types import Example
 
 __all__ = ["Languages", "language", "ways"]
@@ -58,7 +59,9 @@ def ways() -> dict[str, Ways]:
 class Languages(Dates):
     """Dates and the language of each, as `Splits` whose days are disjoint."""
 
-    def __init__(self, train: int = 20_000, valid: int = 1_000, test: int = 2_000, seed: int = 1) -> None:
+    def __init__(
+        self, train: Examples = 20_000, valid: Examples = 1_000, test: Examples = 2_000, seed: Seed = 1
+    ) -> None:
         super().__init__(train, valid, test, seed)
 
     def _make(self, split: str, size: int, days: list[Date]) -> list[Example]:

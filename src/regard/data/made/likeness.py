@@ -25,6 +25,7 @@ from random import Random
 from regard.data.made._made import Made
 from regard.data.made._sentences import UP, Claim, Phrase, change, draw, say
 from regard.data.splits import Splits
+from regard.ranges import Examples, Seed
 from regard.types import Example
 
 __all__ = ["Likeness", "likeness"]
@@ -77,9 +78,9 @@ class Likeness(Made):
     Each half point of the scale has its equal share.
     """
 
-    things = "pairs"
-
-    def __init__(self, train: int = 20_000, valid: int = 1_000, test: int = 2_000, seed: int = 1) -> None:
+    def __init__(
+        self, train: Examples = 20_000, valid: Examples = 1_000, test: Examples = 2_000, seed: Seed = 1
+    ) -> None:
         super().__init__(train, valid, test, seed)
 
     def splits(self) -> Splits:

@@ -19,6 +19,7 @@ from typing import Any
 
 from regard.data.made._made import Hashed
 from regard.data.splits import place
+from regard.ranges import Examples, Seed
 from regard.types import Example
 
 __all__ = ["Stories", "floor", "tell"]
@@ -98,9 +99,7 @@ def floor(stories: int = 2_000, seed: int = 1) -> float:
 class Stories(Hashed):
     """Made stories, as `Splits` without a target; a story of the test is never met in training."""
 
-    things = "stories"
-
-    def __init__(self, train: int = 8_000, valid: int = 400, test: int = 800, seed: int = 1) -> None:
+    def __init__(self, train: Examples = 8_000, valid: Examples = 400, test: Examples = 800, seed: Seed = 1) -> None:
         super().__init__(train, valid, test, seed)
 
     def _make(self, split: str, size: int, first: float, last: float) -> list[Example]:

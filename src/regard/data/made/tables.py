@@ -19,6 +19,7 @@ from random import Random
 from regard.data.made._made import Made
 from regard.data.made.headlines import Spans, fill
 from regard.data.splits import Splits
+from regard.ranges import Examples, Seed
 from regard.text._fields import Field, write
 from regard.types import Example, Link
 
@@ -96,9 +97,7 @@ def example(record: Mapping[str, str]) -> Example:
 class Tables(Made):
     """Weather records and their texts, as `Splits` whose places are disjoint."""
 
-    things = "records"
-
-    def __init__(self, train: int = 8_000, valid: int = 500, test: int = 1_000, seed: int = 1) -> None:
+    def __init__(self, train: Examples = 8_000, valid: Examples = 500, test: Examples = 1_000, seed: Seed = 1) -> None:
         super().__init__(train, valid, test, seed)
 
     def splits(self) -> Splits:

@@ -32,6 +32,7 @@ from torch import Tensor, nn
 from regard.attend.attention import Attention
 from regard.attend.score.additive import additive
 from regard.predict.generate.recurrent import Speaks, in_kind, whole
+from regard.ranges import Dropout, Width
 from regard.types import Beams, Look, Memory
 
 __all__ = ["Lstmn", "State"]
@@ -60,10 +61,10 @@ class Lstmn(Speaks):
         summary: int,
         attention: Callable[..., Attention],
         fusion: Literal["shallow", "deep"] = "shallow",
-        embed: int = 256,
-        hidden: int = 256,
+        embed: Width = 256,
+        hidden: Width = 256,
         tie: bool = True,
-        dropout: float = 0.2,
+        dropout: Dropout = 0.2,
     ) -> None:
         readout = embed if tie else hidden
         super().__init__(vocab, embed, readout, tie, dropout)

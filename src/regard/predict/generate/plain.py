@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from regard.errors import RegardError
 from regard.kernels.cells import CELLS
 from regard.predict.generate.recurrent import Speaks, in_kind, whole
+from regard.ranges import Depth, Dropout, Width
 from regard.types import Beams, Look, Memory
 
 __all__ = ["Plain", "State"]
@@ -48,11 +49,11 @@ class Plain(Speaks):
         summary: int,
         context: Literal["start", "transform", "every", "first"] = "every",
         cell: Literal["elman", "lstm", "gru"] = "gru",
-        embed: int = 256,
-        hidden: int = 256,
-        layers: int = 1,
+        embed: Width = 256,
+        hidden: Width = 256,
+        layers: Depth = 1,
         tie: bool = True,
-        dropout: float = 0.2,
+        dropout: Dropout = 0.2,
     ) -> None:
         readout = embed if tie else hidden
         super().__init__(vocab, embed, readout, tie, dropout)

@@ -24,10 +24,10 @@ from torch.nn.functional import dropout as drop
 from torch.nn.functional import linear
 
 from regard.attend.attention import Attention
-from regard.errors import chance
 from regard.kernels.cells import CELLS
 from regard.predict.generate import Decoder
 from regard.predict.shared import Shared
+from regard.ranges import Depth, Dropout, Probability, Width, ranged
 from regard.types import Beams, Look, Memory
 
 __all__ = ["Recurrent", "Speaks", "State", "in_kind", "whole"]
@@ -83,9 +83,10 @@ def in_kind(memory: Memory, kind: torch.dtype) -> Memory:
 class Speaks(Decoder):
     """A decoder that reads embeddings and says `E r + b`; E are the embeddings where they are tied."""
 
-    def __init__(self, vocab: int, embed: int, readout: int, tie: bool, dropout: float) -> None:
+    @ranged
+    def __init__(self, vocab: int, embed: int, readout: int, tie: bool, dropout: Probability) -> None:
         super().__init__()
-        self.dropout = chance("dropout", dropout)
+        self.dropout = dropout
         self.embedding = nn.Embedding(vocab, embed)
         nn.init.normal_(self.embedding.weight, std=embed**-0.5)
         self.out = None if tie else nn.Linear(readout, vocab)
@@ -111,13 +112,13 @@ class Recurrent(Speaks):
         summary: int,
         attention: Callable[..., Attention],
         cell: Literal["elman", "lstm", "gru"] = "gru",
-        embed: int = 256,
-        hidden: int = 256,
-        layers: int = 1,
+        embed: Width = 256,
+        hidden: Width = 256,
+        layers: Depth = 1,
         place: Literal["before", "after"] = "before",
         feed: bool = True,
         tie: bool = True,
-        dropout: float = 0.2,
+        dropout: Dropout = 0.2,
     ) -> None:
         readout = embed if tie else hidden
         super().__init__(vocab, embed, readout, tie, dropout)

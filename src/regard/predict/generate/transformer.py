@@ -34,10 +34,10 @@ from regard.attend.block import Block, xavier
 from regard.attend.layers import Layers
 from regard.attend.mask import causal
 from regard.attend.positions import Kind, Places, Positions
-from regard.errors import RegardError
 from regard.find import In, Spec
 from regard.predict.generate import Decoder
 from regard.predict.generate._cached import Plan, Quick, State
+from regard.ranges import Depth, Dropout, Few, Length, Range, Width, ranged
 from regard.types import Look, Memory
 
 __all__ = ["State", "Transformer"]
@@ -46,25 +46,24 @@ __all__ = ["State", "Transformer"]
 class Transformer(Layers, Decoder):  # type: ignore[override]
     """Layers of self-attention, attention to the memory, and a network for each token."""
 
+    @ranged
     def __init__(
         self,
         vocab: int,
         memory: int,
         attention: Callable[..., Attention],
-        size: int = 256,
-        layers: int = 4,
-        heads: int = 4,
-        inner: int = 1024,
-        dropout: float = 0.1,
+        size: Width = 256,
+        layers: Depth = 4,
+        heads: Few = 4,
+        inner: Width = 1024,
+        dropout: Dropout = 0.1,
         positions: Kind = "sinusoid",
-        longest: int = 1024,
+        longest: Length = 1024,
         score: Annotated[Spec, In("attend.score")] = "scaled_dot",
         weigh: Annotated[Spec, In("attend.weigh")] = "softmax",
-        look: Literal["last", "mean", "all"] | int = "last",
+        look: Literal["last", "mean", "all"] | Annotated[int, Range(-1000, 999)] = "last",
     ) -> None:
         super().__init__()
-        if layers < 1:
-            raise RegardError(f"layers={layers}", expected="1 or more, for only they look at the memory")
         self.size, self.dropout = size, dropout
         self.embedding = nn.Embedding(vocab, size)
         nn.init.normal_(self.embedding.weight, std=size**-0.5)

@@ -31,10 +31,11 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from regard.attend.attention import make
 from regard.attend.mask import causal
-from regard.errors import RegardError, chance
+from regard.errors import RegardError
 from regard.find import call
 from regard.kernels.cells import CELLS
 from regard.predict.language import LanguageModel, begun
+from regard.ranges import Depth, Dropout, Width, ranged
 from regard.types import Beams, Look, Memory, Sequences
 
 __all__ = ["Recurrent", "State", "locked"]
@@ -63,25 +64,21 @@ class Recurrent(LanguageModel):
 
     wide = False  # an LSTM's cell sums up hundreds of steps: half precision would lose the small ones
 
+    @ranged
     def __init__(
         self,
         vocab: int,
         attention: Mapping[str, Any] | None,
         cell: Literal["elman", "lstm", "gru"] = "lstm",
-        hidden: int = 800,
-        layers: int = 2,
-        drop_in: float = 0.5,
-        drop_between: float = 0.4,
-        drop_out: float = 0.5,
-        drop_weights: float = 0.0,
-        drop_words: float = 0.0,
+        hidden: Width = 800,
+        layers: Depth = 2,
+        drop_in: Dropout = 0.5,
+        drop_between: Dropout = 0.4,
+        drop_out: Dropout = 0.5,
+        drop_weights: Dropout = 0.0,
+        drop_words: Dropout = 0.0,
     ) -> None:
         super().__init__(vocab, attention)
-        rates = {"drop_in": drop_in, "drop_between": drop_between, "drop_out": drop_out}
-        for name, rate in {**rates, "drop_weights": drop_weights, "drop_words": drop_words}.items():
-            chance(name, rate, one=False)
-        if layers < 1:
-            raise RegardError(f"layers={layers}", expected="1 or more")
         self.cell, self.drop_in, self.drop_between, self.drop_out = cell, drop_in, drop_between, drop_out
         self.drop_weights, self.drop_words = drop_weights, drop_words
         self.embedding = nn.Embedding(vocab, hidden)

@@ -17,7 +17,7 @@ token. Texts of different lengths are gone on from side by side: each has places
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -31,6 +31,7 @@ from regard.attend.mask import causal
 from regard.attend.positions import Kind, Places, Positions
 from regard.errors import RegardError
 from regard.predict.language import LanguageModel, begun
+from regard.ranges import Depth, Dropout, Few, Length, Range, Width, ranged
 from regard.types import Beams, Look, Memory, Sequences
 
 __all__ = ["Begun", "State", "Transformer"]
@@ -66,22 +67,21 @@ class Transformer(Layers, LanguageModel):  # type: ignore[override]
     wide = True
     looks = True
 
+    @ranged
     def __init__(
         self,
         vocab: int,
         attention: Mapping[str, Any] | None,
-        size: int = 256,
-        layers: int = 4,
-        heads: int = 4,
-        inner: int = 1024,
-        dropout: float = 0.2,
+        size: Width = 256,
+        layers: Depth = 4,
+        heads: Few = 4,
+        inner: Width = 1024,
+        dropout: Dropout = 0.2,
         positions: Kind = "rotary",
-        longest: int = 1024,
-        look: Literal["last", "mean", "all"] | int = "last",
+        longest: Length = 1024,
+        look: Literal["last", "mean", "all"] | Annotated[int, Range(-1000, 999)] = "last",
     ) -> None:
         super().__init__(vocab, attention)
-        if layers < 1:
-            raise RegardError(f"layers={layers}", expected="1 or more")
         asked = dict(attention or {})
         given = [name for name in ("bias", "heads", "size") if asked.get(name)]
         if given:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.predict.match import Match
+from regard.ranges import Width, ranged
 
 __all__ = ["Factored"]
 
@@ -19,12 +20,11 @@ __all__ = ["Factored"]
 class Factored(Match):
     """`(M_p W_fp) ⊙ (M_h W_fh)`, each row with matrices of its own"""
 
-    def __init__(self, inputs: int, rows: int, hidden: int = 150) -> None:
+    @ranged
+    def __init__(self, inputs: int, rows: int, hidden: Width = 150) -> None:
         super().__init__()
         if rows < 1 or inputs % rows:
             raise RegardError(f"a vector of {inputs} in {rows} rows", expected="rows of equal width")
-        if hidden < 1:
-            raise RegardError(f"match.hidden={hidden}", expected="at least 1")
         self.rows, self.size = rows, rows * hidden
         width = inputs // rows
         bound = width**-0.5
