@@ -200,7 +200,10 @@ def test_the_table_is_there_before_the_costs(
     [
         (["encoder=bigru,disam"], "no encode is named 'disam'; did you mean 'disan'?"),
         (["encoder=bigru,disan", "encoder.c=3.0"], "unknown option 'encoder.c'"),
-        (["encoder=disan,resan", "encoder.hidden=0"], "encoder.hidden=0; expected at least 1"),
+        (
+            ["encoder=disan,resan", "encoder.hidden=0"],
+            "encoder.hidden: got 0; expected a whole number from 1 to 65,536",
+        ),
         (["encoder=resan", "encoder.soft=0.5,2.0"], "encoder.soft=2.0, encoder.policy=0.1"),
         (["encoder=bigru", "encoder.layers=1,0"], "no model can be made of these options"),
         (["encoder=bigru,disan", "train.stpes=3"], "unknown option 'train.stpes'"),

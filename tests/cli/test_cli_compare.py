@@ -65,8 +65,14 @@ def test_mistakes_are_one_line(regard: Regard, lines: Path, tmp_path: Path) -> N
     assert regard("compare", "classify", "encoder=bigru", *words).line().startswith("nothing to compare; expected")
     assert regard("compare", "clasify", "encoder=a,b", *words).line().startswith("no tasks is named 'clasify'")
     assert "'disam'" in regard("compare", "classify", "encoder=bigru,disam", *words).line()
-    assert regard("compare", "classify", "encoder=a,b", "--seeds", 0).line() == "--seeds 0; expected 1 or more"
-    assert regard("compare", "classify", "encoder=a,b", "--jobs", 0).line() == "--jobs 0; expected 1 or more"
+    assert (
+        regard("compare", "classify", "encoder=a,b", "--seeds", 0).line()
+        == "--seeds: got 0; expected a whole number from 1 to 1,000"
+    )
+    assert (
+        regard("compare", "classify", "encoder=a,b", "--jobs", 0).line()
+        == "--jobs: got 0; expected a whole number from 1 to 1,000"
+    )
     assert regard("compare", "classify", "bigru,disan", *words).line().startswith("nothing to compare")
     assert regard("compare", "classify").code == 2
     assert regard("compare", "encoder=a,b", "drop=0,1").line().startswith("'encoder=a,b' where the task should be")

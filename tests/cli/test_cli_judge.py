@@ -118,8 +118,8 @@ def test_mistakes_are_one_line(regard: Regard, here: Path, monkeypatch: pytest.M
     assert regard(*words, "empty.txt").line().startswith("empty.txt: the file is empty")
     assert regard(*words, "latin.txt").line().startswith("latin.txt:1: byte 2 of the line is 0xfc; expected UTF-8")
     assert regard(*words, "--reference", "r.txt").line().startswith("r.txt: no such file")
-    assert regard(*words, "--count", 0).line() == "--count 0; expected 1 or more"
-    assert regard(*words, "--port", 70000).line() == "--port 70000; expected 0 to 65535"
+    assert regard(*words, "--count", 0).line() == "--count: got 0; expected a whole number from 1 to 1,000,000,000"
+    assert regard(*words, "--port", 70000).line() == "--port: got 70000; expected a whole number from 0 to 65,535"
     assert regard(*words, "--judge", " ").line().startswith("a judge named ' '")
     assert regard(*words, "--json").line().startswith("--json without --report")
     assert regard("judge", "a.txt", "--report", "x.sqlite").line().startswith("--report and files to judge")

@@ -118,9 +118,9 @@ def test_a_text_longer_than_the_model_takes(regard: Regard, run: Path, tmp_path:
         (["--nbest", "3"], "--nbest 3 without --json"),
         (["--seed", "3"], "--seed without --sample"),
         (["--sample", "--beam", "3"], "--sample and --beam"),
-        (["--sample", "--temperature", "0"], "temperature=0.0; expected a number above 0"),
-        (["--beam", "0"], "--beam 0; expected 1 or more"),
-        (["--json", "--nbest", "0"], "--nbest 0; expected 1 or more"),
+        (["--sample", "--temperature", "0"], "--temperature: got 0.0; expected a number from 1e-06 to 1,000,000"),
+        (["--beam", "0"], "--beam: got 0; expected a whole number from 1 to 1,000"),
+        (["--json", "--nbest", "0"], "--nbest: got 0; expected a whole number from 1 to 1,000"),
         (["--beam", "wide"], "--beam"),
     ],
 )

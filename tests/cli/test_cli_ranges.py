@@ -1,7 +1,16 @@
 """A number outside its range, a time that is none: one line on the command line, before anything is read or written."""
 
+import importlib
+import inspect
+import math
+from typing import Any, get_args
+
 import pytest
 from command_line import Regard
+from typer.models import OptionInfo
+
+from regard.cli.main import verbs
+from regard.ranges import range_of
 
 
 @pytest.mark.parametrize(
@@ -33,3 +42,30 @@ def test_times(regard: Regard, time: str, how: str) -> None:
     line = regard("train", "translate", how.format(time), "--dry-run").line()
     assert line.startswith("time ")
     assert len(line) < 160
+
+
+def numbers() -> list[Any]:
+    """Every option of every verb that is a number: its flag, and its range."""
+    found = []
+    for verb in verbs:
+        for parameter in inspect.signature(importlib.import_module(f"regard.cli.{verb}").run).parameters.values():
+            kind, *marks = get_args(parameter.annotation)
+            if {int, float} & {kind, *get_args(kind)}:
+                flag = next(mark.default for mark in marks if isinstance(mark, OptionInfo))
+                found.append(pytest.param(verb, flag, parameter, id=f"{verb}{flag}"))
+    return found
+
+
+needed = {"align": ("run", "--data", "x"), "compare": ("translate", "drop=0.1,0.2"), "judge": ()}
+
+
+@pytest.mark.parametrize(("verb", "flag", "parameter"), numbers())
+def test_every_number_of_a_verb_has_a_range(regard: Regard, verb: str, flag: str, parameter: inspect.Parameter) -> None:
+    allowed = range_of(parameter.annotation)
+    assert allowed is not None, f"{verb} {flag} has no range"
+    assert parameter.default is None or parameter.default in allowed
+    whole = float not in {(kind := get_args(parameter.annotation)[0]), *get_args(kind)}
+    for value in (allowed.low - 1, allowed.high + 1, 10**20 if whole else math.nan):
+        line = regard(verb, *needed.get(verb, ("run",)), f"{flag}={value}").line()
+        number = "a whole number" if whole else "a number"
+        assert line == f"{flag}: got {value if whole else float(value)}; expected {number} {allowed}"

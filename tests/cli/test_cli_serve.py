@@ -60,8 +60,11 @@ def test_mistakes_are_one_line(regard: Regard, run: Path, tmp_path: Path, monkey
     assert regard("serve", "nowhere", *free).line().startswith("nowhere")
     assert regard("serve", run, run, *free).line().endswith("is named twice; expected each run once")
     assert regard("serve", run, "--host", "0.0.0.0", *free).line().startswith("--host 0.0.0.0 lets other machines in")
-    assert regard("serve", run, "--port", 70000).line() == "--port 70000; expected 0 to 65535"
-    assert regard("serve", run, "--batch", 0, *free).line() == "--batch 0; expected 1 or more"
+    assert regard("serve", run, "--port", 70000).line() == "--port: got 70000; expected a whole number from 0 to 65,535"
+    assert (
+        regard("serve", run, "--batch", 0, *free).line()
+        == "--batch: got 0; expected a whole number from 1 to 1,000,000"
+    )
     assert regard("serve", run, "--texts", 300, *free).line().startswith("--texts 300 with --queue 256")
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]

@@ -324,7 +324,7 @@ def test_what_was_learned_is_kept() -> None:
 @pytest.mark.parametrize("option", [{"smoothing": 1.5}, {"smoothing": -0.5}, {"drop": 1.0}, {"drop": -0.1}])
 def test_chances_are_chances(option: dict[str, float]) -> None:
     [name] = option
-    with pytest.raises(RegardError, match=f"{name}=.*; expected from 0 to less than 1"):
+    with pytest.raises(RegardError, match=f"{name}: got .*; expected a number from 0 to below 1"):
         small(**option)
 
 
