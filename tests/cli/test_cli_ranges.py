@@ -49,14 +49,19 @@ def numbers() -> list[Any]:
     found = []
     for verb in verbs:
         for parameter in inspect.signature(importlib.import_module(f"regard.cli.{verb}").run).parameters.values():
-            kind, *marks = get_args(parameter.annotation)
+            kind, *marks = get_args(parameter.annotation) or (None,)
             if {int, float} & {kind, *get_args(kind)}:
                 flag = next(mark.default for mark in marks if isinstance(mark, OptionInfo))
                 found.append(pytest.param(verb, flag, parameter, id=f"{verb}{flag}"))
     return found
 
 
-needed = {"align": ("run", "--data", "x"), "compare": ("translate", "drop=0.1,0.2"), "judge": ()}
+needed = {
+    "align": ("run", "--data", "x"),
+    "compare": ("translate", "drop=0.1,0.2"),
+    "judge": (),
+    "look": ("run", "text"),
+}
 
 
 @pytest.mark.parametrize(("verb", "flag", "parameter"), numbers())

@@ -331,5 +331,5 @@ def test_chances_are_chances(option: dict[str, float]) -> None:
 @pytest.mark.parametrize("name", ["recurrent", "plain", "lstmn", "transformer"])
 @pytest.mark.parametrize("dropout", [1.5, -0.1])
 def test_dropout_of_a_decoder_is_a_chance(name: str, dropout: float) -> None:
-    with pytest.raises(RegardError, match=r"dropout=.*; expected from 0 to 1"):
+    with pytest.raises(RegardError, match=r"dropout: got .*; expected a number from 0 to below 1"):
         small(decoder={"name": name, "dropout": dropout}).model()

@@ -99,7 +99,7 @@ def _in_range(run: Callable[..., None]) -> Callable[..., None]:
     def checked(**given: Any) -> None:
         for name, kind in kinds.items():
             if given[name] is not None:
-                within(flags[name].default, given[name], kind)
+                within(str(flags[name].default), given[name], kind)
         run(**given)
 
     return checked
