@@ -333,6 +333,39 @@ def test_done_is_done_until_more_is_wanted(tmp_path: Path, pairs: str, trained: 
     assert (out / "card.md").read_text() != card
 
 
+@pytest.mark.usefixtures("no_pictures")
+def test_a_run_goes_on_with_what_it_holds(tmp_path: Path, pairs: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An option that is not given is not changed, whatever defaults and presets say by now."""
+    out = tmp_path / "run"
+    train("translate", data=pairs, out=out, quiet=True, **with_train(steps=2))
+    before = tomllib.loads((out / "config.toml").read_text())
+    monkeypatch.setattr(Translate, "preset", {**Translate.preset, "embed": 99, "train": {"rate": 0.5}})
+    more = train("translate", out=out, quiet=True, train={"steps": 4, "time": "1h"})
+    assert (more.outcome.step, more.outcome.ended) == (4, "steps")
+    changed = merge(before, {"train": {"steps": 4, "time": "1h"}})
+    assert tomllib.loads((out / "config.toml").read_text()) == changed
+    assert train("translate", out=out, quiet=True).outcome.per_second == 0
+    assert tomllib.loads((out / "config.toml").read_text()) == changed
+    assert refused(lambda: train("translate", out=out, quiet=True, drop=0.3)).startswith(
+        f"{out} was begun with drop={before['drop']}, not 0.3"
+    )
+    assert f"{out} was begun with task=translate, not agree" in refused(lambda: train("agree", out=out, quiet=True))
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_data_that_changed_before_the_first_checkpoint_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else new words would be trained under the old tokenizer."""
+    path, out = tmp_path / "pairs.tsv", tmp_path / "run"
+    path.write_text("".join(lines()))
+    monkeypatch.setattr("regard.train.checkpoint.save", lambda *_: None)
+    train("translate", data=str(path), out=out, quiet=True, **with_train(steps=1))
+    path.write_text("".join(lines()) + "zwei\t七\n" * 40)
+    said = refused(lambda: train("translate", out=out, quiet=True))
+    assert said.startswith(f"the training data is not what {out} began with")
+
+
 @pytest.mark.parametrize(
     ("options", "named"),
     [

@@ -4,8 +4,9 @@ result = regard.train("translate", data="pairs.tsv", out="runs/mine", time="5m")
 regard.load("runs/mine")("Dienstag, 5. März 2024").text
 """
 
+import json
+import time as clock
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,24 +18,24 @@ from regard.data.load import load as load_data
 from regard.data.splits import Splits
 from regard.errors import RegardError
 from regard.find import build, call, find, full, nearest, settable
+from regard.merged import flat, gone_on, merge
 from regard.tasks._features import Features
 from regard.tasks._features import checked as in_features
 from regard.tasks._given import given
 from regard.tasks._without import Without, checked
 from regard.train.card import card
 from regard.train.device import device_of, precise
+from regard.train.ending import longer, tested
 from regard.train.lock import Hold, held
 from regard.train.loop import Outcome, fit
+from regard.train.progress import Progress
 from regard.train.run import Run, plain
 from regard.train.schedule import seconds
 from regard.train.task import Task
 from regard.trust import Trust, outside
 from regard.types import Example, Prediction
 
-__all__ = ["Model", "configure", "load", "prepare", "train"]
-
-# What may change between two sittings of one run: how long it goes on and where, not what it is.
-CHANGEABLE = ("epochs", "steps", "time", "patience", "save_every", "device")
+__all__ = ["Model", "configure", "flat", "load", "merge", "prepare", "train"]
 
 
 class Model:
@@ -138,23 +139,6 @@ class Model:
         return f"<regard {self.config['task']} model, {size:,} parameters, from {self.run.folder}>"
 
 
-def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Options over options, table by table; a part of another name takes none of the old one's options."""
-    result = dict(base)
-    for key, value in over.items():
-        old = result.get(key)
-        if isinstance(old, str) and isinstance(value, Mapping) and "name" not in value:
-            old = {"name": old}
-        if isinstance(old, Mapping) and isinstance(value, str):
-            value = {"name": value}
-        if isinstance(old, Mapping) and isinstance(value, Mapping):
-            renamed = "name" in value and value["name"] != old.get("name", value["name"])
-            result[key] = dict(value) if renamed else merge(old, value)
-        else:
-            result[key] = value
-    return result
-
-
 def configure(task: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The whole configuration of a run: what was asked for over the task's presets over every part's defaults."""
     kind = find("tasks", task)
@@ -222,12 +206,16 @@ def _network(task: Any) -> nn.Module:
 
 @dataclass(frozen=True)
 class Trained:
-    """What training came to: the model, how it ended, its measures on the test set (if there is one), the data."""
+    """What training came to: the model, how it ended, its measures on the test set (if there is one), the data.
+
+    `tested` is the number of test examples measured: all of them, unless the time limit left room for fewer."""
 
     model: Model
     outcome: Outcome
     test: dict[str, float | str]
     splits: Splits
+    tested: int = 0
+    longer: str = ""  # the command that would train it for longer
 
 
 def train(
@@ -238,75 +226,71 @@ def train(
     fresh: bool = False,
     quiet: bool = False,
     trust: bool = False,
+    started: float | None = None,
     **options: Any,
 ) -> Trained:
     """Train a task, or go on with a training; the run lies in `out` (runs/TASK if not given).
 
     `data` is what to train on, or a table of the options of `data`. Other options are tables by name, as
-    `encoder={"hidden": 64}, train={"rate": 2e-3}`. `trust` lets a run that is there name
-    code that is not named here.
+    `encoder={"hidden": 64}, train={"rate": 2e-3}`. Where `out` is a run already, it goes on as it began: its options
+    are the defaults, and those that are given may say how long and where it trains; `trust` lets it name code that is
+    not named here. `time` is for all of it, from reading to testing, counted from `started` (a `time.monotonic()`; now
+    if not given).
     """
+    started = clock.monotonic() if started is None else started
     asked: dict[str, Any] = dict(options)
     if data:
         asked["data"] = {"train": data} if isinstance(data, str) else data
     if time:
         asked["train"] = merge(asked.get("train", {}), {"time": time})
     folder = Path(out or f"runs/{task}")
-    with held(folder, Run.is_in(folder)) as hold:  # before the data is read: who comes second learns it at once
-        return _train(task, asked, folder, fresh, quiet, trust, hold)
+    with held(folder, Run.is_in(folder)) as hold, Progress(quiet) as show:
+        # Held before the data is read: who comes second learns it at once.
+        return _train(task, asked, folder, fresh, show, started, trust, hold)
 
 
 def _train(
-    task: str, asked: dict[str, Any], folder: Path, fresh: bool, quiet: bool, trust: bool, hold: Hold
+    task: str,
+    asked: dict[str, Any],
+    folder: Path,
+    fresh: bool,
+    show: Progress,
+    started: float,
+    trust: bool,
+    hold: Hold,
 ) -> Trained:
+    show.phase("reading", "the data")
     trusted = trust or set(outside(configure(task, asked)))  # what is asked for here needs no trust
     run = Run.open(folder, trusted) if Run.is_in(folder) and not fresh else None
-    ready = prepare(task, asked)
-    if fresh and Run.is_in(folder):
-        if clear := getattr(ready.task, "clear", None):  # what `finish` wrote there
-            clear(folder)
-        Run.remove(folder)
-    if run is not None:
-        _same(run, ready.config)
-        run.configure(ready.config)
-    else:
+    ready = prepare(
+        task,
+        asked
+        if run is None
+        else gone_on(run.folder, run.config, {**asked, "task": task}, lambda o: configure(task, o)),
+    )
+    if run is None:
+        if Run.is_in(folder):
+            if clear := getattr(ready.task, "clear", None):  # what `finish` wrote there
+                clear(folder)
+            Run.remove(folder)
         run = Run.create(folder, ready.config, ready.task.keep(), ready.network)
         hold()
-    outcome = call(
-        fit, ready.config["train"], task=ready.task, splits=ready.splits, run=run, model=ready.network, quiet=quiet
-    )
+    elif json.loads(json.dumps(ready.task.keep())) != run.kept:
+        raise RegardError(f"the training data is not what {folder} began with", do="use --fresh or another --out")
+    else:
+        run.configure(ready.config)
+    given = {"task": ready.task, "splits": ready.splits, "run": run, "model": ready.network}
+    outcome: Outcome = call(fit, ready.config["train"], **given, show=show, began=started)
     model = Model(run, ready.task, ready.network.eval())
-    test: dict[str, float | str] = {}
-    if outcome.stopped is None and (finish := getattr(ready.task, "finish", None)):
+    if outcome.stopped is not None:
+        return Trained(model, outcome, {}, ready.splits)
+    if finish := getattr(ready.task, "finish", None):
         finish(run, ready.network, ready.splits)  # more than the run itself, where a task has that to write
-    if outcome.stopped is None and ready.splits.test:
-        test = model.evaluate(ready.splits.test)
-    if outcome.stopped is None and (outcome.per_second or not (folder / "card.md").exists()):
-        card(run, outcome, ready.splits, ready.network, test)
-    return Trained(model, outcome, test, ready.splits)
-
-
-def _same(run: Run, config: Mapping[str, Any]) -> None:
-    """A run goes on only as what it began as; another task or part is told by its name, not by what else it has.
-    Options that regard has got since it began count as not asked for."""
-    begun = run.config
-    with suppress(RegardError):  # it may also have some that are gone
-        begun = configure(begun["task"], begun)
-    before, now = dict(flat(begun)), dict(flat(config))
-    for key in sorted(before.keys() | now.keys(), key=lambda key: (key != "task", not key.endswith(".name"), key)):
-        if before.get(key) != now.get(key) and key not in {f"train.{name}" for name in CHANGEABLE}:
-            raise RegardError(
-                f"{run.folder} was begun with {key.removesuffix('.name')}={before.get(key)}, not {now.get(key)}",
-                do="use another --out, or --fresh to begin again",
-            )
-
-
-def flat(config: Mapping[str, Any], path: str = "") -> list[tuple[str, Any]]:
-    """Every option with its dotted name."""
-    pairs = []
-    for key, value in config.items():
-        pairs += flat(value, f"{path}{key}.") if isinstance(value, Mapping) else [(path + key, value)]
-    return pairs
+    test, count = tested(model.evaluate, ready.splits.test, outcome.budget, show)
+    show.phase("writing", "the card")
+    if outcome.per_second or not (folder / "card.md").exists():
+        card(run, outcome, ready.splits, ready.network, test, count)
+    return Trained(model, outcome, test, ready.splits, count, longer(run, outcome))
 
 
 def load(folder: str | Path, device: str = "auto", trust: Trust = False) -> Model:

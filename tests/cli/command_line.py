@@ -42,6 +42,8 @@ Regard = Callable[..., Said]
 def regard(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Regard:
     """`regard("evaluate", run, "--json")`: what the words say, done in this process."""
 
+    monkeypatch.setattr("regard.train.progress.PATIENCE", 60.0)  # a busy machine is not told about
+
     def call(*words: object, stdin: bytes = b"") -> Said:
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(stdin), isatty=lambda: False))
         capsys.readouterr()

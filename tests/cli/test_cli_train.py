@@ -27,9 +27,12 @@ def test_the_ending(regard: Regard, run: Path, pairs: Path) -> None:
     said = regard("train", "translate", "--data", pairs, "--out", run, "--quiet", *tiny)
     assert (said.code, said.err) == (0, "")
     lines = said.out.split("\n")
-    assert lines[0] == "this run was finished already, at step 30; --fresh begins again"
-    assert lines[1].startswith("test, ")
-    assert "token_accuracy" in lines[1]
+    assert lines[:2] == [
+        "this run was finished already, at step 30",
+        f"train it longer: regard train translate --out {run} train.steps=60",
+    ]
+    assert lines[2].startswith("test, ")
+    assert "token_accuracy" in lines[2]
     assert any(line.split()[:1] == ["exact_match"] for line in lines)
     assert "█" in said.out
     shown = next(line for line in lines if " → " in line)
@@ -125,6 +128,23 @@ def test_another_wish_for_the_same_run(regard: Regard, run: Path, pairs: Path, t
     assert contents(folder) == before
     assert regard(*words, "--fresh").code == 0
     assert [event["step"] for event in read(folder / "log.jsonl")] == [1]
+
+
+def test_a_run_goes_on_by_its_folder_alone(regard: Regard, run: Path, tmp_path: Path) -> None:
+    """As the finished run says: with what it holds, and without its task."""
+    folder = tmp_path / "run"
+    shutil.copytree(run, folder)
+    said = regard("train", "--out", folder, "--quiet")
+    assert (said.code, said.err) == (0, "")
+    assert said.out.startswith("this run was finished already, at step 30\n")
+    said = regard("train", "--out", folder, "--quiet", "train.steps=32")
+    assert (said.code, said.err) == (0, "")
+    assert "finished already" not in said.out
+    assert read(folder / "log.jsonl")[-1]["step"] == 32
+    old, new = ((path / "config.toml").read_text() for path in (run, folder))
+    assert new == old.replace("steps = 30", "steps = 32")
+    line = regard("train", "--out", folder, "--quiet", "train.rate=0.5").line()
+    assert f"{folder} was begun with train.rate=0.02, not 0.5" in line
 
 
 def test_a_runs_own_config_is_a_config(regard: Regard, run: Path, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from regard.tasks.translate import Translate
 from regard.train.checkpoint import KEPT
 from regard.train.log import read
 from regard.train.loop import Outcome, fit
+from regard.train.progress import Progress
 from regard.train.run import Run
 from regard.types import Example
 
@@ -54,7 +55,12 @@ def small_task(**options: Any) -> Translate:
 
 
 def fit_in(
-    folder: Path, change: Callable[[Translate], None] = lambda task: None, data: Splits | None = None, **options: Any
+    folder: Path,
+    change: Callable[[Translate], None] = lambda task: None,
+    data: Splits | None = None,
+    began: float | None = None,
+    show: Any = None,
+    **options: Any,
 ) -> Outcome:
     """Train as `api.train` does: begin in a folder, or go on with what is there. `change` may meddle with the task."""
     import torch
@@ -68,7 +74,7 @@ def fit_in(
     torch.seed()  # from here on the loop alone decides what chance there is
     change(task)
     small = {"rows": 8, "steps": 22, "every": 5, "rate": 5e-3, "warmup": 4, "average": 0.9, "device": "cpu"}
-    return fit(task, data, run, model, True, **{**small, **options})
+    return fit(task, data, run, model, show or Progress(True), began, **{**small, **options})
 
 
 def newest(folder: Path) -> Path:

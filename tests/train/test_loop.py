@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from regard.tasks.translate import Translate
 from regard.train import checkpoint, loop
 from regard.train.log import read
 from regard.train.loop import fit
+from regard.train.progress import Progress
 from regard.train.run import Run
 from regard.train.schedule import Plan
 from regard.train.task import Item, Loss
@@ -374,7 +376,7 @@ def test_the_model_given_holds_the_best_weights_in_the_end(tmp_path: Path) -> No
     model = task.model()
     run = Run.create(tmp_path / "run", {"task": "translate"}, task.keep(), model)
     scripted([1.0, 2.0, 3.0], seen)(task)
-    fit(task, splits(), run, model, True, steps=6, every=2, rows=8, device="cpu")
+    fit(task, splits(), run, model, Progress(True), None, steps=6, every=2, rows=8, device="cpu")
     assert all(torch.equal(value, seen[0][name]) for name, value in model.state_dict().items())
 
 
@@ -400,8 +402,8 @@ def test_a_time_limit_ends_training_in_time_with_its_rate_gone_down(
 ) -> None:
     folder = tmp_path / "run"
     outcome = fit_in(folder, both(ticking(1.0), scripted([1.0] * 99)), steps=10_000, time="2m", every=1000, warmup=4)
-    assert outcome.step == 120
-    assert outcome.seconds == 120.0
+    assert outcome.step == 117  # two and a half seconds are for what is written afterwards
+    assert (outcome.seconds, outcome.ended) == (117.0, "time")
     assert rates(folder)[-1] < 0.001 * 5e-3  # cosine: nothing is left of the rate at the end
 
 
@@ -419,33 +421,92 @@ def test_a_limit_that_is_far_away_changes_nothing(
 def test_slow_steps_do_not_run_over_the_limit(tmp_path: Path, ticking: Callable[[float], Change]) -> None:
     """A minute a step: the loop must not wait for its next glance to see that five minutes are over."""
     outcome = fit_in(tmp_path / "run", both(ticking(60.0), scripted([1.0])), time="5m", every=1000)
-    assert outcome.step == 5
+    assert outcome.step == 4  # a fifth would leave nothing for what is written afterwards
     assert place_of(tmp_path / "run")["finished"]
 
 
-def test_a_run_ended_by_its_limit_is_finished_until_more_time_is_given(
+def test_a_run_ended_by_its_limit_is_finished_until_more_is_asked_for(
     tmp_path: Path, ticking: Callable[[float], Change]
 ) -> None:
+    """Then the time is for that command."""
+
     def go(time: str, **more: Any) -> int:
         change = both(ticking(1.0), scripted([1.0] * 99))
         return fit_in(tmp_path / "run", change, **{"steps": 1000, "time": time, "every": 100, **more}).step
 
-    assert go("70s") == 70
-    assert go("70s") == 70
-    assert go("60s") == 70
-    assert go("2m") == 120
-    assert go("2m", steps=2000) == 120  # more steps without more time
-    assert go("", steps=130) == 130
+    assert go("70s") == 67
+    assert go("70s") == 67
+    assert go("60s") == 67
+    assert go("2m") == 67 + 117
+    assert go("2m") == 67 + 117
+    assert go("2m", steps=2000) == 67 + 2 * 117
+    assert go("", steps=130) == 67 + 2 * 117  # all of these are done
+    assert go("", steps=310) == 310
 
 
-def test_time_is_counted_over_all_sittings(tmp_path: Path, ticking: Callable[[float], Change]) -> None:
+def test_a_run_stopped_within_its_limit_has_what_is_left_of_it(
+    tmp_path: Path, ticking: Callable[[float], Change]
+) -> None:
+    """As if it had never been stopped; another limit is for the command it is given to."""
     changes = both(ticking(1.0), scripted([1.0] * 99))
     options = {"steps": 1000, "time": "80s", "every": 100}
     stopped = fit_in(tmp_path / "run", both(changes, signalled(30, signal.SIGINT)), **options)
     assert (stopped.step, stopped.seconds) == (30, 30.0)
     assert place_of(tmp_path / "run")["spent"] == 30.0
+    stopped = fit_in(tmp_path / "run", both(changes, signalled(10, signal.SIGINT)), **options)
+    assert (stopped.step, stopped.seconds) == (40, 40.0)
+    shutil.copytree(tmp_path / "run", tmp_path / "other")
     outcome = fit_in(tmp_path / "run", changes, **options)
-    assert (outcome.step, outcome.seconds) == (80, 80.0)
+    assert (outcome.step, outcome.seconds) == (77, 77.0)
+    outcome = fit_in(tmp_path / "other", changes, **{**options, "time": "50s"})
+    assert (outcome.step, outcome.seconds) == (40 + 47, 87.0)
+
+
+def test_time_is_counted_from_the_start_of_the_command(tmp_path: Path, ticking: Callable[[float], Change]) -> None:
+    change = both(ticking(1.0), scripted([1.0] * 99))
+    outcome = fit_in(tmp_path / "run", change, began=Clock.now - 20, steps=1000, time="80s", every=100)
+    assert (outcome.step, outcome.seconds) == (57, 77.0)
+
+
+def slow_answers(clock: Any, validating: float, testing: float, seen: list[tuple[int, bool]]) -> Change:
+    """So many seconds an example; how many were asked for at once, and whether by the quick search."""
+
+    def change(task: Translate) -> None:
+        def results(model: nn.Module, examples: list[Example], quick: bool = False) -> None:
+            seen.append((len(examples), quick))
+            clock.now += len(examples) * (validating if quick else testing)
+
+        task.results = results  # type: ignore[assignment, method-assign]
+        task.measure = lambda _: {"perplexity": 1.0}  # type: ignore[assignment, method-assign]
+
+    return change
+
+
+def test_a_limit_leaves_time_for_validating_and_testing(tmp_path: Path, ticking: Callable[[float], Change]) -> None:
+    """Eight examples of validation take 4 s and as many of the test 16 s: they are kept back."""
+    change, seen = ticking(1.0), list[tuple[int, bool]]()
+    slow = slow_answers(loop.clock, 0.5, 2.0, seen)
+    outcome = fit_in(tmp_path / "run", both(change, slow), steps=1000, time="200s", every=20, warmup=4)
+    left = 200 - outcome.seconds
+    assert 16 + 2.5 <= left <= 16 + 2.5 + 2  # the test, what is written afterwards, and no more than a step or two
+    assert outcome.ended == "time"
+    assert rates(tmp_path / "run")[-1] < 0.001 * 5e-3
+    validating = sum(count * 0.5 for count, quick in seen if quick)
+    assert validating <= 0.16 * 200
+    assert {count for count, quick in seen if quick and count > 1} == {8}
+
+
+def test_a_validation_that_would_take_too_long_is_of_fewer_examples(
+    tmp_path: Path, ticking: Callable[[float], Change]
+) -> None:
+    """A minute for all eight, where an hour would be needed to afford that: two, and only now and then."""
+    change, seen = ticking(1.0), list[tuple[int, bool]]()
+    slow = slow_answers(loop.clock, 7.5, 0.0, seen)
+    outcome = fit_in(tmp_path / "run", both(change, slow), steps=10_000, time="10m", every=20)
+    assert 590 <= outcome.seconds <= 600
+    steps = [event["step"] for event in read(tmp_path / "run" / "log.jsonl")]
+    assert 2 <= len(steps) <= 4
+    assert place_of(tmp_path / "run")["checked"] == 2
 
 
 def test_state_is_saved_every_so_many_seconds(
@@ -503,7 +564,7 @@ def slope(folder: Path, **options: Any) -> tuple[float, float, dict[str, Any]]:
     model, task = Line(), Slope()
     run = Run.create(folder, {"task": "slope"}, {}, model)
     small = {"rows": 4, "steps": 1, "rate": 0.1, "average": 0.0, "device": "cpu", "weight_decay": 0.5}
-    fit(task, splits(), run, model, True, **{**small, **options})
+    fit(task, splits(), run, model, Progress(True), None, **{**small, **options})
     return model.matrix.item(), model.vector.item(), read(folder / "log.jsonl")[0]
 
 
@@ -661,43 +722,39 @@ def test_a_full_disk_leaves_a_run_that_goes_on(
     assert everything(folder) == whole
 
 
-def test_progress_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fit_in(tmp_path / "run", signalled(3, signal.SIGINT))
     assert capsys.readouterr() == ("", "")
-    monkeypatch.setattr(loop, "Progress", lambda quiet: Shown())
-    fit_in(tmp_path / "run", scripted([4.0] * 9))
+    fit_in(tmp_path / "run", scripted([4.0] * 9), show=Shown())
     assert Shown.said[0] == "going on from step 3 of 22"
     assert Shown.said[1].startswith("step 5: loss ")
     assert Shown.said[1].endswith("; valid: perplexity 4")
-    assert [step for step, *_ in Shown.steps] == [5, 10, 15, 20, 22]
+    assert [step for step, *_ in Shown.steps if step in (4, 5, 10, 15, 20, 22)] == [4, 5, 10, 15, 20, 22]  # 4: at once
     assert "perplexity 4" in Shown.steps[-1][2]
 
 
 def test_a_shorter_warm_up_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def told(folder: str, *change: Any, **options: Any) -> list[str]:
         Shown.said.clear()
-        fit_in(tmp_path / folder, *change, **options)
+        fit_in(tmp_path / folder, *change, show=Shown(), **options)
         return [line for line in Shown.said if "warmup" in line]
 
-    monkeypatch.setattr(loop, "Progress", lambda quiet: Shown())
     assert told("fits", warmup=5) == []
     assert told("short", signalled(3, signal.SIGINT), warmup=6) == [Plan(22, 6, "cosine").shortened]
     assert told("short", signalled(8, signal.SIGINT), warmup=6) == [Plan(22, 6, "cosine").shortened]
     assert told("short", warmup=6) == []  # it is over
     # Time cuts the plan from 80 to 40 steps when 20 are done: a warm-up of 15 is over, one of 21 is not.
-    monkeypatch.setattr(loop, "affordable", lambda wanted, step, spent, limit: 40)
+    monkeypatch.setattr(loop.Budget, "plan", lambda self, wanted, step, every: 40 if step >= 20 else wanted)
     assert told("over", steps=80, warmup=15, every=100) == []
     assert told("slow", steps=88, warmup=21, every=100) == [Plan(40, 21, "cosine").shortened]
 
 
-class Shown:
-    said: list[str] = []  # noqa: RUF012
+class Shown(Progress):
+    said: list[str] = []  # type: ignore[assignment]  # noqa: RUF012
     steps: list[tuple[int, int, str, float]] = []  # noqa: RUF012
 
-    def __enter__(self) -> "Shown":
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
+    def __init__(self) -> None:
+        self.quiet, self.later = True, None
 
     def say(self, text: str) -> None:
         self.said.append(text)

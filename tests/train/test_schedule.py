@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.errors import RegardError
-from regard.train.schedule import TRUSTED, Decay, Plan, affordable, seconds
+from regard.train.schedule import Decay, Plan, seconds, spelled
 
 root = math.sqrt
 
@@ -88,20 +88,10 @@ def test_times_out_of_reach(text: str) -> None:
         seconds(text)
 
 
-def test_what_the_time_allows() -> None:
-    assert affordable(1000, 100, 10.0, math.inf) == 1000  # no limit
-    assert affordable(1000, 100, 10.0, 60.0) == 600  # ten steps a second
-    assert affordable(1000, 100, 10.0, 600.0) == 1000  # never more than is wanted
-    assert affordable(1000, 100, 60.0, 60.0) == 100  # the time is out: no step more
-    assert affordable(1000, 3, 61.0, 60.0) == 3
-    assert affordable(1000, TRUSTED - 1, 10.0, 60.0) == 1000  # too early to tell
-    assert affordable(1000, TRUSTED, 10.0, 60.0) == 300
-
-
-@given(st.integers(1, 10**6), st.integers(1, 10**6), st.floats(1e-3, 1e6), st.floats(0, 1e6))
-def test_plans_stay_between_what_is_done_and_what_is_wanted(wanted: int, step: int, spent: float, limit: float) -> None:
-    plan = affordable(wanted, step, spent, limit)
-    assert plan <= max(wanted, step)
-    assert plan >= min(wanted, step)
-    if spent >= limit:
-        assert plan == step
+@pytest.mark.parametrize(
+    ("length", "text"),
+    [(1.0, "1s"), (90.0, "90s"), (60.0, "1m"), (120.0, "2m"), (5400.0, "1h30m"), (3723.0, "1h2m3s"), (0.5, "1s")],
+)
+def test_a_time_is_written_as_it_is_read(length: float, text: str) -> None:
+    assert spelled(length) == text
+    assert seconds(text) == math.ceil(length)

@@ -2,6 +2,7 @@
 
 import shlex
 import signal
+import time as clock
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -36,7 +37,9 @@ def run(
     config: Annotated[
         str | None, typer.Option("--config", metavar="FILE", help="A TOML file of options; pairs count over it.")
     ] = None,
-    time: Annotated[str, typer.Option("--time", metavar="TIME", help="Take no longer than this: 90s, 5m, 1h30m.")] = "",
+    time: Annotated[
+        str, typer.Option("--time", metavar="TIME", help="Time for all of it, from reading to testing: 90s, 5m, 1h30m.")
+    ] = "",
     fresh: Annotated[bool, typer.Option("--fresh", help="Begin again, even if the run is there.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show model, data and a batch; write nothing.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress on the way.")] = False,
@@ -44,14 +47,16 @@ def run(
         bool, typer.Option("--trust", help="Run code of yours that the run or the --config file names.")
     ] = False,
 ) -> None:
-    """Train a model for a task. The same command goes on where a training was stopped."""
+    """Train a model for a task. The same command goes on where a training was stopped; so does --out RUN alone."""
+    started = clock.monotonic()
+    task, pairs = _named(task, pairs or [], out, trust)
     if task is None:
         from regard.cli.list import tasks
 
         print(ctx.get_help())
         print(f"\nTasks:\n{tasks()}")
         raise typer.Exit(2)
-    options = asked(task, config, pairs or [], data, time, trust)
+    options = asked(task, config, pairs, data, time, trust)
     if dry_run:
         from regard.cli.dry import show
 
@@ -60,11 +65,24 @@ def run(
     from regard import api
 
     api.configure(task, options)  # an option that is not known is told before the data is read
-    trained = api.train(task, out=out, fresh=fresh, quiet=quiet, trust=trust, **options)
+    trained = api.train(task, out=out, fresh=fresh, quiet=quiet, trust=trust, started=started, **options)
     if trained.outcome.stopped is not None:
         _stopped(trained, ctx.find_root().obj)
         raise typer.Exit(128 + trained.outcome.stopped)
     _ending(trained)
+
+
+def _named(task: str | None, pairs: list[str], out: str, trust: bool) -> tuple[str | None, list[str]]:
+    """The task, or that of the run which is to go on, where only its folder is given; and the pairs."""
+    if not out or (task is not None and "=" not in task):
+        return task, pairs
+    from pathlib import Path
+
+    from regard.train.run import Run
+
+    if not Run.is_in(Path(out)):
+        return task, pairs
+    return str(Run.open(Path(out), trust).config["task"]), ([] if task is None else [task]) + pairs
 
 
 def _stopped(trained: "Trained", words: list[str]) -> None:
@@ -81,12 +99,15 @@ def _ending(trained: "Trained") -> None:
     outcome, model = trained.outcome, trained.model
     folder = str(model.run.folder)
     if not outcome.per_second:
-        print(f"this run was finished already, at step {outcome.step:,}; --fresh begins again")
+        print(f"this run was finished already, at step {outcome.step:,}")
+        print(f"train it longer: {plain(trained.longer)}")
     best = model.task.best
     if trained.test:
         score = trained.test.get(best)
         first = "" if score is None else f": {best} {figure(score)}"
-        print(f"test, {counted(len(trained.splits.test), 'example')}{first}")
+        whole = len(trained.splits.test)
+        part = f"{trained.tested:,} of " if trained.tested < whole else ""
+        print(f"test, {part}{counted(whole, 'example')}{first}")
         print(figures(trained.test))
     else:
         print(f"no test set; best {best} on valid: {figure(outcome.best)}")

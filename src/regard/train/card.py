@@ -15,8 +15,10 @@ from regard.train.run import Run
 __all__ = ["card"]
 
 
-def card(run: Run, outcome: Any, splits: Splits, model: nn.Module, test: dict[str, float | str]) -> Path:
-    """Write the card beside the model."""
+def card(
+    run: Run, outcome: Any, splits: Splits, model: nn.Module, test: dict[str, float | str], tested: int = 0
+) -> Path:
+    """Write the card beside the model; `tested` is how many test examples were measured, where not all were."""
     size = sum(parameter.numel() for parameter in model.parameters())
     data = run.config["data"].get("train") or "the built-in set"
     on_gpu = next(model.parameters()).is_cuda
@@ -39,6 +41,7 @@ def card(run: Run, outcome: Any, splits: Splits, model: nn.Module, test: dict[st
         f"{outcome.step:,} steps in {outcome.seconds:.0f} s on {where} (torch {torch.__version__}){speed}; "
         f"best validation value {outcome.best:.4f}.",
         "",
+        *([f"Tested on {tested:,} of {len(splits.test):,} examples.", ""] if 0 < tested < len(splits.test) else []),
         *(["| test measure | value |", "|---|---|", *rows, ""] if rows else ["No test set was given.", ""]),
         "![learning curve](curve.png)",
         "",

@@ -91,13 +91,14 @@ def _keep(folder: Path, moments: list[Path]) -> None:
 
 
 def restore(
-    folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: dict[str, Tensor]
+    folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: dict[str, Tensor], data: str = ""
 ) -> Restored | None:
-    """Go back to the newest moment that is whole; None where there is none yet."""
+    """Go back to the newest moment that is whole; None where there is none yet. Of one that was trained on other `data`
+    (a digest) only the place is given: its tensors need not fit."""
     found, damaged = _moments(folder), list[str]()
     for number, moment in enumerate(found):
         try:
-            place = _restore(moment, model, optimiser, average)
+            place = _restore(moment, model, optimiser, average, data)
         except RegardError as error:
             damaged.append(str(error))
             continue
@@ -108,7 +109,9 @@ def restore(
     return None
 
 
-def _restore(moment: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: dict[str, Tensor]) -> Place:
+def _restore(
+    moment: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: dict[str, Tensor], data: str
+) -> Place:
     """Go back to this moment. Where it is damaged, all may be half changed: the next one sets all of it again."""
     name = SUMS
     try:
@@ -120,6 +123,8 @@ def _restore(moment: Path, model: nn.Module, optimiser: torch.optim.Optimizer, a
         place = Place.read(_json(moment / name))
         if _step(moment) != place.step:
             raise ValueError(f"it is of step {place.step}")
+        if data and place.data != data:
+            return place
         name = WEIGHTS
         model.load_state_dict(unpacked(moment / name, model.state_dict()))
         name = OPTIMISER

@@ -3,12 +3,13 @@
 Everything that decides the numbers (weights, optimiser, averages, random state, place in the data,
 plan) is in `state/`, so a run that was stopped goes on bit for bit as if it never had been.
 
-    outcome = fit(task, splits, run, model, quiet=False, epochs=20, rate=2e-3)
+    outcome = fit(task, splits, run, model, Progress(), None, epochs=20, rate=2e-3)
 """
 
 import math
 import time as clock
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -23,21 +24,23 @@ from regard.find import nearest
 from regard.ranges import BatchSize, BelowOne, Count, NonNegative, Number, Range, Seed
 from regard.train import checkpoint
 from regard.train.average import Average
+from regard.train.budget import NO_LIMIT, PROBE, Budget, seconds_each
 from regard.train.curve import draw
 from regard.train.device import device_of, precise
 from regard.train.log import Log
 from regard.train.place import Place, digest
 from regard.train.progress import Progress
+from regard.train.progress import clock as spoken
 from regard.train.run import Run
-from regard.train.schedule import Decay, Plan, affordable, seconds
+from regard.train.schedule import Decay, Plan, seconds
 from regard.train.step import step
 from regard.train.stop import Stop
 from regard.train.task import Task
 
 __all__ = ["Outcome", "fit"]
 
-# How often the loop looks at the clock and the loss; looking makes a GPU wait.
-GLANCE = 20
+# How often the loop looks at the loss, in steps, and in seconds where steps are slow; looking makes a GPU wait.
+GLANCE, SECONDS = 20, 1.0
 # Small data has short epochs; validating after each would take more time than training.
 RARELY = 100
 
@@ -52,6 +55,9 @@ class Outcome:
     seconds: float
     per_second: float  # tokens or examples, as the task counts; 0 where nothing was left to do
     counts: str = "tokens"
+    ended: Literal["", "steps", "time", "patience"] = ""  # what ended it, if nobody stopped it
+    epochs: float = 0.0
+    budget: Budget = NO_LIMIT  # what is left of the time
 
 
 def fit(
@@ -59,7 +65,8 @@ def fit(
     splits: Splits,
     run: Run,
     model: nn.Module,
-    quiet: bool,
+    show: Progress,
+    began: float | None,
     *,
     epochs: Number = 30,
     steps: Count = 0,
@@ -82,11 +89,13 @@ def fit(
 ) -> Outcome:
     """Train until the plan is done, patience is out, or a signal asks to stop; `model` then holds the best weights.
 
-    The plan is `steps`, or else `epochs`; `time` shortens it where the machine is too slow for it. A batch is
-    filled up to `tokens` padded tokens, or holds `rows` examples. Validation comes every `every` steps (0: once
-    an epoch, not within 100 steps), over the first `valid` examples; state is saved then, and every `save_every`
-    seconds. Gradients are clipped to the norm `clip` (0: they are not).
+    The plan is `steps`, or else `epochs`; `time`, counted from `began` (None: now), shortens it where the machine is
+    too slow for it, and leaves time for the test. A batch is filled up to `tokens` padded tokens, or holds `rows`
+    examples. Validation comes every `every` steps (0: once an epoch, not within 100 steps), over the first `valid`
+    examples, more seldom and over fewer where it would take too much of `time`; state is saved then, and every
+    `save_every` seconds. Gradients are clipped to the norm `clip` (0: they are not).
     """
+    began = clock.monotonic() if began is None else began
     where, limit = device_of(device), seconds(time)
     model.to(where)
     items = task.items(splits.train)
@@ -102,35 +111,62 @@ def fit(
     log = Log(run.folder / "log.jsonl")
     torch.manual_seed(seed)
     fresh = Place(digest(splits.train), wanted, wanted, limit)
-    restored = checkpoint.restore(run.state, model, optimiser, mean.mean)
+    restored = checkpoint.restore(run.state, model, optimiser, mean.mean, fresh.data)
     place = _resume(fresh, run, restored.place if restored else None, patience)
     lost = _lost(run, model, mean, place)
+    earlier = 0.0 if place.finished else place.spent - place.before  # of the same budget
+    budget = Budget(limit, began - earlier, lambda: clock.monotonic())
     log.cut(place.step)
     sweep(run.folder)
 
-    began = clock.monotonic() - place.spent  # as if all sittings had been one
+    spent_before, first = place.spent, place.step
     saved, sitting, tokens_before = clock.monotonic(), clock.monotonic(), place.tokens
     loss_sum = torch.tensor(place.loss_sum, device=where, dtype=torch.float64)
     noted: dict[str, list[torch.Tensor]] = {}  # since the last glance; only shown and logged
     notes: dict[str, float] = {}
     latest, told = "", False  # what was measured last; whether a shorter warm-up was mentioned
 
+    def spent() -> float:
+        return spent_before + clock.monotonic() - began
+
     def save() -> None:
-        place.spent, place.loss_sum = clock.monotonic() - began, float(loss_sum)
+        place.spent, place.loss_sum = spent(), float(loss_sum)
         checkpoint.save(run.state, model, optimiser, mean.mean, place)
 
     def speed() -> float:
         return (place.tokens - tokens_before) / max(1e-9, clock.monotonic() - sitting)
 
-    with Stop() as stop, Progress(quiet) as show:
+    def probe() -> None:
+        """How long a validation and the test would take now. It leaves no trace in the training."""
+        before, held = clock.monotonic(), splits.valid[:valid]
+        with _aside(model, mean, where, precision), torch.random.fork_rng([where] if where.type == "cuda" else []):
+            each = seconds_each(
+                lambda some: task.results(model, some, quick=True), held, PROBE * limit, clock.monotonic
+            )
+            if math.isnan(place.best):  # once there is a best, the next must be of the same examples
+                fitting = budget.fitting(len(held), each)
+                place.checked = fitting if fitting < len(held) else 0
+            budget.validation = each * (place.checked or len(held))
+            if splits.test:
+                each = seconds_each(lambda some: task.results(model, some), splits.test, PROBE * limit, clock.monotonic)
+                budget.test = each * len(splits.test)
+        budget.probed = True
+        budget.validated += clock.monotonic() - before
+
+    with Stop() as stop:
         for line in (*(restored.damaged if restored else ()), *lost):
             show.warn(line)
-        if place.step:
+        if place.step and not place.finished:
             show.say(f"going on from step {place.step} of {place.steps}")
         for note in (*splits.notes, *task.notes):
             show.say(note)
+        if not place.finished:
+            show.phase("training", f"on {where.type}, {len(splits.train):,} examples, {an_epoch:,} batches an epoch")
+            if budget.limited and budget.left() < 0.5 * limit:
+                show.say(f"{spoken(limit - budget.left())} of {spoken(limit)} is gone before the first step")
         model.train()
         stream = _stream(place, batches_of)
+        glanced, counted = clock.monotonic(), place.step
         while not place.finished and stop.asked is None:
             batch = task.collate([items[row] for row in next(stream)]).to(where)
             task.advance(model, place.step / place.steps)
@@ -149,23 +185,29 @@ def fit(
             for name, number in loss.notes.items():
                 noted.setdefault(name, []).append(number)
 
-            validate, spent = place.step % every == 0, clock.monotonic() - began
-            if place.step % GLANCE == 0 or validate or place.step >= place.steps or spent >= limit:
-                place.steps = affordable(wanted, place.step, spent, limit)
+            validate = place.step % every == 0
+            slow = place.step == first + 1 or clock.monotonic() - glanced >= SECONDS
+            if place.step % GLANCE == 0 or validate or slow or place.step >= place.steps or budget.over():
                 value = float(loss_sum) / max(1, place.loss_count)
                 if not math.isfinite(value):
                     raise RegardError(f"the loss became {value} at step {place.step}", do="lower train.rate")
+                if place.step > first + 1:  # the first is no measure: kernels are compiled, memory is fetched
+                    budget.stepped(place.step - counted, clock.monotonic() - glanced)
+                if not budget.over() and (budget.due() or (validate and budget.limited and not budget.probed)):
+                    probe()
+                validate = validate and budget.may_validate()
+                place.steps = budget.plan(wanted, place.step, every)
                 notes = {name: float(torch.stack(some).mean()) for name, some in noted.items()}
                 noted.clear()
                 aside = "".join(f"  {name} {number:.3g}" for name, number in notes.items())
-                left = min(spent * (place.steps / place.step - 1), limit - spent)
-                show.step(
-                    place.step, place.steps, f"loss {value:.3f}{aside}{latest}  {speed():,.0f} {task.counts}/s", left
-                )
+                figures_now = f"loss {value:.3f}{aside}{latest}  {speed():,.0f} {task.counts}/s"
+                show.step(place.step, place.steps, figures_now, budget.remaining(place.step, place.steps, every))
+                glanced, counted = clock.monotonic(), place.step
             if validate or place.step >= place.steps:
-                model.eval()
-                with mean.applied(), precise(where, precision, model):
-                    figures = task.measure(task.results(model, splits.valid[:valid], quick=True))
+                held = splits.valid[: place.checked or valid]
+                show.phase("validating", f"{len(held):,} examples")
+                with _aside(model, mean, where, precision):
+                    figures = task.measure(task.results(model, held, quick=True))
                     if task.best not in figures:
                         raise RegardError(f"best={task.best!r} was not measured", do=nearest(task.best, figures))
                     place.since += 1
@@ -177,14 +219,13 @@ def fit(
                     if place.since == 0 or new == place.best:  # of equals the later: it has learned for longer
                         place.best = new
                         run.save_weights(model)
-                model.train()
                 log.add(
                     place.step,
                     loss=value,
                     valid=figures,
                     epoch=place.epoch,
                     rate=optimiser.param_groups[0]["lr"],
-                    seconds=round(clock.monotonic() - began, 2),
+                    seconds=round(spent(), 2),
                     **{f"{task.counts}_per_second": round(speed())},
                     **({"notes": notes} if notes else {}),
                 )
@@ -194,6 +235,9 @@ def fit(
                 loss_sum.zero_()
                 place.loss_count = 0
                 place.finished = place.step >= place.steps or (place.settled and place.since >= patience)
+                budget.validation = clock.monotonic() - glanced
+                budget.validated += budget.validation
+                glanced = clock.monotonic()
             if validate or place.finished or clock.monotonic() - saved > save_every:
                 save()
                 saved = clock.monotonic()
@@ -201,8 +245,24 @@ def fit(
             save()
     draw(run.folder)
     run.load_weights(model)
-    ended, took = None if place.finished else stop.asked, clock.monotonic() - began
-    return Outcome(place.step, place.best, ended, took, speed(), task.counts)
+    epochs_seen = place.step / max(1, an_epoch)
+    if not place.finished:
+        return Outcome(place.step, place.best, stop.asked, spent(), speed(), task.counts, "", epochs_seen, budget)
+    ended: Literal["steps", "time", "patience"] = "steps" if place.step >= place.wanted else "time"
+    if place.settled and place.since >= patience:
+        ended = "patience"
+    return Outcome(place.step, place.best, None, spent(), speed(), task.counts, ended, epochs_seen, budget)
+
+
+@contextmanager
+def _aside(model: nn.Module, mean: Average, where: torch.device, precision: str) -> Iterator[None]:
+    """The averaged model, as it will be used, for a while in the middle of training."""
+    with ExitStack() as stack:
+        model.eval()
+        stack.callback(model.train)
+        stack.enter_context(mean.applied())
+        stack.enter_context(precise(where, precision, model))
+        yield
 
 
 def _groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
@@ -233,11 +293,15 @@ def _resume(fresh: Place, run: Run, place: Place | None, patience: int) -> Place
         return fresh
     if place.data != fresh.data:
         raise RegardError(f"the training data is not what {run.folder} began with", do="use --fresh or another --out")
-    if place.finished:
-        if fresh.wanted > place.wanted or fresh.limit > place.limit:
-            place.steps = affordable(fresh.wanted, place.step, place.spent, fresh.limit)
+    again = place.finished
+    if again:
+        more = fresh.wanted > place.wanted or fresh.limit > place.limit
+        if more and fresh.wanted > place.step:  # who asks for more than there was has patience again
+            place.since, place.steps = 0, fresh.wanted
         place.finished = place.step >= place.steps or (place.settled and place.since >= patience)
     if not place.finished:
+        if again or fresh.limit != place.limit:  # a new budget; the same one goes on where the same run was stopped
+            place.before = place.spent
         place.wanted, place.limit = fresh.wanted, fresh.limit
     return place
 

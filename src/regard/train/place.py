@@ -25,7 +25,9 @@ class Place:
     best: float = math.nan
     since: int = 0  # validations since the best one
     settled: bool = False  # whether the best is one of the model as it will be used
-    spent: float = 0.0  # seconds of training, all sittings together
+    spent: float = 0.0  # seconds, all sittings together
+    before: float = 0.0  # of these, seconds before the present time limit was given
+    checked: int = 0  # examples of a validation, where the time limit allows only so many
     tokens: int = 0  # target tokens, all together
     loss_sum: float = 0.0  # since the last validation, for the log
     loss_count: int = 0
@@ -51,7 +53,7 @@ def _check(name: str, value: Any, kind: Any) -> None:
     fits = isinstance(value, (int, float) if kind is float else kind) and (kind is bool or not isinstance(value, bool))
     if fits and kind is int:
         fits = (name == "steps") <= value < 2**53
-    if fits and kind is float and name in ("spent", "limit"):
+    if fits and kind is float and name in ("spent", "before", "limit"):
         fits = value >= 0 and (value < 2**53 or value == math.inf)
     if not fits:
         raise ValueError(f"{name} is {str(value)[:50]!r}")

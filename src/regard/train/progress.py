@@ -1,12 +1,15 @@
-"""Live progress: a bar with loss, measure, speed and time left in a terminal; plain lines elsewhere."""
+"""Live progress: what is being done, with a bar, figures and the time left in a terminal; plain lines elsewhere."""
 
 import math
 import sys
+import threading
 import time
 from types import TracebackType
 from typing import Any
 
 __all__ = ["Progress", "clock"]
+
+PATIENCE = 1.0  # seconds after which a line says what is being done
 
 
 def clock(seconds: float) -> str:
@@ -19,12 +22,13 @@ def clock(seconds: float) -> str:
 
 
 class Progress:
-    """`with Progress() as show: show.step(…); show.say(…)`; quiet=True says nothing."""
+    """`with Progress() as show: show.phase("training"); show.step(…); show.say(…)`; quiet=True says nothing."""
 
-    def __init__(self, quiet: bool = False, lines_every: float = 10.0) -> None:
+    def __init__(self, quiet: bool = False, lines_every: float = 5.0) -> None:
         self.quiet, self.lines_every = quiet, lines_every
-        self.said = 0.0
+        self.said = -math.inf
         self.bar: Any = None
+        self.later: threading.Timer | None = None  # says what is being done, if it takes a while
 
     def __enter__(self) -> "Progress":
         if not self.quiet and sys.stderr.isatty():
@@ -35,22 +39,43 @@ class Progress:
             columns = TextColumn("{task.description}", markup=False), BarColumn(bar_width=None)
             self.bar = Bar(*columns, TextColumn("{task.fields[line]}", markup=False), console=Console(stderr=True))
             self.bar.start()
-            self.row = self.bar.add_task("training", total=1.0, line="")
+            self.row = self.bar.add_task("starting", total=None, line="")
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._sooner()
         if self.bar is not None:
             self.bar.stop()
+
+    def phase(self, name: str, about: str = "") -> None:
+        """What is done from now on, and something about it; outside a terminal it is a line if it takes a while."""
+        self._sooner()
+        if self.quiet:
+            return
+        if self.bar is not None:
+            self.bar.update(self.row, description=name, total=None, line=about)
+        else:
+            line = f"{name} {about}".rstrip()
+            self.later = threading.Timer(PATIENCE, lambda: print(line, file=sys.stderr, flush=True))
+            self.later.daemon = True
+            self.later.start()
+
+    def _sooner(self) -> None:
+        """What took no while is not told."""
+        if self.later is not None:
+            self.later.cancel()
+            self.later = None
 
     def step(self, step: int, steps: int, figures: str, left: float) -> None:
         """Where training stands. Cheap to call; plain lines come at most every `lines_every` seconds."""
         if self.quiet:
             return
         line = f"{step}/{steps}  {figures}  left {clock(left)}"
+        self._sooner()
         if self.bar is not None:
-            self.bar.update(self.row, completed=step / max(1, steps), line=line)
+            self.bar.update(self.row, description="training", total=1.0, completed=step / max(1, steps), line=line)
         elif time.monotonic() - self.said > self.lines_every:
             self.said = time.monotonic()
             print(f"step {line}", file=sys.stderr, flush=True)

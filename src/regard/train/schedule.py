@@ -1,9 +1,9 @@
 """How long to train and how fast to learn at each step.
 
 `rate(step)` rises in a line over `warmup` steps (at most a quarter of the plan; `shortened` says so
-where they are cut), then falls to 0 at the last planned one. The plan
-is a number of steps. A time budget shortens the plan where the machine is too slow for it, so that
-the fall of the rate always comes to its end in time; what is planned is part of a run's state.
+where they are cut), then falls to 0 at the last planned one. The plan is a number of steps. A time budget
+(see `regard.train.budget`) shortens the plan where the machine is too slow for it, so that the fall of the rate
+always comes to its end in time; what is planned is part of a run's state.
 
     plan = Plan(steps=2000, warmup=100, decay="cosine");  plan.rate(150)   # share of the full rate
 """
@@ -15,14 +15,11 @@ from typing import Literal
 
 from regard.errors import RegardError, brief, counted
 
-__all__ = ["Decay", "Plan", "affordable", "seconds"]
+__all__ = ["Decay", "Plan", "seconds", "spelled"]
 
 Decay = Literal["cosine", "linear", "inverse", "none"]
 
 LONGEST = 10_000 * 3600.0  # seconds: more than a year is a typing error
-
-# Time spent so far says little about the time to come before this many steps.
-TRUSTED = 50
 
 
 def seconds(text: str) -> float:
@@ -37,6 +34,15 @@ def seconds(text: str) -> float:
     if not 0 < total <= LONGEST:
         raise RegardError(f"time {brief(text)}", expected="more than 0s and at most 10000h")
     return total
+
+
+def spelled(length: float) -> str:
+    """Seconds as `seconds` reads them: 90s, 5m, 1h30m."""
+    minutes, rest = divmod(math.ceil(length), 60)
+    if minutes < 2 and rest:
+        return f"{math.ceil(length)}s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h" * (hours > 0) + f"{minutes}m" * (minutes > 0) + f"{rest}s" * (rest > 0) or "0s"
 
 
 @dataclass(frozen=True)
@@ -73,12 +79,3 @@ class Plan:
         if self.decay == "inverse":
             return math.sqrt(max(1, warmup) / max(1, step, warmup))
         return 1.0
-
-
-def affordable(wanted: int, step: int, spent: float, limit: float) -> int:
-    """As many of the wanted steps as the time allows, judging by the time spent until this step."""
-    if spent >= limit:
-        return step
-    if not math.isfinite(limit) or step < TRUSTED:
-        return wanted
-    return max(step, min(wanted, int(step * limit / spent)))

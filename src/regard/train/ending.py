@@ -1,0 +1,58 @@
+"""What comes after the last step: the test, in the time that is left, and how to train for longer."""
+
+import shlex
+from collections.abc import Callable, Sequence
+
+from regard.train.budget import PROBE, Budget, seconds_each, spread
+from regard.train.loop import Outcome
+from regard.train.progress import Progress
+from regard.train.progress import clock as spoken
+from regard.train.run import Run
+from regard.train.schedule import seconds, spelled
+from regard.trust import outside
+from regard.types import Example
+
+__all__ = ["longer", "tested"]
+
+# However little time is left, so many examples are tested.
+FEWEST = 10
+
+
+def tested(
+    evaluate: Callable[[Sequence[Example]], dict[str, float | str]],
+    examples: Sequence[Example],
+    budget: Budget,
+    show: Progress,
+) -> tuple[dict[str, float | str], int]:
+    """Every measure on the test set, or on as many of its examples as the time allows; and how many these are."""
+    if not examples:
+        return {}, 0
+    some, about = examples, ""
+    if budget.limited:
+        show.phase("testing", "a few examples, to see how long all will take")
+        each = seconds_each(evaluate, examples, PROBE * budget.limit, budget.now)
+        fit_in = int((budget.left() - budget.tail) / each) if each > 0 else len(examples)
+        some = spread(examples, max(min(len(examples), FEWEST), fit_in))
+        about = f", about {spoken(each * len(some))}"
+        if len(some) < len(examples):
+            show.say(
+                f"testing {len(some):,} of {len(examples):,} examples: all of them would take "
+                f"{spoken(each * len(examples))}, and {spoken(budget.left())} is left of the time"
+            )
+    show.phase("testing", f"{len(some):,} examples{about}")
+    return evaluate(some), len(some)
+
+
+def longer(run: Run, outcome: Outcome) -> str:
+    """The command that would train a finished run for twice as long as it was."""
+    plan = run.config["train"]
+    words = ["regard", "train", run.config["task"], "--out", str(run.folder)]
+    if outcome.ended == "time":
+        words += ["--time", spelled(2 * seconds(plan["time"]))]
+    elif outcome.ended == "patience":
+        words.append(f"train.patience={2 * plan['patience']}")
+    else:
+        words.append(f"train.steps={2 * plan['steps']}" if plan["steps"] else f"train.epochs={2 * plan['epochs']}")
+    if any(outside(run.config)):
+        words.append("--trust")
+    return shlex.join(words)
