@@ -3,12 +3,13 @@
 import errno
 import os
 import stat
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from regard.errors import RegardError
-from regard.files import new_folder, read_whole, sweep, sync, write_whole
+from regard.files import new_folder, read_whole, sweep, sync, tables, write_whole
 
 full_disk = OSError(errno.ENOSPC, "No space left on device")
 
@@ -168,3 +169,10 @@ def test_only_regular_files_of_a_bearable_size_are_read(tmp_path: Path) -> None:
         read_whole(tmp_path, 5)
     with pytest.raises(FileNotFoundError):
         read_whole(tmp_path / "none", 5)
+
+
+def test_a_key_of_many_parts_is_refused_before_tomllib_takes_gigabytes_for_it() -> None:
+    assert tables(b"[a.b]\nc.d = 1.5") == {"a": {"b": {"c": {"d": 1.5}}}}
+    for content in (b"a" + b".a" * 30_000 + b" = 1", b"\n[a" + b".a" * 30_000 + b"]"):
+        with pytest.raises(tomllib.TOMLDecodeError, match="More than 100 dots"):
+            tables(content)

@@ -298,6 +298,7 @@ def load(folder: str | Path, device: str = "auto", trust: Trust = False) -> Mode
     run = Run.open(Path(folder), trust)
     task = make_task(run.config)
     run.load_words(task)
+    run.check_sizes(lambda: _network(task))
     network = _network(task)
     run.load_weights(network)
     return Model(run, task, network.to(device_of(device)).eval())

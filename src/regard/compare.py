@@ -13,7 +13,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import product
@@ -22,7 +22,7 @@ from typing import Any
 
 from regard.cost import cost, parameters
 from regard.errors import RegardError
-from regard.files import finite, write_whole
+from regard.files import finite, read_whole, write_whole
 from regard.processes import in_processes
 from regard.trust import outside
 
@@ -191,7 +191,7 @@ def scored(task: str, wanted: Wanted, jobs: int) -> Generator[tuple[str, dict[st
     asked = {key: _asked(task, options, seed) for key, (options, seed, _) in wanted.items()}
     for key, (options, seed, folder) in wanted.items():
         kept = Path(f"{folder}.json")
-        found = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() and Run.is_in(folder) else {}
+        found = _kept(kept) if kept.exists() and Run.is_in(folder) else {}
         if found.get("asked") == asked[key]:
             yield key, found["scores"]
         else:
@@ -202,6 +202,15 @@ def scored(task: str, wanted: Wanted, jobs: int) -> Generator[tuple[str, dict[st
                 whole = json.dumps({"asked": asked[key], "scores": scores}, indent=1, ensure_ascii=False)
                 write_whole(Path(f"{wanted[key][2]}.json"), whole + "\n")
             yield key, scores
+
+
+def _kept(path: Path) -> dict[str, Any]:
+    """Scores that were written here; none where the file is not one of ours: the run is asked for them again."""
+    with suppress(OSError, ValueError, RecursionError):
+        found = json.loads(read_whole(path, 2**20))
+        if isinstance(found, dict) and isinstance(found.get("scores"), dict):
+            return found
+    return {}
 
 
 def _asked(task: str, options: Mapping[str, Any], seed: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import os
 import shutil
 import stat
 import tempfile
+import tomllib
 from collections.abc import Iterator, Mapping
 from io import BufferedReader
 from pathlib import Path
@@ -17,7 +18,9 @@ from typing import Any
 
 from regard.errors import RegardError
 
-__all__ = ["finite", "new_folder", "read_whole", "regular", "sweep", "sync", "write_whole"]
+__all__ = ["finite", "new_folder", "read_whole", "regular", "sweep", "sync", "tables", "write_whole"]
+
+DOTS = 100  # in one line of TOML
 
 
 def finite(value: Any) -> Any:
@@ -44,7 +47,7 @@ def regular(path: Path, most: int | None = None) -> Iterator[BufferedReader]:
     kind = path.stat()
     if not stat.S_ISREG(kind.st_mode) and not stat.S_ISDIR(kind.st_mode):  # a folder is told by the system
         raise RegardError(f"{path} is not a regular file")
-    if most is not None and kind.st_size > most:
+    if most is not None and stat.S_ISREG(kind.st_mode) and kind.st_size > most:
         raise RegardError(f"{path} has {kind.st_size:,} bytes", expected=f"at most {most:,}")
     with path.open("rb") as file:
         yield file
@@ -54,6 +57,14 @@ def read_whole(path: Path, most: int) -> bytes:
     """The content of a regular file of at most so many bytes."""
     with regular(path, most) as file:
         return file.read(most)
+
+
+def tables(content: bytes) -> dict[str, Any]:
+    """The tables of a TOML file. A key of many parts, as a.a.a.a, is refused: 64 KiB of it take tomllib 4 GiB."""
+    for number, line in enumerate(content.split(b"\n"), 1):
+        if line.count(b".") > DOTS:
+            raise tomllib.TOMLDecodeError(f"More than {DOTS} dots (at line {number}, column 1)")
+    return tomllib.loads(content.decode("utf-8"))
 
 
 def write_whole(path: Path, content: str | bytes) -> Path:

@@ -84,3 +84,10 @@ def test_no_damage_to_a_log_stops_anything(tmp_path: Path) -> None:
     assert len(read(path)) == 2
     Log(path).cut(1)
     assert path.read_bytes().count(b"\n") == len(read(path)) == 2
+
+
+def test_of_a_log_too_long_the_end_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(f'{{"step": {n}}}\n' for n in range(100)))
+    monkeypatch.setattr("regard.train.log.LARGEST", 40)
+    assert [event["step"] for event in read(path)] == [97, 98, 99]

@@ -3,6 +3,7 @@
 import os
 import platform
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,8 @@ import typer
 
 from regard import __version__
 from regard.cli.show import figure, plain, table
+from regard.errors import RegardError
+from regard.files import read_whole
 
 __all__ = ["run"]
 
@@ -88,5 +91,7 @@ def _run(folder: str, trust: bool) -> list[tuple[str, str]]:
 
 def _tested(card: Path) -> list[tuple[str, str]]:
     """The measures on the test set, from the card that training wrote when it ended."""
-    text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
+    text = ""
+    with suppress(OSError, RegardError):  # there is none, or it is no card
+        text = read_whole(card, 2**20).decode("utf-8", "replace")
     return [(f"test {name}", plain(value)) for name, value in re.findall(r"^\| (\w+) \| `?([^|`]+)`? \|$", text, re.M)]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import RegardError
+from regard.files import tables
 from regard.trust import admit
 
 __all__ = ["asked", "parse_pairs", "read_toml", "search"]
@@ -26,7 +27,7 @@ flags = ("data", "out", "time", "config", "fresh", "quiet", "trust")
 def read_toml(path: str) -> dict[str, Any]:
     """The tables of a file."""
     try:
-        return tomllib.loads(Path(path).expanduser().read_bytes().decode("utf-8"))
+        return tables(Path(path).expanduser().read_bytes())
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise RegardError(f"{path}:{line}: not UTF-8", do="save the file as UTF-8") from None
@@ -78,12 +79,12 @@ def _put(table: dict[str, Any], path: list[str], value: Any, pair: str) -> None:
 def _value(text: str) -> Any:
     """What TOML reads in it, alone in its place; else the text."""
     try:
-        tables = tomllib.loads(f"value = [{text}]")
+        read = tables(f"value = [{text}]".encode())
     except (tomllib.TOMLDecodeError, RecursionError):
         return text
-    if len(tables) != 1 or len(tables["value"]) != 1 or _has_dates(tables["value"]):
+    if len(read) != 1 or len(read["value"]) != 1 or _has_dates(read["value"]):
         return text  # several values, or a day that is more likely a name
-    return tables["value"][0]
+    return read["value"][0]
 
 
 def _has_dates(value: Any) -> bool:

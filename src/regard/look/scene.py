@@ -21,6 +21,7 @@ from typing import Any
 
 from rich.cells import cell_len
 
+from regard.files import read_whole
 from regard.look.gaze import Gaze, visible
 from regard.look.layers import count
 from regard.types import Prediction, Step, Token
@@ -70,7 +71,7 @@ def _has_features(model: Any) -> bool:
 def _badge(folder: Path) -> dict[str, Any] | None:
     """What `regard faithful` found of these very weights; nothing where they were trained on since."""
     try:
-        found = json.loads((folder / "faithful.json").read_text(encoding="utf-8"))
+        found = json.loads(read_whole(folder / "faithful.json", 2**24))
         summary, measured = found["summary"], found.get("model")
         if measured is not None and measured != _digest(folder / "model.safetensors"):
             return None

@@ -21,6 +21,7 @@ from tokenizers import Encoding, Tokenizer, normalizers
 from tokenizers.trainers import Trainer
 
 from regard.errors import RegardError
+from regard.text._forms import sound
 from regard.types import Token
 
 __all__ = ["Text"]
@@ -189,7 +190,8 @@ class Text:
         return json.loads(self.tokenizer.to_str())  # type: ignore[no-any-return]
 
     @staticmethod
-    def from_dict(table: dict[str, Any]) -> "Text":
+    def from_dict(table: Any) -> "Text":
+        sound(table)
         try:
             tokenizer = Tokenizer.from_str(json.dumps(table))
         except Exception as error:  # tokenizers raises Exception itself

@@ -2,28 +2,31 @@
 
 import contextlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
-from regard.files import read_whole, write_whole
+from regard.files import regular, write_whole
 
 __all__ = ["Log", "read"]
 
-LARGEST = 256 * 2**20  # bytes
+LARGEST = 2**25  # bytes; of a longer one the end is read
 
 
 def read(path: Path) -> list[dict[str, Any]]:
     """Every whole event. What a killed writer or a damaged disk left between them is passed over: no training waits
     for a line in its log."""
+    events = []
     try:
-        content = read_whole(path, LARGEST)
+        with regular(path) as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - LARGEST))
+            for line in file:
+                with contextlib.suppress(ValueError, RecursionError):
+                    if _whole(event := json.loads(line.decode("utf-8"))):
+                        events.append(event)
     except FileNotFoundError:
         return []
-    events = []
-    for line in content.split(b"\n"):
-        with contextlib.suppress(ValueError, RecursionError):
-            events.append(json.loads(line.decode("utf-8")))
-    return [event for event in events if _whole(event)]
+    return events
 
 
 def _whole(event: Any) -> bool:

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,12 @@ import tomli_w
 from torch import Tensor, nn
 
 from regard.errors import RegardError
-from regard.files import new_folder, read_whole, sweep, write_whole
+from regard.files import new_folder, read_whole, sweep, tables, write_whole
+from regard.text._forms import own
 from regard.train import lock
+from regard.train.sizes import UnfitError, check, shapes
 from regard.train.tensors import packed, reason, unpacked
-from regard.trust import Trust, admit
+from regard.trust import Trust, admit, outside
 
 __all__ = ["Run", "plain"]
 
@@ -28,7 +30,8 @@ FILES = (
 )
 
 WEIGHTS = "model.safetensors"
-CONFIG, WORDS = 2**20, 256 * 2**20  # the most bytes of config.toml and of tokenizer.json
+# The most bytes of config.toml and of tokenizer.json. JSON takes up to 25 times as much memory as its file.
+CONFIG, WORDS = 2**18, 2**25
 
 
 def plain(config: Any) -> Any:
@@ -58,9 +61,13 @@ class Run:
             raise RegardError(f"{folder} is there already and is not a run", do="choose another --out")
         if folder.exists():
             folder.rmdir()
+        words = json.dumps(kept, ensure_ascii=False).encode()
+        if len(words) > WORDS:
+            said = f"a vocabulary of {len(words):,} bytes"
+            raise RegardError(said, expected=f"at most {WORDS:,}", do="make it smaller")
         with new_folder(folder) as making:
             (making / "config.toml").write_text(tomli_w.dumps(plain(config)), encoding="utf-8")
-            (making / "tokenizer.json").write_text(json.dumps(kept, ensure_ascii=False), encoding="utf-8")
+            (making / "tokenizer.json").write_bytes(words)
             (making / WEIGHTS).write_bytes(packed(model.state_dict()))
             (making / "log.jsonl").touch()
         return Run(folder, plain(config), kept)
@@ -75,7 +82,7 @@ class Run:
             raise RegardError(f"{folder} {what}", expected="a folder made by 'regard train'")
         name = "config.toml"
         try:
-            config = tomllib.loads(read_whole(folder / name, CONFIG).decode())
+            config = tables(read_whole(folder / name, CONFIG))
             if not isinstance(config.get("task"), str):
                 raise ValueError("it names no task")
             name = "tokenizer.json"
@@ -85,6 +92,10 @@ class Run:
         except (OSError, ValueError, RecursionError) as error:
             raise _damaged(folder, name, error) from None
         admit(folder, config, trust)
+        if trust is not True and not any(outside(config)):
+            for table in kept.values():
+                if isinstance(table, dict) and "model" in table:  # else no tokeniser is made of it
+                    own(folder, table)
         return Run(folder, config, kept)
 
     @staticmethod
@@ -113,6 +124,15 @@ class Run:
             task.restore(self.kept)
         except (KeyError, TypeError, ValueError, RecursionError) as error:
             raise _damaged(self.folder, "tokenizer.json", error) from None
+
+    def check_sizes(self, build: Callable[[], nn.Module]) -> None:
+        """Say so if the weights beside the configuration cannot be those of the model that it describes."""
+        if any(outside(self.config)):  # code that is trusted may build what it likes
+            return
+        try:
+            check(build, shapes(self.folder / WEIGHTS))
+        except (OSError, UnfitError) as error:
+            raise _damaged(self.folder, WEIGHTS, error) from None
 
     def save_weights(self, model: nn.Module) -> None:
         write_whole(self.folder / WEIGHTS, packed(model.state_dict()))
