@@ -209,10 +209,11 @@ class Connection(HttpToolsProtocol):
         self.transport.write(
             STATUS_LINE[status] + head + b"content-length: %d\r\nconnection: close\r\n\r\n" % len(body) + body
         )
-        self.linger()
+        self.linger(LINGER if status in (408, 429) else None)  # who is slow, or too many, gets no more time
 
-    def linger(self) -> None:
-        """End our side, throw away what still comes, and close when the client does or says nothing more."""
+    def linger(self, most: float | None = None) -> None:
+        """End our side, throw away what still comes, and close when the client does, or says nothing more, or after
+        `most` seconds."""
         if self.lingering or self.transport.is_closing():
             return
         self.lingering = True
@@ -222,7 +223,7 @@ class Connection(HttpToolsProtocol):
         if self.transport.can_write_eof():
             self.transport.write_eof()
         self._arm(LINGER, self.transport.abort)
-        self.last = self.loop.call_later(self.limits.slow, self.transport.abort)
+        self.last = self.loop.call_later(self.limits.slow if most is None else most, self.transport.abort)
 
     def close(self) -> None:
         """When all that was written is sent, but not later than that may take."""
