@@ -220,7 +220,8 @@ async def overload(service: Server, scale: float) -> list[Row]:
     texts, seconds = ["abc", "hgfedc", "aab"], max(2.0, 20 * scale)
     speed, _ = await closed_loop(service.port, asked("small", texts, True), 64, seconds / 2)
     trials = Trials(
-        "Overload is answered or refused (200, 429, 503), never 500, never reset", f"four times the {speed:.0f} requests a second that it bears"
+        "Overload is answered or refused (200, 429, 503), never 500, never reset",
+        f"four times the {speed:.0f} requests a second that it bears",
     )
     async with Watch(service.port, "a flood of requests") as watch:
         tally = await flood(service.port, asked("small", texts, True), 4 * speed, seconds, 2_000)
