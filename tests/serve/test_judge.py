@@ -133,6 +133,16 @@ def test_only_whole_answers_are_kept(page: TestClient, store: Store, change: dic
     assert store.total() == (status == 200)
 
 
+@pytest.mark.parametrize(
+    "body", ["NaN", '{"value": NaN}', '{"value": -Infinity}', '{"value": "\\ud800"}', "[" * 60_000, ""]
+)
+def test_what_is_no_answer_is_told_in_one_line(page: TestClient, store: Store, body: str) -> None:
+    answer = page.post("/api/lines/2", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code in (400, 422)
+    assert "\n" not in answer.json()["detail"]
+    assert store.total() == 0
+
+
 def test_a_page_left_open_answers_for_nobody_else(sheet: Sheet, store: Store) -> None:
     ana, ben = Session(sheet, store, "ana"), Session(sheet, store, "ben")
     assert ana.name != ben.name

@@ -18,6 +18,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict
 
@@ -25,6 +26,7 @@ from regard.serve.guard import Guard
 from regard.serve.judge_sheet import Sheet, order, sample
 from regard.serve.judge_store import Question, Store
 from regard.serve.limits import Limits
+from regard.serve.schema import told
 from regard.serve.site import Site
 
 __all__ = ["Session", "Stand", "judge_app", "limits"]
@@ -119,6 +121,11 @@ def judge_app(session: Session) -> Guard:
     @app.exception_handler(sqlite3.Error)
     async def not_kept(request: Request, error: Exception) -> Response:
         return JSONResponse({"detail": f"the file of judgements: {error}"}, 503)
+
+    @app.exception_handler(RequestValidationError)
+    async def not_read(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        return JSONResponse({"detail": told(error.errors())}, 422)
 
     def known(line: int) -> int:
         if line not in session.lines:

@@ -6,13 +6,14 @@ told in one line with the place.
     read_ask(b'{"inputs": [["5 May 2024"]]}').look  →  True
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from regard.serve.limits import RefusedError
 
-__all__ = ["Answer", "Ask", "Problem", "RunList", "read_ask"]
+__all__ = ["Answer", "Ask", "Problem", "RunList", "read_ask", "told"]
 
 Place = Annotated[int, Field(ge=0, le=1 << 31)]
 Number = Annotated[int, Field(ge=1, le=1 << 31)]
@@ -69,6 +70,12 @@ def read_ask(body: bytes) -> Ask:
     try:
         return Ask.model_validate_json(body)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise RefusedError(422, f"{where[:100] or 'body'}: {' '.join(first['msg'].split())}") from None
+        raise RefusedError(
+            422, told(error.errors(include_url=False, include_context=False, include_input=False))
+        ) from None
+
+
+def told(errors: Sequence[Any]) -> str:
+    """The first of pydantic's errors in one line, without what was sent: NaN, for one, could not be sent back."""
+    where = ".".join(str(part) for part in errors[0]["loc"])
+    return f"{where[:100] or 'body'}: {' '.join(str(errors[0]['msg']).split())}"
