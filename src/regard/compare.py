@@ -23,6 +23,7 @@ from typing import Any
 from regard.cost import cost, parameters
 from regard.errors import RegardError
 from regard.files import finite, read_whole, write_whole
+from regard.markdown import escaped
 from regard.processes import in_processes
 from regard.trust import outside
 
@@ -267,7 +268,7 @@ def _figure(value: float | None, form: str) -> str:
 
 def markdown(rows: Sequence[Row]) -> str:
     """The table, best first."""
-    chosen, best = any(row.chosen for row in rows), rows[0].best
+    chosen, best = any(row.chosen for row in rows), escaped(rows[0].best)
 
     def lines() -> Iterator[str]:
         head = ["model", "parameters", "s/epoch", "test s", "peak MiB", f"train {best}", f"test {best}"]
@@ -276,7 +277,7 @@ def markdown(rows: Sequence[Row]) -> str:
         yield "|" + "---|" * len(head)
         for row in rows:
             cells = [
-                row.name.replace("|", "\\|"), f"{row.parameters / 1e6:.2f}m",
+                escaped(row.name), f"{row.parameters / 1e6:.2f}m",
                 _figure(row.epoch_seconds, ".1f"), _figure(row.test_seconds, ".2f"), _figure(row.memory_mib, ",.0f"),
                 _spread(row.train), _spread(row.test),
             ]  # fmt: skip

@@ -59,3 +59,8 @@ def test_the_ends_belong_to_a_box(largest: float) -> None:
     one = Case(0, "", "text", None, "y", 2, largest, 0.1, 0.5, 0.1, 0.5, 0.2, 0.6, 0.0)
     assert picture(report([one])).startswith(b"\x89PNG")
     assert sum(each["cases"] for each in summary([one], 1, 0.01, 9)["shuffled"]["by_largest"]) == 1
+
+
+def test_the_name_of_a_run_is_words_and_nothing_else() -> None:
+    page = markdown(report(rows), "runs/<script>[x](y)`")
+    assert page.startswith("# Is it an explanation? runs/\\<script\\>\\[x\\](y)\\`\n")

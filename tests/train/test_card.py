@@ -1,9 +1,11 @@
 """The card tells what a run is, in its own figures."""
 
+import re
 from pathlib import Path
 
 import pytest
 import torch
+from markdown_it import MarkdownIt
 from torch import nn
 
 from regard.data.splits import Splits
@@ -70,3 +72,16 @@ def test_a_speed_that_was_not_measured_is_not_told(tmp_path: Path) -> None:
     run = Run.create(tmp_path / "run", {"task": "translate", "data": {}}, {}, model)
     late = Outcome(step=9, best=0.5, stopped=None, seconds=1.0, per_second=0.0)
     assert "tokens a second" not in card(run, late, Splits([one]), model, {}).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["<script>alert(1)<", "[x](javascript:1)", "`a` **b**", "a\n\n```\n<b>"])
+def test_names_are_words_and_nothing_else(tmp_path: Path, name: str) -> None:
+    model = nn.Linear(1, 1)
+    config = {"task": f"my.{name}", "data": {"train": f"{name}.tsv"}}
+    run = Run.create(tmp_path / name, config, {}, model)
+    text = card(run, outcome, Splits([one]), model, {name: 0.5, "s": name}).read_text(encoding="utf-8")
+    made = MarkdownIt("gfm-like", {"linkify": False, "html": True}).render(text)
+    tags = {tag.strip("</>").split()[0] for tag in re.findall("<[^>]*>", made)}
+    assert tags <= {"h1", "p", "table", "thead", "tbody", "tr", "th", "td", "code", "pre", "img"}
+    assert made.count("<img") == made.count("<pre>") == made.count("<h1>") == 1
+    assert re.findall(r'(?:src|href)="([^"]*)"', made) == ["curve.png"]

@@ -14,6 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from regard.look.gaze import visible
+from regard.markdown import code, escaped
 
 __all__ = ["lines", "markdown", "picture"]
 
@@ -56,11 +57,11 @@ def markdown(report: Mapping[str, Any], name: str) -> str:
     rows = "\n".join(f"| {what.strip()} | {figure} | {more} |" for what, figure, more in lines(summary))
     voted = ", ".join(f"{test} {'for' if vote > 0 else 'against' if vote else 'neither'}" for test, vote
                       in summary["votes"].items())  # fmt: skip
-    return f"""# Is it an explanation? {visible(name)}
+    return f"""# Is it an explanation? {escaped(visible(name))}
 
 **{summary["level"]}.** {summary["verdict"]}
 
-{summary["cases"]:,} answers to {summary["examples"]:,} examples of `{report["task"]}`, seed {report["seed"]}.
+{summary["cases"]:,} answers to {summary["examples"]:,} examples of {code(report["task"])}, seed {report["seed"]}.
 
 | test | figure | |
 |---|---|---|

@@ -10,6 +10,7 @@ from torch import nn
 
 from regard.data.splits import Splits
 from regard.files import write_whole
+from regard.markdown import code, escaped, fenced
 from regard.train.run import Run
 
 __all__ = ["card"]
@@ -25,7 +26,7 @@ def card(
     where = torch.cuda.get_device_name() if on_gpu else f"{platform.machine()} CPU"
     folder = shlex.quote(str(run.folder))
     rows = [
-        f"| {name} | {value:.4f} |" if isinstance(value, float) else f"| {name} | `{_cell(value)}` |"
+        f"| {escaped(name)} | {value:.4f} |" if isinstance(value, float) else f"| {escaped(name)} | {code(value)} |"
         for name, value in test.items()
     ]
     # A run that was trained in an earlier sitting, and left before its card, has no speed to tell.
@@ -33,30 +34,23 @@ def card(
     speed = f", {outcome.per_second:,.0f} {counted} a second" if outcome.per_second else ""
     texts = " ".join(['"a text of yours"', '"another"'][: len(splits.train[0].inputs) if splits.train else 1])
     lines = [
-        f"# {run.config['task']}: {run.folder.name}",
+        f"# {escaped(run.config['task'])}: {escaped(run.folder.name)}",
         "",
-        f"A model of {size:,} parameters, trained with regard on {data}: {len(splits.train):,} examples for training, "
+        f"A model of {size:,} parameters, trained with regard on {escaped(data)}: "
+        f"{len(splits.train):,} examples for training, "
         f"{len(splits.valid):,} for validation, {len(splits.test):,} for the test.",
         "",
-        f"{outcome.step:,} steps in {outcome.seconds:.0f} s on {where} (torch {torch.__version__}){speed}; "
+        f"{outcome.step:,} steps in {outcome.seconds:.0f} s on {escaped(where)} (torch {torch.__version__}){speed}; "
         f"best validation value {outcome.best:.4f}.",
         "",
         *([f"Tested on {tested:,} of {len(splits.test):,} examples.", ""] if 0 < tested < len(splits.test) else []),
         *(["| test measure | value |", "|---|---|", *rows, ""] if rows else ["No test set was given.", ""]),
         "![learning curve](curve.png)",
         "",
-        "```sh",
-        f"regard evaluate {folder}",
-        f"regard look {folder} {texts} -o look.html",
-        "```",
+        *fenced("sh", f"regard evaluate {folder}", f"regard look {folder} {texts} -o look.html"),
         "",
         "What it was trained on is all it knows: other kinds of text will be answered too, and wrongly. Where it "
         "looked is not proof of why it answered.",
         "",
     ]
     return write_whole(run.folder / "card.md", "\n".join(lines))
-
-
-def _cell(text: str) -> str:
-    """A bar would end the cell, inside code too."""
-    return text.replace("|", r"\|")
