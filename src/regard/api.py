@@ -19,6 +19,7 @@ from regard.data.splits import Splits
 from regard.errors import RegardError
 from regard.find import build, call, find, full, nearest, settable
 from regard.merged import flat, gone_on, merge
+from regard.room import network_of
 from regard.tasks._features import Features
 from regard.tasks._features import checked as in_features
 from regard.tasks._given import given
@@ -190,18 +191,7 @@ def prepare(task: str, options: Mapping[str, Any]) -> Prepared:
     made.items([*splits.valid, *splits.test])  # what is too long there is better told before the training than after it
     splits.validates(config["data"]["train"] or made.default_data)
     torch.manual_seed(config["train"]["seed"])
-    return Prepared(config, made, splits, _network(made))
-
-
-def _network(task: Any) -> nn.Module:
-    """The task's model; sizes that make none (0 layers, a dropout of 1.5) are the user's to mend."""
-    try:
-        return task.model()  # type: ignore[no-any-return]
-    except (ValueError, RuntimeError, TypeError, ZeroDivisionError) as error:
-        if isinstance(error, RegardError):
-            raise
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise RegardError(f"no model can be made of these options ({reason})", do="look at their sizes") from None
+    return Prepared(config, made, splits, network_of(made))
 
 
 @dataclass(frozen=True)
@@ -298,7 +288,7 @@ def load(folder: str | Path, device: str = "auto", trust: Trust = False) -> Mode
     run = Run.open(Path(folder), trust)
     task = make_task(run.config)
     run.load_words(task)
-    run.check_sizes(lambda: _network(task))
-    network = _network(task)
+    run.check_sizes(lambda: network_of(task))
+    network = network_of(task)
     run.load_weights(network)
     return Model(run, task, network.to(device_of(device)).eval())

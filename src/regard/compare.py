@@ -25,6 +25,7 @@ from regard.errors import RegardError
 from regard.files import finite, read_whole, write_whole
 from regard.markdown import escaped
 from regard.processes import in_processes
+from regard.room import network_of
 from regard.trust import outside
 
 __all__ = ["Row", "compare", "contest", "folder_of", "markdown", "scored", "variants"]
@@ -175,7 +176,7 @@ def _possible(task: str, kinds: Mapping[str, Mapping[str, Any]]) -> None:
     first = api.prepare(task, next(iter(kinds.values()))).task
     for made in tasks[1:]:
         made.restore(first.keep())  # the same words do: it is the sizes of the parts that are tried
-        api._network(made)
+        network_of(made)
 
 
 Wanted = Mapping[str, tuple[Mapping[str, Any], int, Path]]

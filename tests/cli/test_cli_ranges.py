@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import math
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -34,6 +35,19 @@ def test_outside(regard: Regard, pair: str, expected: str, dry: bool) -> None:
     option, _, value = pair.partition("=")
     said = regard("train", "translate", pair, *(["--dry-run"] * dry))
     assert said.line().removeprefix(f"{option}: got ").removesuffix(f"; expected {expected}") in (value, f"{value}.0")
+
+
+def test_a_number_of_thousands_of_digits(regard: Regard) -> None:
+    line = regard("train", "translate", f"train.seed={'9' * 5000}", "--dry-run").line()
+    assert line.startswith("train.seed: got '999")
+    assert len(line) < 200
+
+
+def test_sizes_within_their_ranges_that_no_machine_holds(regard: Regard, pairs: Path) -> None:
+    """Each size may be; all of them together need more memory than there is, and none of it is taken."""
+    sizes = ("encoder.hidden=65536", "encoder.layers=1000", "embed=65536")
+    line = regard("train", "translate", "--data", pairs, *sizes, "--dry-run").line()
+    assert line.startswith(("a model of more than ", "no model can be made of these options"))
 
 
 @pytest.mark.parametrize("time", ["-5m", "nan", "inf", "1e400s", "0s", "0h0m", f"{'9' * 400}h", "10001h", "5 m", "٣x"])

@@ -7,14 +7,16 @@ told in one line with the place.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from regard.ranges import Hypotheses
 from regard.serve.limits import RefusedError
 
 __all__ = ["Answer", "Ask", "Problem", "RunList", "read_ask", "told"]
 
+[_, hypotheses] = get_args(Hypotheses)  # the range that the searches themselves take
 Place = Annotated[int, Field(ge=0, le=1 << 31)]
 Number = Annotated[int, Field(ge=1, le=1 << 31)]
 example: dict[str, Any] = {"inputs": [["Dienstag, 5. März 2024"]], "look": True}
@@ -28,7 +30,7 @@ class Ask(BaseModel):
     inputs: list[list[str]] = Field(description="One list an answer; in it one text for each role of the run.")
     look: bool = Field(True, description="Tell where the model looked.")
     trace: bool = Field(False, description="Tell every step of the search, for runs that search.")
-    beam: Annotated[int, Field(ge=1)] | None = Field(
+    beam: Annotated[int, Field(ge=hypotheses.low, le=hypotheses.high)] | None = Field(
         None, description="Search with a beam of this width, and give as many answers; else as the run does."
     )
     without: list[list[list[Place]]] | None = Field(

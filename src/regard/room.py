@@ -1,0 +1,59 @@
+"""The model of a task, if one can be made of its options and fits into the memory of this machine.
+
+network = network_of(task)
+"""
+
+import math
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch import nn
+from torch.nn.modules.module import register_module_parameter_registration_hook
+
+from regard.errors import RegardError
+
+__all__ = ["fits", "network_of"]
+
+
+def memory() -> int | float:
+    """Bytes of this machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else math.inf
+
+
+@contextmanager
+def fits() -> Iterator[None]:
+    """Within this block a model that is larger than the memory is refused while it is built.
+
+    Parameters are registered before they are filled, and the system hands out memory only when it is filled.
+    """
+    size, most = 0, memory()
+
+    def count(module: nn.Module, name: str, parameter: nn.Parameter | None) -> None:
+        nonlocal size
+        size += 0 if parameter is None else parameter.numel() * parameter.element_size()
+        if size > most:
+            raise RegardError(
+                f"a model of more than {size / 2**30:,.3g} GiB",
+                expected=f"at most {most / 2**30:,.3g} GiB, the memory of this machine",
+                do="choose smaller sizes",
+            )
+
+    counting = register_module_parameter_registration_hook(count)
+    try:
+        yield
+    finally:
+        counting.remove()
+
+
+def network_of(task: Any) -> nn.Module:
+    """The task's model; sizes that make none, or one too large for this machine, are the user's to mend."""
+    try:
+        with fits():
+            return task.model()  # type: ignore[no-any-return]
+    except (ValueError, RuntimeError, TypeError, ZeroDivisionError, MemoryError) as error:
+        if isinstance(error, RegardError):
+            raise
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise RegardError(f"no model can be made of these options ({reason})", do="look at their sizes") from None
