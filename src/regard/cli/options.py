@@ -80,7 +80,7 @@ def _value(text: str) -> Any:
     """What TOML reads in it, alone in its place; else the text."""
     try:
         read = tables(f"value = [{text}]".encode())
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # no TOML, or a number of thousands of digits
         return text
     if len(read) != 1 or len(read["value"]) != 1 or _has_dates(read["value"]):
         return text  # several values, or a day that is more likely a name
