@@ -238,11 +238,6 @@ def test_the_unsafe_is_seen(code: str, fine: bool) -> None:
     assert (unsafe(ast.parse(code), source / "train/x.py") == []) is fine
 
 
-def test_no_file_is_long() -> None:
-    lengths = {dotted(path): len(path.read_text(encoding="utf-8").splitlines()) for path in modules}
-    assert {name: length for name, length in lengths.items() if length > 320} == {}
-
-
 def test_every_module_says_what_it_is() -> None:
     none([f"{dotted(path) or 'regard'}: no docstring" for path in modules if not ast.get_docstring(parsed(path))])
 

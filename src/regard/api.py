@@ -25,13 +25,14 @@ from regard.tasks._features import checked as in_features
 from regard.tasks._given import given
 from regard.tasks._without import Without, checked
 from regard.train.card import card
-from regard.train.device import device_of, precise
+from regard.train.device import device_of, precise, usable_cores
 from regard.train.ending import longer, tested
 from regard.train.lock import Hold, held
 from regard.train.loop import Outcome, fit
 from regard.train.progress import Progress
 from regard.train.run import Run, plain
 from regard.train.schedule import seconds
+from regard.train.suggest import Choice, Facts, Parts, Recipe, nested
 from regard.train.task import Task
 from regard.trust import Trust, outside
 from regard.types import Example, Prediction
@@ -178,6 +179,7 @@ class Prepared:
     task: Any
     splits: Splits
     network: nn.Module
+    choices: tuple[Choice, ...] = ()  # options that were chosen to suit the data, the device and the time
 
 
 def prepare(task: str, options: Mapping[str, Any]) -> Prepared:
@@ -185,13 +187,38 @@ def prepare(task: str, options: Mapping[str, Any]) -> Prepared:
     config = configure(task, options)
     seconds(config["train"]["time"])  # what the loop could not use is said before anything is written
     device_of(config["train"]["device"])
+    splits = read(make_task(config), config)
+    config, choices = suited(task, options, config, splits)
     made = make_task(config)
-    splits = read(made, config)
     made.learn(splits.train)
     made.items([*splits.valid, *splits.test])  # what is too long there is better told before the training than after it
     splits.validates(config["data"]["train"] or made.default_data)
     torch.manual_seed(config["train"]["seed"])
-    return Prepared(config, made, splits, network_of(made))
+    if choices:
+        chosen = f"options chosen for {choices[0].why}; --dry-run shows each with its reason"
+        made.notes = (*made.notes, chosen)
+    return Prepared(config, made, splits, network_of(made), choices)
+
+
+def suited(
+    task: str, options: Mapping[str, Any], config: dict[str, Any], splits: Splits
+) -> tuple[dict[str, Any], tuple[Choice, ...]]:
+    """The configuration with what the user left open chosen by the task's recipe, and those choices.
+
+    A task's own data comes with options measured for it, and a run that goes on has all of its options already.
+    """
+    kind = find("tasks", task)
+    recipe: Recipe | None = getattr(kind, "recipe", None)
+    if recipe is None or config["data"]["train"] in ("", kind.default_data) or not splits.train:
+        return config, ()
+    plan = config["train"]
+    facts = Facts.of(splits.train, device_of(plan["device"]).type, usable_cores(), seconds(plan["time"]))
+    parts = Parts(kind, options)
+    chosen = recipe(facts, parts)
+    asked = {key: value for key, value in options.items() if key != "task"}
+    config = configure(task, merge(nested(chosen, parts), asked))
+    final = dict(flat(config))
+    return config, tuple(choice for choice in chosen if final.get(choice.key) == choice.value)
 
 
 @dataclass(frozen=True)
@@ -286,9 +313,9 @@ def _train(
 def load(folder: str | Path, device: str = "auto", trust: Trust = False) -> Model:
     """A trained run, ready to answer. `trust` lets a run name classes from outside regard, whose code is then run."""
     run = Run.open(Path(folder), trust)
-    task = run.built(lambda: make_task(run.config))
+    task = make_task(run.config)
     run.load_words(task)
     run.check_sizes(lambda: network_of(task))
-    network = run.built(lambda: network_of(task))
+    network = network_of(task)
     run.load_weights(network)
     return Model(run, task, network.to(device_of(device)).eval())

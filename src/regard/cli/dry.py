@@ -33,9 +33,13 @@ def show(task: str, options: dict[str, Any]) -> None:
     _grow(tree, ready.network)
     Console(markup=False, highlight=False, emoji=False).print(tree)
 
+    if ready.choices:
+        rows = [(choice.key, setting(choice.value), f"({choice.why})") for choice in ready.choices]
+        print(f"\nchosen for this data, device and time; set any of them by key=value\n{table(rows)}")
     # What would be without any wish; the data stays, for presets depend on it.
     usual = dict(flat(configure(task, {"data": options.get("data", {})})))
-    changed = [(key, value) for key, value in flat(ready.config) if usual.get(key, ...) != value]
+    chosen = {choice.key for choice in ready.choices}
+    changed = [(key, value) for key, value in flat(ready.config) if usual.get(key, ...) != value and key not in chosen]
     print("\noptions that differ from the defaults" + ("" if changed else ": none"))
     if changed:
         before = ((key, usual.get(key, "no such option")) for key, _ in changed)

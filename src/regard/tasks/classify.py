@@ -19,6 +19,7 @@ from regard.predict.classify import Classify as Head
 from regard.ranges import BelowOne, Dropout, Length, NonNegative, ranged
 from regard.tasks._labels import Labels
 from regard.tasks._reader import Read
+from regard.train.suggest import Recipe, sentence
 from regard.train.task import Item
 from regard.types import Example, Prediction, wide
 
@@ -61,6 +62,7 @@ class Classify(Labelled):
     columns: ClassVar[int] = 2
     known: ClassVar[tuple[tuple[str, ...], ...]] = (("text", "label"), ("sentence", "label"))
     default_data: ClassVar[str] = "made:languages"
+    recipe: ClassVar[Recipe] = staticmethod(sentence)
     preset: ClassVar[dict[str, Any]] = {
         "text": {"name": "character"},
         "embed": {"width": 64},

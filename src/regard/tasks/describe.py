@@ -28,6 +28,7 @@ from regard.tasks._sampled import REINFORCE
 from regard.tasks._without import Without
 from regard.text._fields import parse, write
 from regard.text._placeholders import PutBack, hide, put_back, set_aside
+from regard.train.suggest import Recipe, generation
 from regard.train.task import Item
 from regard.types import Example, Prediction
 
@@ -44,6 +45,7 @@ class Describe(Generation):
     name: ClassVar[str] = "describe"
     known: ClassVar[tuple[tuple[str, ...], ...]] = (("mr", "ref"), ("meaning_representation", "human_reference"))
     default_data: ClassVar[str] = "made:tables"
+    recipe: ClassVar[Recipe] = staticmethod(generation)
     preset: ClassVar[dict[str, Any]] = {
         "source": {"name": "word", "split": "punctuation"},
         "target": {"name": "word", "split": "punctuation"},

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar
 from regard.find import PLAIN, In, Of, Spec
 from regard.ranges import BelowOne, Dropout, Length, NonNegative, ranged
 from regard.tasks.classify import WORDS, Labelled
+from regard.train.suggest import Recipe, sentence
 
 __all__ = ["Entail"]
 
@@ -27,6 +28,7 @@ class Entail(Labelled):
         ("premise", "hypothesis", "label"),
     )
     default_data: ClassVar[str] = "made:grammar"
+    recipe: ClassVar[Recipe] = staticmethod(sentence)
     preset: ClassVar[dict[str, Any]] = {
         "embed": {"width": 64},
         "encoder": {"name": "bigru", "hidden": 64},

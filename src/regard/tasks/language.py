@@ -37,6 +37,7 @@ from regard.search import Hypothesis, Search, Trace
 from regard.tasks._measured import Measured
 from regard.tasks._sampled import must_learn
 from regard.text import Text
+from regard.train.suggest import Recipe, language
 from regard.train.task import Item, Loss
 from regard.types import Batch, Example, Prediction, Sequences, Step, Token, wide
 
@@ -62,6 +63,7 @@ class Language(Measured):
     known: ClassVar[tuple[tuple[str, ...], ...]] = (("text",),)
     notes: Sequence[str] = ()
     default_data: ClassVar[str] = "made:stories"
+    recipe: ClassVar[Recipe] = staticmethod(language)
     preset: ClassVar[dict[str, Any]] = {
         "text": {"name": "word", "split": "punctuation"},
         "network": {"name": "recurrent", "cell": "lstm", "hidden": 128, "layers": 1, "drop_in": 0.0, "drop_out": 0.0},

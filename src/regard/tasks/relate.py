@@ -24,6 +24,7 @@ from regard.ranges import Dropout, Length, NonNegative
 from regard.tasks._reader import Read
 from regard.tasks._sentences import Sentences
 from regard.tasks.classify import WORDS
+from regard.train.suggest import Recipe, sentence
 from regard.train.task import Item
 from regard.types import Example, Prediction, wide
 
@@ -41,6 +42,7 @@ class Relate(Sentences):
         ("sentence1", "sentence2", "score"),
     )
     default_data: ClassVar[str] = "made:likeness"
+    recipe: ClassVar[Recipe] = staticmethod(sentence)
     preset: ClassVar[dict[str, Any]] = {
         "embed": {"width": 64},
         "encoder": {"name": "bigru", "hidden": 64},

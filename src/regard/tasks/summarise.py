@@ -13,6 +13,7 @@ from regard.find import PLAIN, In, Of, Spec
 from regard.ranges import BelowOne, Dropout, Length, Width
 from regard.tasks._generation import Generation
 from regard.tasks._sampled import REINFORCE
+from regard.train.suggest import Recipe, generation
 
 __all__ = ["Summarise"]
 
@@ -34,6 +35,7 @@ class Summarise(Generation):
         ("body", "subject"),
     )
     default_data: ClassVar[str] = "made:headlines"
+    recipe: ClassVar[Recipe] = staticmethod(generation)
     preset: ClassVar[dict[str, Any]] = {
         "source": {"name": "word", "split": "punctuation"},
         "target": {"name": "word", "split": "punctuation"},

@@ -21,6 +21,7 @@ from regard.predict.tag import Tag as Head
 from regard.ranges import Dropout, Length, NonNegative
 from regard.tasks._labels import Labels
 from regard.tasks._reader import Read, Reader
+from regard.train.suggest import Recipe, tagging
 from regard.train.task import Item
 from regard.types import Batch, Example, Prediction, Sequences, wide
 
@@ -38,6 +39,7 @@ class Tag(Labels):
     columns: ClassVar[int] = 2
     counts: ClassVar[str] = "tokens"
     default_data: ClassVar[str] = "made:fields"
+    recipe: ClassVar[Recipe] = staticmethod(tagging)
     preset: ClassVar[dict[str, Any]] = {
         "text": {"name": "character"},
         "embed": {"width": 64},

@@ -12,6 +12,7 @@ from regard.find import PLAIN, In, Of, Spec
 from regard.ranges import BelowOne, Dropout, Length, NonNegative, Width
 from regard.tasks._generation import Generation
 from regard.tasks._sampled import REINFORCE
+from regard.train.suggest import Recipe, generation
 
 __all__ = ["Translate"]
 
@@ -27,6 +28,7 @@ class Translate(Generation):
 
     name: ClassVar[str] = "translate"
     default_data: ClassVar[str] = "made:dates"
+    recipe: ClassVar[Recipe] = staticmethod(generation)
     preset: ClassVar[dict[str, Any]] = {
         "source": {"name": "character"},
         "target": {"name": "character"},

@@ -1,12 +1,13 @@
 """Where the numbers are worked out, and in what precision."""
 
+import os
 from typing import Any
 
 import torch
 
 from regard.errors import RegardError
 
-__all__ = ["device_of", "precise"]
+__all__ = ["device_of", "precise", "usable_cores"]
 
 
 def device_of(name: str) -> torch.device:
@@ -17,6 +18,11 @@ def device_of(name: str) -> torch.device:
         return torch.zeros(1).to(name).device
     except (RuntimeError, AssertionError):
         raise RegardError(f"device {name!r} cannot be used here", expected="auto, cpu or cuda") from None
+
+
+def usable_cores() -> int:
+    """The cores this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def precise(device: torch.device, precision: str, model: Any = None) -> torch.autocast:

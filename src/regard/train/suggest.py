@@ -1,0 +1,356 @@
+"""Defaults that fit: model size, dropout, vocabulary, batch and learning rate from the data, the device and the time.
+
+A model that is too large for the time given has learned nothing when the time is up, and one that is too large for
+the data learns it by heart. So a task names a recipe of this module, and each recipe reads a few facts (how many
+examples, how long they are, how many different words; which device, how many cores, how much time) and chooses the
+options that the user did not set. Every choice comes with its reason; `regard train TASK --dry-run` prints both.
+
+On a CPU the time of a training step is estimated as `overhead + multiply-adds · slope` per token. Both constants were
+measured on two cores (docs/LOG.md). The estimate only has to be right within a factor of two: it chooses between sizes
+that differ by that much, and the time limit itself is kept by the training loop.
+
+    facts = Facts.of(splits.train, device="cpu", cores=2, seconds=300)
+    for choice in generation(facts, Parts(Translate, asked)): print(choice.key, choice.value, choice.why)
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from regard.errors import counted
+from regard.find import settable
+from regard.types import Example
+
+__all__ = ["Choice", "Facts", "Parts", "Recipe", "generation", "language", "nested", "sentence", "tagging"]
+
+SAMPLE = 50_000  # examples whose words are counted
+ASSUMED = 600.0  # seconds that a training on a CPU may take where no time was given
+USABLE = 0.85  # of the time goes into training steps; the rest into reading, validating and testing
+# Microseconds of a training step per token on two cores: a constant, and per million multiply-adds (forward pass).
+SLOPE = 73.0
+OVERHEAD = {"decoder": 80.0, "encoder": 30.0}
+# On a GPU small models are bound by launches, not by arithmetic.
+GPU_OVERHEAD = {"decoder": 15.0, "encoder": 8.0}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One option, the value chosen for it, and why."""
+
+    key: str
+    value: Any
+    why: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the choice depends on. The last entry of `words` and `distinct` is the target's."""
+
+    examples: int
+    words: tuple[float, ...]  # in a text, on average
+    distinct: tuple[int, ...]  # different words over all texts
+    letters: int  # different characters
+    longest: int  # words of the longest text
+    device: str = "cpu"
+    cores: int = 2
+    seconds: float = math.inf
+
+    @staticmethod
+    def of(examples: Sequence[Example], device: str, cores: int, seconds: float) -> "Facts":
+        some = examples[:: max(1, len(examples) // SAMPLE)]
+        sides = [[one.inputs[side] for one in some] for side in range(len(some[0].inputs) if some else 1)]
+        words, distinct, letters, longest = [], [], set[str](), 0
+        for texts in (*sides, [one.target for one in some]):
+            met: set[str] = set()
+            count = 0
+            for text in texts:
+                split = text.split()
+                count += len(split)
+                longest = max(longest, len(split))
+                met.update(split)
+            words.append(count / max(1, len(texts)))
+            distinct.append(len(met))
+            letters.update("".join(met))
+        return Facts(len(examples), tuple(words), tuple(distinct), len(letters), longest, device, cores, seconds)
+
+    @property
+    def budget(self) -> float:
+        """Seconds for training steps."""
+        given = self.seconds if math.isfinite(self.seconds) or self.gpu else ASSUMED
+        return USABLE * given
+
+    @property
+    def gpu(self) -> bool:
+        return self.device != "cpu"
+
+    @property
+    def machine(self) -> str:
+        return "a GPU" if self.gpu else counted(self.cores, "CPU core")
+
+    @property
+    def time(self) -> str:
+        if math.isfinite(self.seconds):
+            return f"{self.seconds:.0f} s on {self.machine}"
+        return self.machine if self.gpu else f"{ASSUMED:.0f} s on {self.machine} (no --time given)"
+
+    def microseconds(self, kind: str, mega_adds: float) -> float:
+        """The time of a training step per token."""
+        if self.gpu:
+            return GPU_OVERHEAD[kind] + mega_adds * SLOPE / 500
+        return (OVERHEAD[kind] + mega_adds * SLOPE) * float((2 / min(max(self.cores, 1), 16)) ** 0.8)
+
+
+class Parts:
+    """Which parts a configuration names, so that options are only chosen for parts that have them."""
+
+    def __init__(self, task: Callable[..., Any], asked: Mapping[str, Any]) -> None:
+        self.task, self.asked = task, asked
+
+    def name(self, key: str) -> str:
+        """The name of the part in a place, asked for or by default; "" where options stand without one."""
+        usual = {option: parameter.default for option, parameter in settable(self.task).items()}
+        return _name(self.given(key)) or _name(_reach(usual, key))
+
+    def given(self, key: str) -> Any:
+        """What was asked for under a dotted name, or None."""
+        return _reach(self.asked, key)
+
+
+Recipe = Callable[[Facts, Parts], list[Choice]]
+
+
+def nested(choices: Sequence[Choice], parts: Parts) -> dict[str, Any]:
+    """The choices as a table of options, to be laid beneath what was asked for."""
+    options: dict[str, Any] = {}
+    for choice in choices:
+        *path, last = choice.key.split(".")
+        table = options
+        for depth, word in enumerate(path):
+            name = parts.name(".".join(path[: depth + 1]))
+            table = table.setdefault(word, {"name": name} if name else {})
+        table[last] = choice.value
+    return options
+
+
+# --- a text in, a text out ---------------------------------------------------------------------------------
+
+WIDTHS = (64, 96, 128, 192, 256)
+# Target tokens a model of each width should see in training, and words of target text it should find in the data.
+NEEDED = {64: 0.0, 96: 0.6e6, 128: 1.2e6, 192: 2.2e6, 256: 5e6}
+HELD = {64: 0, 96: 3_000, 128: 20_000, 192: 150_000, 256: 2_000_000}
+LARGE = 200_000  # words of target text from which on a GPU the tasks' own defaults, measured there, are the best known
+PIECES = 1.25  # subwords in a word
+USUAL = 3e6  # target tokens to train on where nobody limits the time
+MOST_EPOCHS = 60
+
+
+def generation(facts: Facts, parts: Parts) -> list[Choice]:
+    """Encoder and decoder, each side with its own subwords."""
+    source, target = facts.words[0], max(facts.words[-1], 1.0)
+    words = facts.examples * target
+    if facts.gpu and words >= LARGE:
+        return []
+    vocabularies = [
+        _pieces(facts.examples * facts.words[side], facts.distinct[side], facts.letters) for side in (0, -1)
+    ]
+    ratio = source / target
+
+    def tokens(width: int) -> float:
+        encoder, decoder, hidden = 2 * width, 2 * width, width
+        adds = ratio * 6 * (width * width + hidden * hidden) + 3 * (width * decoder + decoder * decoder)
+        adds += ratio * encoder * width + decoder * width + (encoder + decoder) * width + width * vocabularies[1]
+        overhead = (1 + ratio) / 2
+        return facts.budget * 1e6 / (overhead * facts.microseconds("decoder", adds / overhead / 1e6))
+
+    fits = [width for width in WIDTHS if words >= HELD[width] and tokens(width) >= NEEDED[width]]
+    width = max(fits, default=WIDTHS[0])
+    an_epoch = words * PIECES
+    seen = min(tokens(width), MOST_EPOCHS * an_epoch)
+    if not math.isfinite(facts.budget):
+        seen = min(seen, max(USUAL, 10 * an_epoch))
+    epochs = max(1, round(seen / an_epoch))
+    dropout = 0.2 if epochs < 15 else 0.3
+    batch = 1024 if seen < 2.2e6 else 2048
+    transformer = "transformer" in (parts.name("encoder"), parts.name("decoder"))
+    lr = 2e-3 if transformer else _round(min(1e-2, 8e-3 * (128 / width) ** 0.7))
+    enough = f"{counted(round(words), 'word')} to write; {facts.time}"
+    often = f"about {counted(epochs, 'epoch')}" + (" in this time" if math.isfinite(facts.budget) else "")
+    choices = [Choice("embed", width, enough), *_room(facts, parts)]
+    for role, size in zip(("source", "target"), vocabularies, strict=True):
+        if parts.name(role) == "bpe":
+            met = facts.distinct[0 if role == "source" else -1]
+            choices.append(Choice(f"{role}.size", size, f"{met:,} different words"))
+    choices += _sized("encoder", "encode", parts, width, dropout, enough, often)
+    choices += _sized("decoder", "predict.generate", parts, width, dropout, enough, often)
+    if parts.name("attention.score") == "additive":
+        choices.append(Choice("attention.score.hidden", width, enough))
+    choices += [
+        Choice("drop", dropout, often),
+        Choice("train.tokens", batch, f"{often}, small batches for more steps"),
+        Choice("train.rate", lr, "the smaller the model, the higher"),
+        *_schedule(facts, epochs, seen / batch, often),
+        Choice("train.patience", 20, "the learning rate falls to 0 at the end, and the score rises until then"),
+    ]
+    return choices
+
+
+def _pieces(words: float, distinct: int, letters: int) -> int:
+    """A vocabulary of subwords grows with the text, and needs a third of the different words at most."""
+    wished = 2000 * (max(words, 1) / 60_000) ** 0.4
+    return int(round(_clamp(min(wished, distinct / 3), 300 + letters, 16_000), -2))
+
+
+def _sized(key: str, folder: str, parts: Parts, width: int, dropout: float, why: str, often: str) -> list[Choice]:
+    """The sizes of an encoder or a decoder, whichever it is."""
+    from regard.find import find
+
+    name = parts.name(key)
+    if "." in name:  # a part from elsewhere knows its own defaults
+        return []
+    known = settable(find(folder, name))
+    wanted: dict[str, Any] = {"embed": width, "hidden": width if key == "encoder" else 2 * width}
+    if name == "transformer":
+        wanted |= {"size": width, "layers": 2, "inner": 2 * width}
+    elif name == "multi_head":
+        wanted |= {"size": 2 * width}
+    elif "layers" in known and width < WIDTHS[-1]:
+        wanted |= {"layers": 1}
+    sizes = [Choice(f"{key}.{option}", value, why) for option, value in wanted.items() if option in known]
+    return sizes + ([Choice(f"{key}.dropout", dropout, often)] if dropout and "dropout" in known else [])
+
+
+def _room(facts: Facts, parts: Parts) -> list[Choice]:
+    """Room for the longest text, where the default is too short for it."""
+    usual, wished = settable(parts.task)["longest"].default, round(3 * facts.longest, -2)
+    return [Choice("longest", wished, f"the longest text has {facts.longest:,} words")] if wished > usual else []
+
+
+def _schedule(facts: Facts, epochs: int, steps: float, why: str, most: int = MOST_EPOCHS) -> list[Choice]:
+    """How long, and how slowly weights are averaged. A time limit ends a training that turns out slower; one that
+    turns out faster than estimated should use the time it has."""
+    wished = min(most, math.ceil(1.5 * epochs)) if math.isfinite(facts.seconds) else epochs
+    return [
+        Choice(
+            "train.epochs",
+            wished,
+            f"{epochs} estimated for this time; more if steps turn out faster" if wished != epochs else why,
+        ),
+        Choice("train.warmup", int(_clamp(steps / 10, 10, 200)), f"a tenth of about {counted(round(steps), 'step')}"),
+        Choice("train.average", 0.99 if steps < 5000 else 0.999, "a mean over the last steps, not over all"),
+    ]
+
+
+# --- one sentence or two in, a decision out ----------------------------------------------------------------
+
+SENTENCE_WIDTHS = (50, 100, 200, 300)
+SENTENCE_HELD = {50: 0, 100: 1_000, 200: 20_000, 300: 200_000}
+
+
+def sentence(facts: Facts, parts: Parts) -> list[Choice]:
+    """Few passes with much dropout: a small set is soon learned by heart."""
+    pairs = len(facts.words) > 2
+    held = facts.examples * (1 if pairs else 4)  # a single sentence is read in half the time and says one thing
+    passes = ((1_000, 20), (4_000, 12), (8_000, 8), (math.inf, 6))
+    epochs = next(epochs for most, epochs in passes if facts.examples < most)
+    return _reading(facts, parts, held, epochs, 32 if facts.examples < 5_000 else 64, head=True)
+
+
+def tagging(facts: Facts, parts: Parts) -> list[Choice]:
+    """A decision for each word: more to learn from in each text."""
+    return _reading(facts, parts, facts.examples * 4, 15 if facts.examples < 20_000 else 8, 32, head=False)
+
+
+def _reading(facts: Facts, parts: Parts, held: int, epochs: int, rows: int, head: bool) -> list[Choice]:
+    tokens = facts.examples * sum(facts.words[:-1]) * 1.1
+
+    def passes(width: int) -> float:
+        adds = 8 * 2 * width * width + 2 * (2 * width) ** 2
+        return facts.budget * 1e6 / max(1.0, tokens * facts.microseconds("encoder", adds / 1e6))
+
+    fits = [width for width in SENTENCE_WIDTHS if held >= SENTENCE_HELD[width] and passes(width) >= min(epochs, 4)]
+    width = max(fits, default=SENTENCE_WIDTHS[0])
+    epochs = max(1, min(epochs, round(passes(width)))) if math.isfinite(facts.budget) else epochs
+    why = f"{counted(facts.examples, 'example')}; {facts.time}"
+    often = "without it a set of this size is overfitted in a few epochs"
+    vectors = bool(parts.given("embed.vectors"))
+    choices = [] if vectors else [Choice("embed.width", width, why), Choice("embed.drop", 0.3, often)]
+    if parts.name("text") == "word" and not vectors:
+        choices.append(Choice("text.least", 2, "words seen once teach what to do with unknown words"))
+    choices += [*_sized("encoder", "encode", parts, width, 0.0, why, often), *_room(facts, parts)]
+    if head:
+        choices.append(Choice("head.hidden", width, why))
+    lr = {50: 4e-3, 100: 3e-3, 200: 1e-3, 300: 1e-3}[width]
+    choices += [
+        Choice("drop", 0.3 if vectors else 0.5, often),
+        Choice("train.tokens", 0, "batches are counted in examples"),
+        Choice("train.rows", rows, why),
+        Choice("train.rate", lr, "the smaller the model, the higher"),
+        *_schedule(facts, epochs, epochs * facts.examples / rows, "more would overfit a set of this size", most=epochs),
+    ]
+    return choices
+
+
+# --- text alone ---------------------------------------------------------------------------------------------
+
+LANGUAGE_WIDTHS = (64, 128, 200, 400)
+LANGUAGE_NEEDED = {64: 0.0, 128: 0.5e6, 200: 1.5e6, 400: 10e6}
+MOST_EPOCHS_OF_TEXT = 20
+LANGUAGE_HELD = {64: 0, 128: 50_000, 200: 300_000, 400: 600_000}
+
+
+def language(facts: Facts, parts: Parts) -> list[Choice]:
+    """A model of running text."""
+    words = facts.examples * facts.words[0]
+    if facts.gpu and words >= LARGE:
+        return []
+    pieces = _pieces(words, facts.distinct[0], facts.letters)
+    vocabulary = pieces if parts.name("text") == "bpe" else min(facts.distinct[0], 30_000)
+
+    def tokens(width: int) -> float:
+        return facts.budget * 1e6 / facts.microseconds("encoder", (8 * width * width + width * vocabulary) / 1e6)
+
+    fits = [w for w in LANGUAGE_WIDTHS if words >= LANGUAGE_HELD[w] and tokens(w) >= LANGUAGE_NEEDED[w]]
+    width, an_epoch = max(fits, default=LANGUAGE_WIDTHS[0]), words * PIECES
+    epochs = round(_clamp(tokens(width) / max(an_epoch, 1), 1, MOST_EPOCHS_OF_TEXT))
+    dropout = 0.1 if epochs < 5 else 0.3
+    why = f"{counted(round(words), 'word')} of text; {facts.time}"
+    often = f"about {counted(epochs, 'epoch')}"
+    choices = []
+    if parts.name("text") == "bpe":
+        choices.append(Choice("text.size", pieces, f"{facts.distinct[0]:,} different words"))
+    if parts.name("network") == "recurrent":
+        choices += [
+            Choice("network.hidden", width, why),
+            Choice("network.layers", 1 if width < 400 else 2, why),
+            *(Choice(f"network.{name}", dropout, often) for name in ("drop_in", "drop_between", "drop_out")),
+        ]
+    elif parts.name("network") == "transformer":
+        sizes = {"size": width, "layers": 2, "inner": 2 * width}
+        choices += [Choice(f"network.{name}", value, why) for name, value in sizes.items()]
+    lr = 2e-3 if parts.name("network") == "transformer" else _round(min(1e-2, 6e-3 * (128 / width) ** 0.7))
+    choices += [
+        Choice("train.tokens", 1024 if epochs * an_epoch < 2.2e6 else 2048, f"{often}, small batches for more steps"),
+        Choice("train.rate", lr, "the smaller the model, the higher"),
+        *_schedule(facts, epochs, epochs * an_epoch / 1024, often, MOST_EPOCHS_OF_TEXT),
+    ]
+    return choices
+
+
+def _reach(table: Any, key: str) -> Any:
+    for word in key.split("."):
+        table = table.get(word) if isinstance(table, Mapping) else None
+    return table
+
+
+def _name(spec: Any) -> str:
+    return str(spec.get("name", "")) if isinstance(spec, Mapping) else spec if isinstance(spec, str) else ""
+
+
+def _clamp(value: float, low: int | float, high: int | float) -> int | float:
+    return max(low, min(high, value))
+
+
+def _round(value: float) -> float:
+    """To one digit that counts."""
+    return float(f"{value:.0e}")

@@ -1,0 +1,142 @@
+"""Recipes: what is chosen follows from data, device and time, and only where the user chose nothing."""
+
+import math
+
+import pytest
+
+from regard import api
+from regard.find import find, names
+from regard.train.suggest import Facts, Parts, generation, language, nested, sentence, tagging
+from regard.types import Example
+
+
+def facts(examples: int = 4_500, **other: object) -> Facts:
+    """5,000 pairs of Multi30k, 5 minutes on two cores, unless said otherwise."""
+    usual = {"words": (11.0, 11.5), "distinct": (9_000, 6_000), "letters": 80, "longest": 40}
+    return Facts(examples, **{**usual, "device": "cpu", "cores": 2, "seconds": 300.0, **other})  # type: ignore[arg-type]
+
+
+def chosen(recipe: object, some: Facts, task: str = "translate", **asked: object) -> dict[str, object]:
+    parts = Parts(find("tasks", task), asked)
+    return {choice.key: choice.value for choice in recipe(some, parts)}  # type: ignore[operator]
+
+
+def test_facts_of_examples() -> None:
+    found = Facts.of([Example(("a b", "c"), "x y z"), Example(("a", "d e f"), "x")], "cpu", 2, 60.0)
+    assert (found.examples, found.words, found.distinct) == (2, (1.5, 2.0, 2.0), (2, 4, 3))
+    assert (found.letters, found.longest, found.budget) == (9, 3, pytest.approx(51))
+
+
+def test_by_hand() -> None:
+    """5,000 pairs in 5 minutes: a width of 128, since 192 would see too few tokens."""
+    found = chosen(generation, facts())
+    assert (found["embed"], found["encoder.hidden"], found["decoder.hidden"]) == (128, 128, 256)
+    assert found["target.size"] == 1900  # 2000 · (4500 · 11.5 / 60000) ** 0.4 = 1886
+    assert (found["train.tokens"], found["train.rate"], found["drop"]) == (1024, 8e-3, 0.3)
+
+
+def test_more_time_or_data_gives_larger_models() -> None:
+    widths = [chosen(generation, facts(seconds=seconds))["embed"] for seconds in (5.0, 60.0, 300.0, 3600.0)]
+    assert widths == sorted(widths)
+    assert widths[0] < widths[-1]
+    sizes = [chosen(generation, facts(examples, seconds=3600.0))["embed"] for examples in (100, 1_000, 5_000, 200_000)]
+    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[-1]
+    passes = [
+        chosen(sentence, facts(100_000, seconds=seconds), "classify")["embed.width"] for seconds in (10.0, 3600.0)
+    ]
+    assert passes[0] < passes[1]
+
+
+def test_more_cores_are_more_time() -> None:
+    assert facts(cores=8).microseconds("decoder", 1.0) < facts(cores=2).microseconds("decoder", 1.0)
+    assert facts(cores=2).microseconds("decoder", 1.0) < facts(cores=1).microseconds("decoder", 1.0)
+
+
+def test_much_text_on_a_gpu_keeps_the_tasks_defaults() -> None:
+    assert not chosen(generation, facts(29_000, device="cuda", seconds=math.inf))
+    assert chosen(generation, facts(2_000, device="cuda", seconds=math.inf))["embed"] == 128
+
+
+def test_only_options_of_the_part_that_is_used() -> None:
+    found = chosen(
+        generation, facts(), encoder="transformer", decoder={"name": "transformer"}, attention={"score": "dot"}
+    )
+    assert "encoder.hidden" not in found
+    assert "attention.score.hidden" not in found
+    assert (found["encoder.size"], found["train.rate"]) == (128, 2e-3)
+    assert not [key for key in chosen(generation, facts(), encoder="my.Encoder") if key.startswith("encoder")]
+    assert "source.size" not in chosen(generation, facts(), source="character")
+
+
+def test_vectors_keep_their_width_and_all_their_words() -> None:
+    found = chosen(sentence, facts(), "classify", embed={"vectors": "glove.txt"})
+    assert not {"embed.width", "text.least"} & set(found)
+
+
+def test_a_long_text_has_room() -> None:
+    assert chosen(generation, facts(longest=900))["longest"] == 2_700
+    assert "longest" not in chosen(generation, facts())
+
+
+CASES = [(task, encoder) for task in ("classify", "tag") for encoder in names("encode")]
+
+
+@pytest.mark.parametrize(("task", "encoder"), CASES)
+def test_every_encoder_takes_what_is_chosen_for_it(task: str, encoder: str) -> None:
+    parts = Parts(find("tasks", task), {"encoder": encoder})
+    options = nested({"classify": sentence, "tag": tagging}[task](facts(), parts), parts)
+    config = api.configure(task, api.merge(options, {"encoder": encoder, "data": {"train": "mine.tsv"}}))
+    assert config["encoder"]["name"] == encoder
+
+
+@pytest.mark.parametrize("decoder", names("predict.generate"))
+def test_every_decoder_takes_what_is_chosen_for_it(decoder: str) -> None:
+    parts = Parts(find("tasks", "translate"), {"decoder": decoder})
+    api.configure("translate", {**nested(generation(facts(), parts), parts), "data": {"train": "mine.tsv"}})
+
+
+@pytest.mark.parametrize("network", names("predict.language"))
+def test_every_language_model_takes_what_is_chosen_for_it(network: str) -> None:
+    parts = Parts(find("tasks", "language"), {"network": network})
+    some = facts(words=(20.0, 0.0), distinct=(9_000, 0))
+    api.configure("language", {**nested(language(some, parts), parts), "data": {"train": "mine.txt"}})
+
+
+@pytest.mark.parametrize("task", names("tasks"))
+def test_every_task_has_a_recipe(task: str) -> None:
+    kind = find("tasks", task)
+    words = (8.0,) * max(2, kind.columns)
+    some = facts(words=words, distinct=(5_000,) * len(words))
+    assert kind.recipe(some, Parts(kind, {}))
+
+
+@pytest.mark.parametrize("examples", [1, 2, 30, 10**7])
+@pytest.mark.parametrize("seconds", [0.1, 60.0, math.inf])
+def test_extreme_data(examples: int, seconds: float) -> None:
+    for task in names("tasks"):
+        kind = find("tasks", task)
+        some = facts(
+            examples, words=(0.0,) * max(2, kind.columns), distinct=(0,) * max(2, kind.columns), seconds=seconds
+        )
+        parts = Parts(kind, {})
+        options = nested(kind.recipe(some, parts), parts)
+        api.configure(task, {**options, "data": {"train": "mine.tsv"}})  # every value lies in its range
+
+
+def test_what_the_user_sets_stays(tmp_path) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text(
+        "".join(f"{a} {b}\t{b} {a}\n" for a in ["one", "two", "three", "four"] for b in ["six", "seven", "ten"])
+    )
+    asked = {"data": {"train": str(pairs)}, "encoder": {"hidden": 48}, "train": {"rate": 0.5, "time": "5m"}}
+    ready = api.prepare("translate", asked)
+    assert (ready.config["encoder"]["hidden"], ready.config["train"]["rate"]) == (48, 0.5)
+    assert not {"encoder.hidden", "train.rate"} & {choice.key for choice in ready.choices}
+    assert ready.config["decoder"]["hidden"] == 128
+    assert "decoder.hidden" in {choice.key for choice in ready.choices}
+    assert any("--dry-run" in note for note in ready.task.notes)
+
+
+def test_built_in_data_keeps_its_preset() -> None:
+    assert not api.prepare("tag", {}).choices
