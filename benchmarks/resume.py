@@ -27,7 +27,7 @@ KINDS = ("SIGKILL in a save", "SIGINT", "SIGTERM", "SIGKILL")
 CLOCK = ("spent", "seconds", "tokens_per_second")  # the only things that may differ
 
 
-def sitting(folder: Path, steps: int) -> int:
+def sitting(folder: Path, steps: int, **more: Any) -> int:
     """What each process does: train to the end or to a signal, telling every step on stdout."""
     from regard.api import merge, train
     from regard.tasks.translate import Translate
@@ -50,7 +50,7 @@ def sitting(folder: Path, steps: int) -> int:
         # Saved after every step, so that there is always a save to be killed in.
         "train": {"rows": 32, "steps": steps, "every": 10, "save_every": 0, "time": "", "warmup": 5},
     }
-    done = train("translate", out=folder, quiet=True, **merge(Translate.preset, small))
+    done = train("translate", out=folder, quiet=True, **more, **merge(Translate.preset, small))
     return 128 + done.outcome.stopped if done.outcome.stopped else 0
 
 

@@ -568,3 +568,11 @@ def test_a_run_goes_on_with_a_part_of_one_s_own_only_if_it_is_named_again_or_tru
         lambda: train(config["task"], **again, **other, trust=True)
     )
     assert train(config["task"], **again, **options).outcome.stopped is None
+
+
+def test_what_is_wrong_with_a_configuration_names_its_file(trained: api.Trained, tmp_path: Path) -> None:
+    folder = shutil.copytree(trained.model.run.folder, tmp_path / "run")
+    config = tomllib.loads((folder / "config.toml").read_text())
+    for change in ({"embed": "²"}, {"embedding": 3}, {"task": "nothing"}, {"drop": 7.0}, {"decoder": {"hidden": 0}}):
+        (folder / "config.toml").write_text(tomli_w.dumps({**config, **change}))
+        assert refused(lambda: load(folder)).startswith(f"{folder / 'config.toml'}: ")

@@ -313,9 +313,9 @@ def _train(
 def load(folder: str | Path, device: str = "auto", trust: Trust = False) -> Model:
     """A trained run, ready to answer. `trust` lets a run name classes from outside regard, whose code is then run."""
     run = Run.open(Path(folder), trust)
-    task = make_task(run.config)
+    task = run.built(lambda: make_task(run.config))
     run.load_words(task)
     run.check_sizes(lambda: network_of(task))
-    network = network_of(task)
+    network = run.built(lambda: network_of(task))
     run.load_weights(network)
     return Model(run, task, network.to(device_of(device)).eval())

@@ -112,32 +112,47 @@ def restore(
 def _restore(
     moment: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: dict[str, Tensor], data: str
 ) -> Place:
-    """Go back to this moment. Where it is damaged, all may be half changed: the next one sets all of it again."""
-    name = SUMS
+    """Go back to this moment, or raise and change nothing."""
+    name, random = SUMS, _random()
+    random.setdefault("cuda", torch.zeros(16, dtype=torch.uint8))  # it may come from a machine that has a GPU
     try:
-        sums = _json(moment / SUMS) if (moment / SUMS).exists() else None  # a run from before there were any
-        for name in FILES:
-            if sums is not None and _sum(moment / name) != sums.get(name):
-                raise ValueError("its checksum is wrong")
+        sums = _json(moment / name) if (moment / name).exists() else None  # a run from before there were any
         name = PLACE
-        place = Place.read(_json(moment / name))
+        table = _json(moment / name)
+        _check(moment / name, sums)
+        place = Place.read(table)
         if _step(moment) != place.step:
             raise ValueError(f"it is of step {place.step}")
         if data and place.data != data:
             return place
-        name = WEIGHTS
-        model.load_state_dict(unpacked(moment / name, model.state_dict()))
+        like = (model.state_dict(), _like(optimiser), average, random)
+        found = {}
+        for name, some in zip(FILES, like, strict=False):
+            found[name] = unpacked(moment / name, some)  # before the checksum: a file of any length may stand there
+            _check(moment / name, sums)
         name = OPTIMISER
-        _restore_optimiser(optimiser, moment / name, place.step)
+        state = _by_number(found[name], place.step)
         name = AVERAGE
-        means = unpacked(moment / name, average)
-        for key, value in average.items():
-            value.copy_(means[key])
+        if missing := average.keys() - found[name].keys():
+            raise KeyError(min(missing))
         name = RANDOM
-        _restore_random(moment / name)
+        torch.set_rng_state(found[name]["cpu"])
+        if "cuda" in found[name] and torch.cuda.is_available():
+            torch.cuda.set_rng_state(found[name]["cuda"])
+        name = WEIGHTS
+        model.load_state_dict(found[name])
     except (OSError, ValueError, KeyError, RuntimeError, TypeError, RecursionError) as error:
         raise RegardError(f"{moment / name} is damaged ({reason(error)})") from None
+    for key, value in average.items():
+        value.copy_(found[AVERAGE][key])
+    groups = optimiser.state_dict()["param_groups"]
+    optimiser.load_state_dict({"state": state, "param_groups": groups})
     return place
+
+
+def _check(path: Path, sums: dict[str, Any] | None) -> None:
+    if sums is not None and _sum(path) != sums.get(path.name):
+        raise ValueError("its checksum is wrong")
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -147,30 +162,24 @@ def _json(path: Path) -> dict[str, Any]:
     return table
 
 
-def _restore_optimiser(optimiser: torch.optim.Optimizer, path: Path, steps: int) -> None:
+def _like(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """Tensors of the kinds and shapes that the optimiser keeps of its parameters."""
     parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
-    like = {
+    return {
         f"{number}.{key}": torch.zeros((), dtype=torch.float32) if key == "step" else parameter
         for number, parameter in enumerate(parameters)
         for key in MOMENTS
     }
+
+
+def _by_number(tensors: dict[str, Tensor], steps: int) -> dict[int, dict[str, Tensor]]:
     moments: dict[int, dict[str, Tensor]] = {}
-    for name, value in unpacked(path, like).items():
-        of, _, key = name.partition(".")
-        moments.setdefault(int(of), {})[key] = value
+    for name, value in tensors.items():
+        number, _, key = name.partition(".")
+        moments.setdefault(int(number), {})[key] = value
     if steps and not moments:
         raise ValueError("it is empty")
-    for number, state in moments.items():
+    for of, state in moments.items():
         if len(state) < len(MOMENTS) or not 0 < float(state["step"]) <= steps:
-            raise ValueError(f"parameter {number} has no whole state")
-    groups = optimiser.state_dict()["param_groups"]
-    optimiser.load_state_dict({"state": moments, "param_groups": groups})
-
-
-def _restore_random(path: Path) -> None:
-    like = _random()
-    like.setdefault("cuda", torch.zeros(16, dtype=torch.uint8))
-    random = unpacked(path, like)
-    torch.set_rng_state(random["cpu"])
-    if "cuda" in random and torch.cuda.is_available():
-        torch.cuda.set_rng_state(random["cuda"])
+            raise ValueError(f"parameter {of} has no whole state")
+    return moments

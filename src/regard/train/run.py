@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import tomli_w
 from torch import Tensor, nn
@@ -23,6 +23,8 @@ from regard.train.tensors import packed, reason, unpacked
 from regard.trust import Trust, admit, outside
 
 __all__ = ["Run", "plain"]
+
+Made = TypeVar("Made")
 
 FILES = (
     *("config.toml", "tokenizer.json", "model.safetensors", "log.jsonl", "curve.png", "card.md"),
@@ -118,6 +120,16 @@ class Run:
         self.config = plain(config)
         write_whole(self.folder / "config.toml", tomli_w.dumps(self.config))
 
+    def built(self, make: Callable[[], Made]) -> Made:
+        """What is made by the run's configuration; what is wrong with that is told with the name of its file."""
+        try:
+            return make()
+        except RegardError as error:
+            raise self._unusable(error) from None
+
+    def _unusable(self, error: RegardError) -> RegardError:
+        return RegardError(f"{self.folder / 'config.toml'}: {error}")
+
     def load_words(self, task: Any) -> None:
         """Give a task the words and labels that it learned."""
         try:
@@ -133,6 +145,8 @@ class Run:
             check(build, shapes(self.folder / WEIGHTS))
         except (OSError, UnfitError) as error:
             raise _damaged(self.folder, WEIGHTS, error) from None
+        except RegardError as error:
+            raise self._unusable(error) from None
 
     def save_weights(self, model: nn.Module) -> None:
         write_whole(self.folder / WEIGHTS, packed(model.state_dict()))

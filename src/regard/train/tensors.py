@@ -31,7 +31,8 @@ def packed(tensors: Mapping[str, Tensor]) -> bytes:
 
 def unpacked(path: Path, like: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The tensors of a file, each of the same name, kind and shape as one in `like`; some of those may be missing."""
-    with regular(path) as file:
+    most = sum(value.numel() * value.element_size() for value in like.values())
+    with regular(path, most + HEADER) as file:
         if int.from_bytes(file.read(8), "little") > HEADER:
             raise ValueError("its header is too long")
     try:
