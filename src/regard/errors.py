@@ -20,6 +20,8 @@ def brief(value: object, most: int = 80) -> str:
         text = repr(value)
     except ValueError:  # Python writes no whole number of over 4,300 digits
         return "a number of thousands of digits"
+    except RecursionError:
+        return "a value that is nested too deep"
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

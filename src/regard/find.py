@@ -20,6 +20,7 @@ import types as pytypes
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 from pkgutil import iter_modules
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -64,9 +65,10 @@ def table(spec: Spec) -> dict[str, Any]:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """ "did you mean …?" where something is near, else the whole list."""
-    known = sorted(known)
+    known = [name for name in sorted(islice(known, 1000)) if len(name) <= 100]  # to look among more takes long
     close = get_close_matches(word, known, n=1, cutoff=0.6)
-    return f"did you mean {close[0]!r}?" if close else "known: " + (", ".join(known) or "none")
+    listed = ", ".join(known[:200]) + (", …" if len(known) > 200 else "")
+    return f"did you mean {close[0]!r}?" if close else "known: " + (listed or "none")
 
 
 def names(folder: str) -> list[str]:

@@ -75,3 +75,14 @@ def run(pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def contents(folder: Path) -> dict[str, bytes]:
     """Every file below a folder with what is in it."""
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+class Drip:
+    """A stream that gives few bytes at a time."""
+
+    def __init__(self, data: bytes, piece: int) -> None:
+        self.data, self.piece = data, piece
+
+    def read(self, size: int) -> bytes:
+        some, self.data = self.data[: self.piece], self.data[self.piece :]
+        return some

@@ -69,7 +69,7 @@ def test_json(regard: Regard, run: Path) -> None:
     ],
 )
 def test_wishes_that_cannot_be_met(regard: Regard, run: Path, words: list[str], data: str, found: str) -> None:
-    assert found in regard("predict", run, "--score", *words, stdin=data.encode()).line()
+    assert found in regard("predict", run, "--score", "--strict", *words, stdin=data.encode()).line()
 
 
 def test_a_look_at_what_is_given(regard: Regard, run: Path) -> None:

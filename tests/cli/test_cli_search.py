@@ -72,7 +72,7 @@ def test_as_options_of_a_run(run: Path) -> None:
     ],
 )
 def test_wishes_that_cannot_be_met(regard: Regard, run: Path, words: list[str], found: str) -> None:
-    assert found in regard("predict", run, *words, stdin=b"abc\n").line()
+    assert found in regard("predict", run, "--strict", *words, stdin=b"abc\n").line()
 
 
 def test_files_that_cannot_be_used(regard: Regard, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +84,7 @@ def test_files_that_cannot_be_used(regard: Regard, run: Path, tmp_path: Path, mo
         "a" * 60: "sentence 0 of the batch: no allowed answer is short enough",
     }.items():
         path.write_text(text)
-        assert found in regard("predict", run, "--allowed", path, stdin=b"abc\n").line()
+        assert found in regard("predict", run, "--strict", "--allowed", path, stdin=b"abc\n").line()
     monkeypatch.setattr(Model, "searches", False)
     assert "translate has no search" in regard("predict", run, "--allowed", path, stdin=b"abc\n").line()
     assert "translate has no search" in regard("predict", run, "--least", 3, stdin=b"abc\n").line()

@@ -76,7 +76,7 @@ def test_toml_tells_the_line(tmp_path: Path) -> None:
         read_toml(str(path))
     with pytest.raises(RegardError, match=r"none\.toml: no such file"):
         read_toml(str(tmp_path / "none.toml"))
-    with pytest.raises(RegardError, match="is a directory"):
+    with pytest.raises(RegardError, match="a folder; expected a file"):
         read_toml(str(tmp_path))
     with pytest.raises(RegardError, match="null"):
         read_toml("a\0b")

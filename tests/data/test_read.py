@@ -115,7 +115,7 @@ def test_numbers_of_json_lines() -> None:
     [
         ('{"source": "a"', "a.jsonl:2: not JSON"),
         ('["a", "b"]', "a.jsonl:2: a JSON list; expected one object a line"),
-        ('{"source": "a", "target": ["b"]}', "a.jsonl:2: 'target' is [\"b\"]; expected a string or a number"),
+        ('{"source": "a", "target": ["b"]}', "a.jsonl:2: 'target' is ['b']; expected a string or a number"),
         ('{"source": "a", "target": 1' + "0" * 5_000 + "}", "a.jsonl:2: not JSON"),
         ('{"source": "a", "target": null}', "a.jsonl:2: 'target' is null"),
         ('{"source": "a", "targets": "b"}', "a.jsonl:2: no field 'target'; did you mean 'targets'?"),

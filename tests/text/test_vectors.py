@@ -178,7 +178,11 @@ def test_a_width_that_differs(path: Path) -> None:
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    for place, complaint in ((tmp_path / "none", "no such file"), (tmp_path, "cannot be read"), ("a\0", "cannot be")):
+    for place, complaint in (
+        (tmp_path / "none", "no such file"),
+        (tmp_path, "a folder; expected a file"),
+        ("a\0", "cannot be"),
+    ):
         with pytest.raises(RegardError, match=complaint):
             read_vectors(str(place), None, 0)
 

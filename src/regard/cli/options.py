@@ -11,15 +11,16 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from datetime import date, time
-from pathlib import Path
 from typing import Any
 
 from regard.errors import RegardError
 from regard.files import tables
+from regard.reading import open_file
 from regard.trust import admit
 
 __all__ = ["asked", "parse_pairs", "read_toml", "search"]
 
+largest = 1 << 20  # bytes of a file of options
 # Options of the command, which look as if they could be options of a run.
 flags = ("data", "out", "time", "config", "fresh", "quiet", "trust")
 
@@ -27,7 +28,13 @@ flags = ("data", "out", "time", "config", "fresh", "quiet", "trust")
 def read_toml(path: str) -> dict[str, Any]:
     """The tables of a file."""
     try:
-        return tables(Path(path).expanduser().read_bytes())
+        with open_file(path) as file:
+            data = file.read(largest + 1)
+        if len(data) > largest:
+            raise RegardError(f"{path}: more than {largest:,} bytes", expected="a file of options")
+        return tables(data)
+    except RegardError:
+        raise
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise RegardError(f"{path}:{line}: not UTF-8", do="save the file as UTF-8") from None
@@ -35,11 +42,8 @@ def read_toml(path: str) -> dict[str, Any]:
         place = re.search(r" \(at line (\d+), column \d+\)$", str(error))
         where, what = (f"{path}:{place[1]}", str(error)[: place.start()]) if place else (path, str(error))
         raise RegardError(f"{where}: not TOML ({what})", expected="lines like hidden = 512 under [encoder]") from None
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise RegardError(f"{path}: {reason}", do="check the name given with --config") from None
-    except ValueError as error:  # a NUL in the name
-        raise RegardError(f"{path!r}: {error}", do="check the name given with --config") from None
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, or tables without end
+        raise RegardError(f"{path}: not TOML ({error})", expected="lines like hidden = 512 under [encoder]") from None
 
 
 def parse_pairs(pairs: Iterable[str]) -> dict[str, Any]:

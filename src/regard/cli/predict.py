@@ -3,7 +3,12 @@
 Input is read as UTF-8; only a line feed ends a line (a carriage return before it is dropped). What has
 arrived is answered at once, up to 512 lines together: a pipe that drips is answered line by line, a file in
 large batches. An empty line is answered with an empty line. For a task of two inputs a line holds both, with a TAB
-between.
+between. A file whose name ends in .gz is unpacked as it is read.
+
+A line that cannot be answered (not UTF-8, more than 4 MiB, more tokens than the model takes, a field too few) is named
+on stderr and answered with an empty line, in JSON with a null text and an "error". The others are answered as ever, and
+the exit code is 3. With `--strict` the first such line ends the command with exit code 2, as soon as all before it are
+answered.
 
 With `--score` nothing is searched for: a line holds a source and its target (TAB between), and the log-probability of
 the target is written.
@@ -13,25 +18,25 @@ labels are written at once, and the model reads on from where it was; an empty l
 """
 
 import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from regard.cli.answers import Answered, answers, scores
+from regard.cli.inputs import chunks, opened
 from regard.cli.options import search
-from regard.cli.show import labels, to_json
+from regard.cli.show import plain
 from regard.errors import RegardError, counted
 from regard.ranges import Count, FewOrNone, Hypotheses, LengthOrNone, NonNegative, Range, Seed, Temperature, range_of
 
 if TYPE_CHECKING:
     from regard.api import Model
-    from regard.types import Prediction
 
-__all__ = ["chunks", "run"]
+__all__ = ["run"]
 
 example = "regard predict runs/translate lines.txt --beam 10 > answers.txt"
-together = 512  # lines
 
 
 def run(
@@ -100,20 +105,25 @@ def run(
     tagging: Annotated[
         bool, typer.Option("--stream", help="Tag tokens as they come, a line each; an empty line ends the sentence.")
     ] = False,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Stop at the first line that cannot be answered, instead of leaving it out."),
+    ] = False,
     device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
     trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the run names.")] = False,
 ) -> None:
-    """Answer line after line. One line comes out for one line in, in order, as soon as it is there."""
+    """Answer line after line. One line comes out for one line in, in order, as soon as it is there. Exit code 3 means
+    that some lines could not be answered: each is named on stderr, and its answer is empty."""
     if nbest != 1 and not as_json:
         raise RegardError(f"--nbest {nbest} without --json", do="add --json: a line holds one answer")
     if tagging and as_json:
         raise RegardError("--stream and --json", expected="one of them")
     sampling = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
     wanted = search(beam, nbest, sample, sampling) | _grouped(groups, diversity, sample, nbest)
-    from contextlib import ExitStack
-
-    with ExitStack() as stack:
-        stream = sys.stdin.buffer if file == "-" else stack.enter_context(Path(file).expanduser().open("rb"))
+    # read1 waits for some bytes, where read would wait for all it was asked for.
+    given = getattr(sys.stdin.buffer, "read1", sys.stdin.buffer.read) if file == "-" else None
+    name, bad, count = "standard input" if given else file, 0, 0
+    with nullcontext(given) if given else opened(file) as read:
         from regard.api import load
 
         model = load(folder, device, trust)
@@ -130,20 +140,37 @@ def run(
         if wanted:
             model.predict([], **wanted)  # options that make no search are told before a line is waited for
         answer = _tagger(model, folder) if tagging else None
-        # read1 waits for some bytes, where read would wait for all it was asked for.
-        for number, lines in chunks(
-            getattr(stream, "read1", stream.read), "standard input" if file == "-" else file, eager=seed is None
-        ):
-            if answer is not None:
-                for text, _ in lines:
-                    sys.stdout.buffer.write(f"{answer(text)}\n".encode())
-                    sys.stdout.buffer.flush()
-                continue
+        for before, lines in chunks(read, name, eager=seed is None):
             if seed is not None:
-                wanted["seed"] = (seed + number) % 2**63  # else every chunk would draw alike
-            some = _scores(model, lines, as_json) if scoring else _answers(model, lines, as_json, wanted)
-            sys.stdout.buffer.write("".join(f"{line}\n" for line in some).encode())
-            sys.stdout.buffer.flush()
+                wanted["seed"] = (seed + before) % 2**63  # else every chunk would draw alike
+            some: Iterable[Answered]
+            if answer is not None:
+                some = (("" if line.error else answer(line.text), line.error) for line in lines)
+            else:
+                some = scores(model, lines, as_json) if scoring else answers(model, lines, as_json, wanted)
+            bad += _put(some, strict, at_once=answer is not None)
+            count += len(lines)
+    if bad:
+        print(f"regard: {bad:,} of {counted(count, 'line')} could not be answered", file=sys.stderr)
+        raise typer.Exit(3)
+
+
+def _put(answers: Iterable[Answered], strict: bool, at_once: bool) -> int:
+    """Write them, each on its line and at the latest together; returns how many are none."""
+    bad = 0
+    try:
+        for text, error in answers:
+            if error is not None:
+                if strict:
+                    raise error
+                print(f"regard: {plain(str(error))}", file=sys.stderr)
+                bad += 1
+            sys.stdout.buffer.write(f"{text}\n".encode())
+            if at_once:
+                sys.stdout.buffer.flush()
+    finally:
+        sys.stdout.buffer.flush()
+    return bad
 
 
 def _tagger(model: "Model", folder: str) -> Callable[[str], str]:
@@ -188,11 +215,14 @@ def _limits(
     if prefix:
         limits["prefix"] = _tokens(model, prefix, f"--prefix {prefix!r}")[:-1]
     if allowed:
-        with Path(allowed).expanduser().open("rb") as stream:
-            lines = [line for _, some in chunks(stream.read, allowed) for line in some if line[0].strip()]
+        with opened(allowed) as read:
+            lines = [line for _, some in chunks(read, allowed) for line in some if line.error or line.text.strip()]
+        for line in lines:
+            if line.error is not None:
+                raise line.error
         if not lines:
             raise RegardError(f"{allowed}: no answers", expected="one a line")
-        limits["allowed"] = [_tokens(model, text, where) for text, where in lines]
+        limits["allowed"] = [_tokens(model, line.text, line.where) for line in lines]
     return {"limits": limits} if limits else {}
 
 
@@ -205,105 +235,3 @@ def _tokens(model: "Model", text: str, where: str) -> list[int]:
         piece = target.tokens(text)[tokens.index(target.unknown)].text
         raise RegardError(f"{where}: {piece!r} is not in the vocabulary of the answers", do="write it otherwise")
     return tokens
-
-
-def chunks(read: Callable[[int], bytes], name: str, eager: bool = True) -> Iterator[tuple[int, list[tuple[str, str]]]]:
-    """Lines as (text, where), at most `together` at once, with the number of lines before them.
-
-    `read` gives some bytes, at most as many as asked for, and none at the end.
-    `eager` gives what has arrived; else chunks are full, and the same however the input comes.
-    """
-    rest, before = b"", 0
-    waiting: list[bytes] = []
-    while data := read(1 << 16):
-        *whole, rest = (rest + data).split(b"\n")
-        waiting += whole
-        while len(waiting) >= together or (waiting and eager):
-            some, waiting = waiting[:together], waiting[together:]
-            yield before, [_line(line, name, before + n) for n, line in enumerate(some, 1)]
-            before += len(some)
-    waiting += [rest] if rest else []
-    if waiting:
-        yield before, [_line(line, name, before + n) for n, line in enumerate(waiting, 1)]
-
-
-def _line(data: bytes, name: str, number: int) -> tuple[str, str]:
-    where = f"{name}:{number}"
-    data = data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data
-    try:
-        return data.removesuffix(b"\r").decode("utf-8"), where
-    except UnicodeDecodeError as error:
-        bad = f"byte {error.start + 1} of the line is 0x{data[error.start]:02x}"
-        raise RegardError(f"{where}: {bad}", expected="UTF-8", do="give text in UTF-8") from None
-
-
-def _answers(model: "Model", lines: list[tuple[str, str]], as_json: bool, wanted: dict[str, Any]) -> Iterator[str]:
-    from regard.types import Example
-
-    places = [Example(_inputs(model, text, where), "", where) for text, where in lines if text.strip()]
-    found = model.predict([one.inputs for one in places], look=False, places=places, **wanted) if places else []
-    answers = iter(zip(places, found, strict=True))
-    for text, _ in lines:
-        place, prediction = next(answers) if text.strip() else (None, None)
-        if as_json:
-            given = {"source": text} if model.inputs == 1 else {"inputs": place.inputs if place else ()}
-            yield to_json({**given, **_object(prediction, model.searches)})
-        else:
-            yield _one_line("" if prediction is None else prediction.text)
-
-
-def _scores(model: "Model", lines: list[tuple[str, str]], as_json: bool) -> Iterator[str]:
-    """How likely the targets are; a task whose data are texts alone takes the line as it is."""
-    from regard.types import Example
-
-    alone, places = model.task.columns == 1, []
-    for text, where in lines:
-        fields = (text,) if alone else tuple(text.split("\t"))
-        if text.strip(" "):  # a TAB alone is no empty line, but a pair of nothing
-            if not alone and len(fields) != 2:
-                raise RegardError(f"{where}: {counted(len(fields), 'field')}", expected="2, source TAB target")
-            places.append(Example(fields[:-1], fields[-1], where))
-    answers = iter(model.score([(*one.inputs, one.target) for one in places], look=False, places=places))
-    for text, _ in lines:
-        one = next(answers) if text.strip(" ") else None
-        if not as_json:
-            yield "" if one is None else f"{one.log_prob:.6g}"
-            continue
-        said = {"source": one.source if one else ""} if not alone else {}
-        tokens = [{"text": token.text, "log_prob": log_prob} for token, log_prob in one.tokens] if one else []
-        yield to_json(
-            {**said, "text" if alone else "target": one.text if one else "", **_probable(one), "tokens": tokens}
-        )
-
-
-def _inputs(model: "Model", text: str, where: str) -> tuple[str, ...]:
-    """The texts of a line; a task of one input takes the line as it is, with all TABs in it."""
-    inputs = (text,) if model.inputs == 1 else tuple(text.split("\t"))
-    if len(inputs) != model.inputs:
-        roles = ", ".join(getattr(model.task, "roles", ()))
-        raise RegardError(
-            f"{where}: {len(inputs)} field{'s' * (len(inputs) != 1)}",
-            expected=f"{model.inputs}, with a TAB between" + f" ({roles})" * bool(roles),
-        )
-    return inputs
-
-
-def _one_line(text: str) -> str:
-    return text.replace("\r", " ").replace("\n", " ")
-
-
-def _object(prediction: "Prediction | None", searched: bool) -> dict[str, Any]:
-    if prediction is None:
-        return {"text": "", **_probable(None)}
-    said: dict[str, Any] = {"text": prediction.text, **_probable(prediction)}
-    if chances := labels(prediction, searched):
-        said["labels"] = [{"label": label, "probability": probability} for label, probability in chances]
-    elif prediction.others:
-        said["others"] = [{"text": one.text, **_probable(one)} for one in prediction.others]
-    return said
-
-
-def _probable(prediction: "Prediction | None") -> dict[str, float | None]:
-    """The log-probability of an answer, as the sum over its tokens and as their mean."""
-    names = ("log_prob", "log_prob_per_token")
-    return {name: getattr(prediction, name, None) for name in names}

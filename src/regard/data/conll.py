@@ -8,13 +8,18 @@ and are no tokens. A sentence becomes its tokens, and its labels, with one space
     read_conll("eng.conll", ["EU NNP B-ORG", "rejects VBZ O"])  # [Example(("EU rejects",), "B-ORG O", "eng.conll:1")]
 """
 
+from collections.abc import Iterable
+from itertools import chain
+
 from regard.errors import RegardError
 from regard.types import Example
 
 __all__ = ["read_conll"]
 
+most = 1_000_000  # tokens of a sentence: more are a file without blank lines
 
-def read_conll(path: str, text: list[str], columns: int = 2, fields: tuple[str, ...] = ()) -> list[Example]:
+
+def read_conll(path: str, text: Iterable[str], columns: int = 2, fields: tuple[str, ...] = ()) -> list[Example]:
     """A sentence each; with one column no label is wanted, and none need be there."""
     if not all(name.isdecimal() and int(name) > 0 for name in fields):
         raise RegardError(
@@ -24,11 +29,15 @@ def read_conll(path: str, text: list[str], columns: int = 2, fields: tuple[str, 
     examples: list[Example] = []
     rows: list[list[str]] = []  # of the sentence so far
     width = first = 0
-    for number, line in enumerate([*text, ""], 1):
+    for number, line in enumerate(chain(text, [""]), 1):
         cells = _cells(line)
         if cells and cells[0] != "-DOCSTART-":
             if not width:
                 width, first = len(cells), number
+            if len(rows) == most:
+                raise RegardError(
+                    f"{path}:{number}: a sentence of more than {most:,} tokens", do="put blank lines between"
+                )
             rows.append(_chosen(f"{path}:{number}", cells, wanted, width, first))
         elif rows:
             sides = [" ".join(row[side] for row in rows) for side in range(len(wanted))]

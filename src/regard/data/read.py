@@ -25,17 +25,19 @@ A row whose `gold_label` is "-" has no label its annotators agreed on (SNLI): it
 import csv
 import gc
 import json
+import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
 from regard.data.conll import read_conll
-from regard.data.lines import lines
-from regard.errors import RegardError
+from regard.data.lines import each_line
+from regard.errors import RegardError, brief
 from regard.find import nearest
+from regard.reading import longest
 from regard.types import Example
 
 __all__ = ["Form", "form_of", "pick", "read", "read_parallel"]
@@ -82,15 +84,17 @@ def read(
 ) -> list[Example]:
     """The examples of one file, in order; what was left out is added to `notes`."""
     kind = form_of(path) if form == "auto" else form
-    text = _without_last_blanks(lines(path))  # first: a file that is not there says more than its ending
+    text = _without_last_blanks(path, each_line(path))
+    first = next(text, None)  # before all else: a file that is not there says more than its ending
     if kind == "auto":
         raise RegardError(
             f"{path}: unknown kind of file",
             expected=", ".join(forms) + " (each may be .gz)",
             do="say what it is with data.form=, or for parallel files give both, as 'train.de,train.en'",
         )
-    if not text:
+    if first is None:
         raise RegardError(f"{path}: only blank lines", expected="one example a line")
+    text = chain([first], text)
     if kind in ("labelled", "conll") and columns > 2:
         raise RegardError(f"{path}: read as {kind}", expected=f"a form with {columns - 1} inputs, as tsv or jsonl")
     if kind == "labelled":
@@ -99,9 +103,9 @@ def read(
         return _labelled(path, text, columns)
     if kind == "conll":
         return read_conll(path, text, columns, fields)
-    if known and not fields:
-        fields = _recognised(_names(path, text, kind), columns, known)
     if kind == "jsonl":
+        if known and not fields:
+            fields = _recognised(_keys(first), columns, known)
         if columns > 2 and not fields:
             raise RegardError(
                 f"{path}: {columns - 1} inputs and no names for them",
@@ -110,19 +114,18 @@ def read(
         examples = _json_lines(path, text, fields or ("source", "target")[:columns])
     else:
         split = _csv(path, text) if kind == "csv" else ((n, line.split("\t")) for n, line in enumerate(text, 1))
+        if known and not fields:
+            header = next(split)
+            fields, split = _recognised(header[1], columns, known), chain([header], split)
         examples = _table(path, split, columns, fields, "tab" if kind == "tsv" else "comma")
     return _decided(path, examples, fields, notes)
 
 
-def _names(path: str, text: list[str], kind: Form) -> list[str]:
-    """What may be the names of the fields: the cells of the first line, or its keys."""
-    if kind == "tsv":
-        return text[0].split("\t")
-    if kind == "csv":
-        return next(_csv(path, text))[1]
+def _keys(line: str) -> list[str]:
+    """The keys of a line of JSON; none where it is no object, which is said when it is read."""
     try:
-        first = json.loads(text[0])
-    except (json.JSONDecodeError, RecursionError):  # said when it is read
+        first = json.loads(line)
+    except (ValueError, RecursionError):
         return []
     return list(first) if isinstance(first, dict) else []
 
@@ -148,24 +151,47 @@ def _decided(path: str, examples: list[Example], fields: tuple[str, ...], notes:
 @kept()
 def read_parallel(paths: Sequence[str]) -> list[Example]:
     """Line n of each file belongs together; the last file holds the targets. A line may be empty."""
-    sides = [lines(path) for path in paths]
-    fewest = min(map(len, sides))
-    if any(line for side in sides for line in side[fewest:]):
-        counts = ", ".join(f"{path} has {len(side):,} lines" for path, side in zip(paths, sides, strict=True))
-        raise RegardError(counts, expected="the same number", do="give files whose lines belong together")
-    while fewest and not any(side[fewest - 1] for side in sides):
-        fewest -= 1
-    if not fewest:
+    rows: list[tuple[str, ...]] = []
+    ended, blank = False, 0  # whether one of the files has; how many lines are empty in all of them since the last row
+    for row in zip_longest(*map(each_line, paths)):
+        ended = ended or None in row
+        if not any(row):
+            blank += 1
+        elif ended:
+            raise _uneven(paths)
+        else:
+            _few(paths[0], blank)
+            rows += [("",) * len(paths)] * blank + [row]
+            blank = 0
+    if not rows:
         raise RegardError(f"{paths[0]}: only blank lines", expected="one example a line")
-    together = zip(*(side[:fewest] for side in sides), strict=True)
-    return [Example(row[:-1], row[-1], f"{paths[0]}:{number}") for number, row in enumerate(together, 1)]
+    return [Example(row[:-1], row[-1], f"{paths[0]}:{number}") for number, row in enumerate(rows, 1)]
 
 
-def _without_last_blanks(text: list[str]) -> list[str]:
-    last = len(text)
-    while last and not text[last - 1].strip(" \r"):
-        last -= 1
-    return text[:last]
+def _uneven(paths: Sequence[str]) -> RegardError:
+    counts = ", ".join(f"{path} has {sum(1 for _ in each_line(path)):,} lines" for path in paths)
+    return RegardError(counts, expected="the same number", do="give files whose lines belong together")
+
+
+blanks = 1_000_000  # in a row: more are a damaged file
+
+
+def _few(path: str, count: int) -> None:
+    if count > blanks:
+        raise RegardError(f"{path}: more than {blanks:,} blank lines in a row", do="remove them")
+
+
+def _without_last_blanks(path: str, text: Iterator[str]) -> Iterator[str]:
+    waiting: list[str] = []
+    for line in text:
+        if line.strip(" \r"):
+            if waiting:
+                yield from waiting
+                waiting = []
+            yield line
+        else:
+            waiting.append(line)
+            _few(path, len(waiting))
 
 
 def _example(values: Sequence[str], where: str) -> Example:
@@ -211,9 +237,9 @@ def _wrong_width(where: str, row: list[str], columns: int, header: bool, between
     return RegardError(f"{where}: {len(row)} field{'s' * (len(row) != 1)}", expected=expected, do=do)
 
 
-def _csv(path: str, text: list[str]) -> Iterator[tuple[int, list[str]]]:
+def _csv(path: str, text: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
     """Rows with the line they begin on: a quoted field may run over several."""
-    limit = csv.field_size_limit(2**31 - 1)  # a field may be a whole document
+    limit = csv.field_size_limit(longest)  # a field may be a whole document, but a quote that never closes is none
     reader = csv.reader((line + "\n" for line in text), strict=True)
     begin = 1
     try:
@@ -226,7 +252,7 @@ def _csv(path: str, text: list[str]) -> Iterator[tuple[int, list[str]]]:
         csv.field_size_limit(limit)
 
 
-def _labelled(path: str, text: list[str], columns: int) -> list[Example]:
+def _labelled(path: str, text: Iterable[str], columns: int) -> list[Example]:
     examples = []
     for number, line in enumerate(text, 1):
         label, *rest = re.split("[ \t]+", line, maxsplit=1)
@@ -237,7 +263,7 @@ def _labelled(path: str, text: list[str], columns: int) -> list[Example]:
     return examples
 
 
-def _json_lines(path: str, text: list[str], fields: tuple[str, ...]) -> list[Example]:
+def _json_lines(path: str, text: Iterable[str], fields: tuple[str, ...]) -> list[Example]:
     examples = []
     for number, line in enumerate(text, 1):
         where = f"{path}:{number}"
@@ -262,9 +288,9 @@ def _told(value: Any, what: str) -> str:
     """A value as text; scores are numbers, and often classes are."""
     if isinstance(value, str):
         return value
-    if isinstance(value, int | float):
+    if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return json.dumps(value)
-    raise RegardError(f"{what} is {json.dumps(value)[:40]}", expected="a string or a number")
+    raise RegardError(f"{what} is {'null' if value is None else brief(value, 40)}", expected="a string or a number")
 
 
 def pick(row: Mapping[str, Any], name: str, where: str) -> Any:
@@ -281,8 +307,10 @@ def pick(row: Mapping[str, Any], name: str, where: str) -> Any:
     return value
 
 
-def _paths(row: Mapping[str, Any], before: str = "") -> list[str]:
+def _paths(row: Mapping[str, Any], before: str = "", deep: int = 0) -> list[str]:
+    """What could have been meant: the first names, no deeper than people nest tables."""
     found = []
-    for key, value in row.items():
-        found += _paths(value, f"{before}{key}.") if isinstance(value, Mapping) else [f"{before}{key}"]
+    for key, value in islice(row.items(), 100):
+        inside = isinstance(value, Mapping) and deep < 3
+        found += _paths(value, f"{before}{key}.", deep + 1) if inside else [f"{before}{key}"]
     return found

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from regard.errors import RegardError
+from regard.errors import RegardError, brief
 
 __all__ = ["Field", "mentions", "parse", "write"]
 
@@ -52,7 +52,7 @@ def _brackets(text: str, at: str) -> list[Field]:
 def _json(text: str, at: str) -> list[Field]:
     try:
         table = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # not JSON, or a number of thousands of digits
         raise RegardError(f"{at}not JSON ({error})", expected="an object of fields, or name[value], …") from None
     fields = [Field(_plain(name.replace(",", " ")), _value(value, f"{at}{name!r}")) for name, value in table.items()]
     if not all(field.name for field in fields):
@@ -66,7 +66,7 @@ def _value(value: Any, at: str) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value is not None and not isinstance(value, str | int | float):
-        raise RegardError(f"{at} is {json.dumps(value)[:40]}", expected="a string, a number, true, false or a list")
+        raise RegardError(f"{at} is {brief(value, 40)}", expected="a string, a number, true, false or a list")
     return "" if value is None else _plain(str(value))
 
 

@@ -8,11 +8,7 @@ here: only lines that are wanted are parsed. They are sorted by frequency, so th
     vectors.matrix[vectors.row("cat")]
 """
 
-import gzip
-import io
-import os
 import re
-import zlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.errors import RegardError
+from regard.reading import longest, open_file, pieces, too_long
 from regard.text import mark
 
 __all__ = ["Vectors", "bare", "read_vectors", "side_by_side"]
@@ -152,27 +149,18 @@ def _finite(fields: list[str]) -> NDArray[np.float32] | None:
 
 def _lines(path: str) -> Iterator[tuple[int, bytes]]:
     """Lines that hold something, each with its number. Only a line feed ends one; some files have a space before it."""
-    with _open(path) as raw:
-        start = raw.peek(4)
-        if start[:4] == b"PK\3\4":
-            raise RegardError(f"{path}: packed with zip", expected="text, or text in .gz", do="unpack it first")
-        packed = start[:2] == b"\x1f\x8b"
-        # Without a buffer of its own gzip hands out lines slowly.
-        file = io.BufferedReader(gzip.GzipFile(fileobj=raw), 1 << 20) if packed else raw
-        try:
-            for at, line in enumerate(file, 1):
-                if line := (line.removeprefix(b"\xef\xbb\xbf") if at == 1 else line).rstrip(b" \r\n"):
-                    yield at, line
-        except (EOFError, zlib.error, OSError) as error:
-            what = "broken gzip" if packed else "cannot be read"
-            raise RegardError(f"{path}: {what} ({error})", do="copy the file again") from None
-
-
-def _open(path: str) -> io.BufferedReader:
-    try:
-        return io.BufferedReader(io.FileIO(os.path.expanduser(path)), 1 << 20)
-    except FileNotFoundError:
-        raise RegardError(f"{path}: no such file") from None
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise RegardError(f"{path}: cannot be read ({reason})") from None
+    with open_file(path) as file:
+        start = file.peek(4)
+    if start[:4] == b"PK\3\4":
+        raise RegardError(f"{path}: packed with zip", expected="text, or text in .gz", do="unpack it first")
+    before, rest = 0, b""
+    for data in pieces(path, packed=start[:2] == b"\x1f\x8b"):
+        *whole, rest = (rest + (data if before or rest else data.removeprefix(b"\xef\xbb\xbf"))).split(b"\n")
+        for at, line in enumerate(whole, before + 1):
+            if line := line.rstrip(b" \r"):
+                yield at, line
+        before += len(whole)
+        if len(rest) > longest:
+            raise too_long(f"{path}:{before + 1}")
+    if rest := rest.rstrip(b" \r"):
+        yield before + 1, rest

@@ -1,0 +1,140 @@
+"""What is written for the lines of an input, one for each, in their order: an answer, or nothing and why there is none.
+
+for text, error in answers(model, lines, as_json=False, wanted={}): ...
+"""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from regard.cli.inputs import Line
+from regard.cli.show import labels, to_json
+from regard.errors import RegardError, counted
+
+if TYPE_CHECKING:
+    from regard.api import Model
+    from regard.types import Example, Prediction
+
+__all__ = ["Answered", "answers", "scores"]
+
+Answered = tuple[str, RegardError | None]  # what is written for a line, and why it is no answer
+
+
+def _each(
+    ask: "Callable[[list[Example]], list[Prediction]]", rows: "list[Example]"
+) -> "list[Prediction | RegardError]":
+    """The answer of each row. Where one of many cannot be answered, the others are asked again without it."""
+    if not rows:
+        return []
+    try:
+        return [*ask(rows)]
+    except RegardError as error:
+        if len(rows) == 1:
+            told, where = str(error), rows[0].where
+            return [error if told.startswith(where) else RegardError(f"{where}: {told}")]
+    half = len(rows) // 2
+    return _each(ask, rows[:half]) + _each(ask, rows[half:])
+
+
+def _outcomes(
+    lines: list[Line],
+    parse: "Callable[[Line], Example | None]",
+    ask: "Callable[[list[Example]], list[Prediction]]",
+) -> "Iterator[tuple[Line, Example | None, Prediction | RegardError | None]]":
+    """Each line with what was read in it and what came of it: an answer, why there is none, or None if it is blank."""
+    rows: dict[int, Example] = {}
+    found: dict[int, Prediction | RegardError] = {}
+    for number, line in enumerate(lines):
+        try:
+            if line.error is not None:
+                raise line.error
+            if (row := parse(line)) is not None:
+                rows[number] = row
+        except RegardError as error:
+            found[number] = error
+    found |= zip(rows, _each(ask, list(rows.values())), strict=True)
+    for number, line in enumerate(lines):
+        yield line, rows.get(number), found.get(number)
+
+
+def answers(model: "Model", lines: list[Line], as_json: bool, wanted: dict[str, Any]) -> Iterator[Answered]:
+    from regard.types import Example
+
+    def parse(line: Line) -> Example | None:
+        return Example(_inputs(model, line.text, line.where), "", line.where) if line.text.strip() else None
+
+    def ask(rows: list[Example]) -> "list[Prediction]":
+        return model.predict([one.inputs for one in rows], look=False, places=rows, **wanted)
+
+    for line, row, found in _outcomes(lines, parse, ask):
+        error = found if isinstance(found, RegardError) else None
+        answer = None if isinstance(found, RegardError) else found
+        if as_json:
+            several = row.inputs if row else None if error else ()
+            given = {"source": None if line.error else line.text} if model.inputs == 1 else {"inputs": several}
+            said = {**given, **_object(answer, model.searches)}
+            yield to_json(said if error is None else {**said, "text": None, "error": str(error)}), error
+        else:
+            yield _one_line("" if answer is None else answer.text), error
+
+
+def scores(model: "Model", lines: list[Line], as_json: bool) -> Iterator[Answered]:
+    """How likely the targets are; a task whose data are texts alone takes the line as it is."""
+    from regard.types import Example
+
+    alone = model.task.columns == 1
+
+    def parse(line: Line) -> Example | None:
+        if not line.text.strip(" "):  # a TAB alone is no empty line, but a pair of nothing
+            return None
+        fields = (line.text,) if alone else tuple(line.text.split("\t"))
+        if not alone and len(fields) != 2:
+            raise RegardError(f"{line.where}: {counted(len(fields), 'field')}", expected="2, source TAB target")
+        return Example(fields[:-1], fields[-1], line.where)
+
+    def ask(rows: list[Example]) -> "list[Prediction]":
+        return model.score([(*one.inputs, one.target) for one in rows], look=False, places=rows)
+
+    for _, row, found in _outcomes(lines, parse, ask):
+        error = found if isinstance(found, RegardError) else None
+        one = None if isinstance(found, RegardError) else found
+        if not as_json:
+            yield "" if one is None else f"{one.log_prob:.6g}", error
+            continue
+        names = ("text",) if alone else ("source", "target")
+        texts = (*row.inputs, row.target) if row else (None if error else "",) * len(names)
+        tokens = [{"text": token.text, "log_prob": log_prob} for token, log_prob in one.tokens] if one else []
+        said = {**dict(zip(names, texts, strict=True)), **_probable(one), "tokens": tokens}
+        yield to_json(said if error is None else {**said, "error": str(error)}), error
+
+
+def _inputs(model: "Model", text: str, where: str) -> tuple[str, ...]:
+    """The texts of a line; a task of one input takes the line as it is, with all TABs in it."""
+    inputs = (text,) if model.inputs == 1 else tuple(text.split("\t"))
+    if len(inputs) != model.inputs:
+        roles = ", ".join(getattr(model.task, "roles", ()))
+        raise RegardError(
+            f"{where}: {len(inputs)} field{'s' * (len(inputs) != 1)}",
+            expected=f"{model.inputs}, with a TAB between" + f" ({roles})" * bool(roles),
+        )
+    return inputs
+
+
+def _one_line(text: str) -> str:
+    return text.replace("\r", " ").replace("\n", " ")
+
+
+def _object(prediction: "Prediction | None", searched: bool) -> dict[str, Any]:
+    if prediction is None:
+        return {"text": "", **_probable(None)}
+    said: dict[str, Any] = {"text": prediction.text, **_probable(prediction)}
+    if chances := labels(prediction, searched):
+        said["labels"] = [{"label": label, "probability": probability} for label, probability in chances]
+    elif prediction.others:
+        said["others"] = [{"text": one.text, **_probable(one)} for one in prediction.others]
+    return said
+
+
+def _probable(prediction: "Prediction | None") -> dict[str, float | None]:
+    """The log-probability of an answer, as the sum over its tokens and as their mean."""
+    names = ("log_prob", "log_prob_per_token")
+    return {name: getattr(prediction, name, None) for name in names}

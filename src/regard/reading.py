@@ -1,0 +1,90 @@
+"""Files that others wrote, opened with care: what cannot be read is one clear line, and nothing fills the memory.
+
+There are three limits. Only files are read, not devices or named pipes. A line has at most `longest` bytes. A `.gz`
+file may unpack to `unpacked` bytes, or to `ratio` times its own size if that is more.
+
+    for data in pieces("train.tsv.gz", packed=True): ...
+"""
+
+import gzip
+import io
+import os
+import stat
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from pathlib import Path
+
+from regard.errors import RegardError
+
+__all__ = ["longest", "open_file", "pieces", "too_long"]
+
+longest = 4 << 20  # bytes of a line
+unpacked = 2 << 20  # bytes that any .gz may unpack to …
+ratio = 100  # … or this many for each of its own, if that is more; real text has about 3, seldom 20
+piece = 1 << 18  # bytes at a time
+
+
+def pieces(path: str, packed: bool) -> Iterator[bytes]:
+    """The bytes of a file, unpacked where it is `packed`, a piece at a time; none of them is empty."""
+    with open_file(path) as file, _told(path, packed):
+        room = max(unpacked, ratio * os.fstat(file.fileno()).st_size)
+        stream = gzip.GzipFile(fileobj=file) if packed else file
+        while data := stream.read(piece):
+            if packed and stream.tell() > room:
+                raise RegardError(
+                    f"{path}: unpacks to more than {room:,} bytes, over {ratio} times its size",
+                    expected="packed text",
+                    do="if you trust it, unpack it with gunzip and give the plain file",
+                )
+            yield data
+
+
+def open_file(path: str) -> io.BufferedReader:
+    """The file for reading: a regular one, or a pipe that somebody has opened for us."""
+    place = os.path.expanduser(path)
+    try:
+        # A named pipe that nobody writes to must not keep us waiting.
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        file = os.fdopen(os.open(place, flags), "rb")
+    except FileNotFoundError:
+        raise missing(path) from None
+    except IsADirectoryError:
+        raise RegardError(f"{path}: a folder", expected="a file") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise RegardError(f"{path}: cannot be read ({reason})") from None
+    given = place.startswith(("/dev/stdin", "/dev/fd/", "/proc/self/fd/"))
+    mode = os.fstat(file.fileno()).st_mode
+    if not (stat.S_ISREG(mode) or (stat.S_ISFIFO(mode) and given)):
+        file.close()
+        raise RegardError(f"{path}: a device or a named pipe", expected="a file", do="write what it gives into a file")
+    if given:
+        os.set_blocking(file.fileno(), True)
+    return file
+
+
+@contextmanager
+def _told(path: str, packed: bool) -> Iterator[None]:
+    try:
+        yield
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise RegardError(f"{path}: broken gzip ({error})", do="copy or pack the file again") from None
+    except OSError as error:
+        raise RegardError(f"{path}: cannot be read ({error.strerror or error})") from None
+
+
+def too_long(where: str) -> RegardError:
+    return RegardError(f"{where}: a line of more than {longest:,} bytes", expected="shorter lines", do="divide it")
+
+
+def missing(path: str) -> RegardError:
+    """No such file; the nearest name in its folder, if any is near."""
+    place = Path(os.path.expanduser(path))
+    try:
+        around = [other.name for other in place.parent.iterdir()]
+    except OSError:
+        return RegardError(f"{path}: no such file (and no folder {str(place.parent)!r})")
+    near = get_close_matches(place.name, sorted(around), n=1, cutoff=0.6)
+    return RegardError(f"{path}: no such file", do=f"did you mean {str(place.parent / near[0])!r}?" if near else "")

@@ -1,0 +1,71 @@
+"""Files that others wrote: only files, only lines that fit, and nothing that unpacks without end."""
+
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+
+from regard import reading
+from regard.errors import RegardError
+from regard.reading import open_file, pieces
+
+
+def said(path: str | Path, packed: bool = False) -> str:
+    with pytest.raises(RegardError) as caught:
+        list(pieces(str(path), packed))
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("size", [0, 1, 1000, reading.piece, reading.piece + 1])
+def test_pieces_are_the_whole(tmp_path: Path, size: int) -> None:
+    data, path = os.urandom(size), tmp_path / "a"
+    path.write_bytes(data)
+    assert b"".join(pieces(str(path), packed=False)) == data
+    assert all(map(len, pieces(str(path), packed=False)))
+    half = size // 2
+    path.write_bytes(gzip.compress(data[:half]) + gzip.compress(data[half:]))  # of two members, as gzip itself allows
+    assert b"".join(pieces(str(path), packed=True)) == data
+
+
+def test_what_unpacks_without_end_is_stopped(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.gz"
+    with gzip.open(path, "wb") as file:
+        for _ in range(20):
+            file.write(b"\n" * (1 << 20))
+    assert ": unpacks to more than 2,097,152 bytes, over 100 times its size; expected" in said(path, packed=True)
+    path.write_bytes(gzip.compress(b"\n" * reading.unpacked))
+    assert sum(map(len, pieces(str(path), packed=True))) == reading.unpacked  # what is small is no matter
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\x1f\x8b", b"plain", gzip.compress(b"a" * 999)[:-5], gzip.compress(b"a") + b"x"]
+)
+def test_broken_gzip(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "a.gz"
+    path.write_bytes(data)
+    if data:
+        assert said(path, packed=True).startswith(f"{path}: broken gzip (")
+    else:
+        assert list(pieces(str(path), packed=True)) == []
+
+
+def test_only_files_are_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", "/dev/zero", "/dev/null"):
+        assert said(path) == f"{path}: a device or a named pipe; expected a file; write what it gives into a file"
+    assert said(tmp_path) == f"{tmp_path}: a folder; expected a file"
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert "cannot be read" in said(tmp_path / "loop")
+    assert "cannot be read" in said("a\0b")
+    assert "no such file" in said("~nobody-of-that-name/a")
+
+
+def test_a_pipe_that_is_given_open_is_read() -> None:
+    """As a shell gives it: regard predict RUN <(zcat lines.gz)."""
+    ours, theirs = os.pipe()
+    os.write(theirs, b"abc")
+    os.close(theirs)
+    with open_file(f"/dev/fd/{ours}") as file:
+        assert file.read() == b"abc"
+    os.close(ours)
