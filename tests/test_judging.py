@@ -9,6 +9,8 @@ import pytest
 
 from regard import judging
 from regard.errors import RegardError
+from regard.serve.judge_sheet import Sheet
+from regard.serve.judge_store import begin
 
 
 @pytest.fixture
@@ -54,3 +56,12 @@ def test_without_fastapi(files: tuple[list[str], str], tmp_path: Path, monkeypat
     assert not (tmp_path / "j.sqlite").exists()
     with pytest.raises(RegardError, match="no such file"):  # the report does without
         judging.results(tmp_path / "j.sqlite")
+
+
+def test_judgements_that_do_not_fit_together(tmp_path: Path) -> None:
+    """A mark of a line that was shown to nobody."""
+    path = tmp_path / "j.sqlite"
+    with begin(path, Sheet(("a", "b"), (("x",), ("y",)), ("z",))) as store:
+        store.keep("ana", 1, [0], "fluency", 4)
+    with pytest.raises(RegardError, match=r"j\.sqlite: judgements that do not fit together .*; the file is damaged"):
+        judging.results(path)

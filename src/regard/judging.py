@@ -7,6 +7,7 @@
     results(Path("judgements.sqlite"))
 """
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -37,4 +38,10 @@ def results(path: Path) -> dict[str, Any]:
     """What the judgements came to; see judge_report.py."""
     from regard.serve.judge_report import report
 
-    return report(path)
+    try:
+        return report(path)
+    except RegardError:
+        raise
+    except (sqlite3.Error, LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+        damaged = f"{path}: judgements that do not fit together ({type(error).__name__}: {error})"
+        raise RegardError(damaged, do="the file is damaged; use a copy of it") from None

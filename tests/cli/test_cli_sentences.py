@@ -178,10 +178,10 @@ def test_a_line_of_another_number_of_texts_names_its_place(regard: Regard, runs:
     for bad, count in (("the dog", "1 field"), (f"{good}\tyes", "3 fields")):
         path.write_text(f"{good}\n{bad}\n")
         expected = f"{path}:2: {count}; expected 2, with a TAB between (premise, hypothesis)"
-        assert regard("predict", entail, path).line() == expected
+        assert regard("predict", entail, path, "--strict").err == f"regard: {expected}\n"
     path.write_text(f"{good}\n\n{pair[0]}\t\n")
-    assert regard("predict", entail, path).line().startswith(f"{path}:3: an empty hypothesis")
-    assert "first sentence, second sentence" in regard("predict", runs("relate"), stdin=b"the dog\n").line()
+    assert f"{path}:3: an empty hypothesis" in regard("predict", entail, path).err
+    assert "first sentence, second sentence" in regard("predict", runs("relate"), stdin=b"the dog\n").err
     assert regard("predict", runs("classify"), stdin=b"the\tdog\n").code == 0  # one input is the whole line
 
 

@@ -114,7 +114,9 @@ def test_a_file_is_read_too(regard: Regard, tagger: Path, tmp_path: Path) -> Non
     assert regard("predict", tagger, path, "--stream").out.count("\n") == 4
     path.write_bytes(b"the\n\xff\n")
     said = regard("predict", tagger, path, "--stream")
-    assert (said.code, said.err.count("\n")) == (2, 1)
+    assert (said.code, said.out.count("\n"), said.err.count("\n")) == (3, 2, 2)
+    said = regard("predict", tagger, path, "--stream", "--strict")
+    assert (said.code, said.out.count("\n"), said.err.count("\n")) == (2, 1, 1)
     assert f"{path}:2: byte 1 of the line is 0xff" in said.err
 
 

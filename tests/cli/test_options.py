@@ -123,3 +123,18 @@ def test_search_by_what_was_asked_for() -> None:
         search(sampling={"top_p": 0.5})
     with pytest.raises(RegardError, match="--beam 4"):
         search(2, 4)
+
+
+@pytest.mark.parametrize(
+    "text", ["a = " + "[" * 5000 + "]" * 5000, "a = " + "9" * 5000, "a = " + "{b = " * 3000, "a." * 5000 + "b = 1"]
+)
+def test_toml_that_goes_too_far(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text(text)
+    try:
+        read_toml(str(path))
+    except RegardError as error:
+        assert str(error).startswith(f"{path}")  # noqa: PT017
+    with pytest.raises(RegardError, match="more than 1,048,576 bytes"):
+        path.write_text("#" * (1 << 20) + "\n") and read_toml(str(path))
+    assert parse_pairs(["a=" + "9" * 5000]) == {"a": "9" * 5000}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from regard.data.lines import lines
 from regard.data.read import read, read_parallel
 from regard.errors import RegardError
 
@@ -82,3 +83,56 @@ def test_files_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(os, "open", refuse)
     assert said("train.tsv") == "train.tsv: cannot be read (Permission denied)"
+
+
+def test_lines_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.data.lines.longest", 10)
+    monkeypatch.setattr("regard.reading.piece", 3)  # far less than a line, as it is in earnest
+    assert [e.target for e in read(write("a.tsv", "1234\t6789\na\tb"))] == ["6789", "b"]
+    for rest in ("", "\n", "\nc\td\n"):
+        assert "a.tsv:2: a line of more than" in said(write("a.tsv", "a\tb\n12345\t6789x" + rest))
+    assert [e.target for e in read(write("a.tsv", "ä\t6789\r\na\tb\r\n\r\n"))] == ["6789", "b"]
+    assert "a.tsv:2: byte 3 of the line is 0xff" in said(write("a.tsv", b"\xef\xbb\xbfa\tb\nab\xff\td\n"))
+
+
+def test_a_file_that_is_needed_whole_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.data.lines.most", 3)
+    assert lines(write("a.txt", "\n\nx")) == ["", "", "x"]
+    with pytest.raises(RegardError, match="more than 3 lines"):
+        lines(write("a.txt", "\n\n\nx"))
+
+
+def test_blank_lines_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.data.read.blanks", 3)
+    assert said(write("a.tsv", "\n" * 9)) == "a.tsv: more than 3 blank lines in a row; remove them"
+    assert len(read_parallel([write("a.de", "x\n\n\n\ny" + "\n" * 9), write("a.en", "1\n\n\n\n2\n")])) == 5
+    with pytest.raises(RegardError, match="more than 3 blank lines"):
+        read_parallel([write("a.de", "x\n\n\n\n\ny"), write("a.en", "x\n\n\n\n\ny")])
+
+
+def test_a_bomb_is_no_data() -> None:
+    assert "a.tsv.gz: unpacks to more than 2,097,152 bytes" in said(write("a.tsv.gz", b"a\tb\n" * 3_000_000))
+
+
+def test_a_quote_that_never_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.data.read.longest", 100)
+    assert said(write("a.csv", 'a,b\n"c,d\n' + "e,f\n" * 100)).startswith("a.csv:2: not CSV (field larger than")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"source": "a", "target": NaN}', "a.jsonl:1: 'target' is nan; expected a string or a number"),
+        ('{"source": "a", "target": 1e999}', "a.jsonl:1: 'target' is inf; expected"),
+        ('{"source": "a", "target": ' + "9" * 5000 + "}", "a.jsonl:1: not JSON"),
+        ('{"source": ' + "[" * 900 + "]" * 900 + ', "target": "b"}', "a.jsonl:1: 'source' is [[[["),
+        ('{"a":' * 900 + "1" + "}" * 900, "a.jsonl:1: no field 'source'"),
+        ('{"a":' * 100_000, "a.jsonl:1: not JSON"),
+    ],
+)
+def test_json_that_goes_too_far(line: str, message: str) -> None:
+    write("a.jsonl", line)
+    with pytest.raises(RegardError) as caught:
+        read("a.jsonl", 2, (), (("source", "target"),))
+    assert str(caught.value).startswith(message)
+    assert len(str(caught.value)) < 1000
