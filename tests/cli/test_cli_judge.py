@@ -94,12 +94,12 @@ def test_ctrl_c(here: Path) -> None:
     try:
         assert server.stdout is not None
         address = server.stdout.readline().decode().split()[0]
-        with urlopen(f"{address}api/sheet", timeout=20) as answer:
+        with urlopen(f"{address}api/sheet", timeout=120) as answer:
             mark = {"sheet": json.load(answer)["sheet"], "output": 0, "question": "fluency", "value": 5}
         request = Request(f"{address}api/lines/2", json.dumps(mark).encode(), {"Content-Type": "application/json"})
-        urlopen(request, timeout=20).close()
+        urlopen(request, timeout=120).close()
         server.send_signal(signal.SIGINT)
-        out, err = server.communicate(timeout=30)
+        out, err = server.communicate(timeout=120)
     finally:
         server.kill()
         server.communicate()

@@ -1,9 +1,9 @@
 """`regard` itself: help at once, versions, wrong verbs, `--debug`, what happens when nobody reads."""
 
 import os
+import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,15 +18,15 @@ started = "import sys; from regard.cli.main import main; sys.argv[0] = 'regard';
 def test_help_comes_at_once_and_without_torch() -> None:
     best = 9.0
     for _ in range(3):
-        begin = time.perf_counter()
-        done = subprocess.run([sys.executable, "-c", started, "--help"], capture_output=True, text=True, timeout=60)
-        best = min(best, time.perf_counter() - begin)
+        begin = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        done = subprocess.run([sys.executable, "-c", started, "--help"], capture_output=True, text=True, timeout=300)
+        best = min(best, resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - begin)
         assert done.returncode == 0
         assert all(f"\n  {verb} " in done.stdout for verb in verbs)
-    print(f"regard --help took {best:.2f} s")
-    assert best < 0.8  # meant to be under 0.4; machines that test are slow
+    print(f"regard --help took {best:.2f} s of a processor")
+    assert best < 0.8  # meant to be under 0.4, of a processor: others may be using it too
     code = "import sys; from regard.cli.main import answer; answer(['train', '--help']); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert not {"torch", "numpy", "matplotlib", "regard.api"} & set(done.stdout.split())
 
 
@@ -34,7 +34,7 @@ def test_nobody_reads(tmp_path: Path) -> None:
     """`regard … | head`, of which head has gone: no complaint."""
     reader, writer = os.pipe()
     os.close(reader)
-    done = subprocess.run([sys.executable, "-c", started, "--help"], stdout=writer, stderr=subprocess.PIPE, timeout=60)
+    done = subprocess.run([sys.executable, "-c", started, "--help"], stdout=writer, stderr=subprocess.PIPE, timeout=300)
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, b"")
 
@@ -43,7 +43,7 @@ def test_nobody_reads(tmp_path: Path) -> None:
 def test_no_space_for_the_output() -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            [sys.executable, "-c", started, "--help"], stdout=full, stderr=subprocess.PIPE, timeout=60
+            [sys.executable, "-c", started, "--help"], stdout=full, stderr=subprocess.PIPE, timeout=300
         )
     assert done.returncode == 2
     assert done.stderr.decode().startswith("regard: no space left on device")

@@ -30,10 +30,10 @@ def test_serve_ask_and_stop(run: Path) -> None:
         assert line.endswith("/  (small; Ctrl-C stops)\n")
         headers = {"Content-Type": "application/json", "Authorization": "Bearer word"}
         body = json.dumps({"inputs": [["abc"]]}).encode()
-        with urlopen(Request(f"{line.split()[0]}api/runs/small/predict", body, headers), timeout=20) as answer:
+        with urlopen(Request(f"{line.split()[0]}api/runs/small/predict", body, headers), timeout=120) as answer:
             assert json.load(answer)["items"][0]["inputs"] == ["abc"]
         server.send_signal(signal.SIGTERM)
-        out, err = server.communicate(timeout=30)
+        out, err = server.communicate(timeout=120)
     finally:
         server.kill()
         server.communicate()

@@ -12,6 +12,7 @@ import pytest
 from command_line import Regard, contents, tiny
 
 from regard.train.log import Log, read
+from tiers import sweep_but
 
 
 def test_without_a_task_the_tasks_are_listed(regard: Regard) -> None:
@@ -76,7 +77,7 @@ def test_the_ending_tells_of_all_runs(regard: Regard, pairs: Path, tmp_path: Pat
     assert regard("evaluate", run / "back").code == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", sweep_but([signal.SIGINT, signal.SIGTERM], signal.SIGINT))
 def test_stopped_and_taken_up_again(
     regard: Regard, pairs: Path, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:

@@ -8,6 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from tiers import sweep_but
+
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # read when the kernels are first imported
 pytest.importorskip("triton")
@@ -59,7 +61,7 @@ def gradient(
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("of_keys", [False, True])
-@pytest.mark.parametrize("queries", [10, 36])  # a short tile and a large one; four keys or queries a turn, and a rest
+@pytest.mark.parametrize("queries", sweep_but([10, 36], 10))  # a short tile and a large one; four a turn, and a rest
 def test_gradients_in_every_range(queries: int, of_keys: bool, dtype: torch.dtype) -> None:
     """`dq = w Σ_k dE (1 − tanh²)`, `dw = Σ dE tanh`. A softmax's dE sum to 0 over the keys but for rounding: w's
     gradient must not rely on it, or it adds up what rounding left."""
@@ -95,7 +97,7 @@ def test_a_slope_far_below_keeps_its_digits(of_keys: bool, width: int) -> None:
 
 
 @pytest.mark.parametrize("of_keys", [False, True])
-@pytest.mark.parametrize("width", [5, 130])
+@pytest.mark.parametrize("width", sweep_but([5, 130], 5))
 def test_small_and_large_work_give_the_same(of_keys: bool, width: int) -> None:
     """The powers of both sides behind the turned slopes, or those of one side in a tensor of their own."""
     q, k, w = inputs(queries=6, keys=5, width=width)

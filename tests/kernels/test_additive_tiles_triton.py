@@ -8,6 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from tiers import sweep_but
+
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # read when the kernels are first imported
 pytest.importorskip("triton")
@@ -48,10 +50,13 @@ def test_the_ranges_are_those_of_the_kernels() -> None:
 
 @pytest.mark.parametrize(
     ("width", "tile"),
-    [
-        *((width, TILES) for width in (1, 8, 21)),
-        *((11, Tiles(queries=16, keys=64, far=(64, 16, 4), anchor=False, together=most)) for most in (0, 2**28)),
-    ],
+    sweep_but(
+        [
+            *((width, TILES) for width in (1, 8, 21)),
+            *((11, Tiles(queries=16, keys=64, far=(64, 16, 4), anchor=False, together=most)) for most in (0, 2**28)),
+        ],
+        (8, TILES),
+    ),
 )
 def test_energies_in_every_range(width: int, tile: Tiles) -> None:
     q, k, w = inputs(width=width)
@@ -77,7 +82,7 @@ weights = {  # and whether they can be folded into the factors
 }
 
 
-@pytest.mark.parametrize("name", weights)
+@pytest.mark.parametrize("name", sweep_but(weights, "as small as may be", "too small"))
 def test_weights_are_folded_into_the_factors_where_they_can_be(name: str) -> None:
     torch.manual_seed(0)
     numbers, fold = weights[name]
@@ -100,7 +105,7 @@ def test_weights_are_folded_into_the_factors_where_they_can_be(name: str) -> Non
         assert (off[row] <= 4 * eps * sizes + 1e-40).all(), (ranges[which], float((off[row] / sizes).max() / eps))
 
 
-@pytest.mark.parametrize("sign", ["mixed", "positive"])
+@pytest.mark.parametrize("sign", sweep_but(["mixed", "positive"], "mixed"))
 def test_a_long_sum_of_plain_tanhs_keeps_its_digits(sign: str) -> None:
     torch.manual_seed(0)
     q, k, w = 30 * torch.randn(1, 9, 515), 30 * torch.randn(1, 20, 515), torch.randn(515)

@@ -84,7 +84,7 @@ def test_two_threads_work_at_once_each_on_one_core() -> None:
     meet, found = threading.Barrier(2), []
 
     def work(share: Share, buffer: Tensor) -> None:
-        meet.wait(timeout=60)
+        meet.wait(timeout=300)
         found.append((share.index, threading.get_ident(), torch.get_num_threads(), buffer.data_ptr(), buffer.numel()))
 
     with Team() as team:
@@ -153,7 +153,7 @@ def test_an_error_comes_out(by_helper: bool) -> None:
 
     def work(share: Share, buffer: Tensor) -> None:
         if share.index < 2:
-            meet.wait(timeout=60)
+            meet.wait(timeout=300)
         if (threading.get_ident() != caller) == by_helper:
             raise ValueError("in a share")
 
@@ -328,7 +328,7 @@ if child == 0:
     os._exit(0 if same and threading.active_count() == 2 else 3)
 assert os.waitpid(child, 0)[1] == 0
 """
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
@@ -344,7 +344,7 @@ if child == 0:
     os._exit(0 if torch.equal(feature_attention(q, k, v, backend="cpu"), before) else 3)
 assert os.waitpid(child, 0)[1] == 0
 """
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted in /proc")
@@ -362,7 +362,7 @@ for _ in range(3):
     feature_attention(q, k, v, backend="cpu")
 print(len(os.listdir("/proc/self/task")) - before)
 """
-    done = subprocess.run([sys.executable, "-c", program], check=True, timeout=120, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", program], check=True, timeout=300, capture_output=True, text=True)
     assert int(done.stdout) <= 2, "more threads than the caller and its helpers"
 
 

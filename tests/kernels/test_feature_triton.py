@@ -5,6 +5,8 @@ import os
 import pytest
 import torch
 
+from tiers import sweep_but
+
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # read when the kernels are first imported
 pytest.importorskip("triton")
@@ -48,6 +50,7 @@ def test_the_interpreter_is_on():
     assert type(feature_triton.walk_keys_kernel).__name__ == "InterpretedFunction"
 
 
+@pytest.mark.sweep
 @pytest.mark.usefixtures("_small_tiles")
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cases(largest=10))
@@ -55,6 +58,7 @@ def test_agrees_with_float64(case):
     assert close(case.run("triton", torch.float32), case.run("reference", torch.float64))
 
 
+@pytest.mark.sweep
 @settings(max_examples=4)
 @given(cases(largest=10))
 def test_agrees_in_half_precision(case):
@@ -62,10 +66,9 @@ def test_agrees_in_half_precision(case):
     assert close(case.run("triton", torch.float16), case.run("reference", torch.float64), tolerance=4e-3)
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", sweep_but(HOSTILE, "cancelling"))
 def test_error_at_most_twice_the_readable_paths(name):
-    # A little slack in float32: NumPy has no fused multiply-add, which the compiled kernel has.
-    at_most_twice(hostile(name), "triton", torch.float32, times=2.3)
+    at_most_twice(hostile(name), "triton", torch.float32)
     if name in ("plain", "huge"):
         at_most_twice(hostile(name), "triton", torch.float16)
 
@@ -84,6 +87,7 @@ def test_nan_goes_through():
     honest_about_nan("triton")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("biased", [False, True])
 def test_error_of_a_gpu_s_numbers_at_most_twice(monkeypatch, biased):
     """Small shapes, several draws together. A bias makes few keys heavy: the sum over the others must cancel."""

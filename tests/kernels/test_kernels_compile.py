@@ -6,9 +6,11 @@ Triton's interpreter runs what no compiler takes (a name that changes its type, 
 
 from pathlib import Path
 
+import pytest
 from compile_cases import compiled
 
 
+@pytest.mark.sweep
 def test_they_compile_for_a_gpu(tmp_path: Path) -> None:
     assert compiled("additive", tmp_path) >= {
         "exponents_kernel", "energies_kernel", "softmax_kernel", "softmax_backward_kernel", "powers_kernel",

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 import torch
 
+from tiers import sweep_but
+
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # read when the kernels are first imported
 pytest.importorskip("triton")
@@ -88,6 +90,7 @@ def test_the_list_by_hand():
     assert out[0, 5].isnan().all()
 
 
+@pytest.mark.sweep
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_equals_the_dense_form(data):
@@ -105,6 +108,7 @@ def test_equals_the_dense_form(data):
     assert close(chosen(inputs, asks, seen, **options), dense(inputs, asks, seen, **options))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("pattern", ["none", "forward"])
 def test_longer_than_a_part_a_chunk_and_a_span(pattern, monkeypatch):
     for name in ("answer", "query_gradient", "key_gradient"):
@@ -125,14 +129,14 @@ def test_one_sentence_with_nothing_and_one_with_everything():
         assert close(chosen(inputs, asks, seen), dense(inputs, asks, seen))
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("pattern", sweep_but(PATTERNS, "causal"))
 def test_given_positions_need_no_order(pattern):
     inputs, asks, seen = three(2, 9, 5), torch.rand(2, 9) < 0.7, torch.rand(2, 9) < 0.7
     options: dict[str, Any] = {"pattern": pattern, "positions": torch.stack([torch.randperm(9) for _ in range(2)])}
     assert close(chosen(inputs, asks, seen, **options), dense(inputs, asks, seen, **options))
 
 
-@pytest.mark.parametrize("capacity", [0, 1, 3, 100])
+@pytest.mark.parametrize("capacity", sweep_but([0, 1, 3, 100], 0, 3))
 def test_what_does_not_fit_is_left_out(capacity):
     inputs, asks, seen = three(2, 9, 5), torch.rand(2, 9) < 0.7, torch.rand(2, 9) < 0.7
     fits = [mask & (mask.cumsum(1) <= max(capacity, 1)) for mask in (asks, seen)]
@@ -149,7 +153,7 @@ def test_dropout_is_the_same_in_both_passes():
     assert not torch.allclose(got[0], chosen(inputs, asks, seen, pattern="not_self")[0])
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("dtype", sweep_but([torch.float16, torch.bfloat16], torch.bfloat16))
 def test_half_precision(dtype):
     inputs, asks, seen = three(2, 9, 5), torch.rand(2, 9) < 0.6, torch.rand(2, 9) < 0.6
     rounded = tuple(t.to(dtype) for t in inputs)

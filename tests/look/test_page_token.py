@@ -41,7 +41,7 @@ def address(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield next(word for word in said.split() if word.startswith("http://"))
     finally:
         running.terminate()
-        running.communicate(timeout=30)
+        running.communicate(timeout=120)
 
 
 def test_the_token_is_asked_for_by_the_page(browser: Any, address: str) -> None:

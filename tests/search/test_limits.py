@@ -55,6 +55,7 @@ def by_hand(decoder, seed, asked):
     return tokens, total
 
 
+@pytest.mark.sweep
 @settings(max_examples=250, deadline=None)
 @given(seed=st.integers(0, 10**6), asked=allowances(), holes=st.sampled_from([0, 0, 1]))
 def test_against_every_sequence_there_is(seed, asked, holes):

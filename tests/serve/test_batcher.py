@@ -91,15 +91,15 @@ def test_a_batch_waits_for_others_but_not_long() -> None:
         await asyncio.sleep(0.02)
         answers += [batcher.submit([2], "k") for _ in range(3)]  # now there are four, and nobody waits any longer
         await asyncio.gather(*answers)
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 50
         assert sizes == [4]
 
-    with_batcher(tenfold, test, window=10.0, seen=sizes.append)
+    with_batcher(tenfold, test, window=100.0, seen=sizes.append)
 
     async def alone(batcher: Batcher) -> None:
         began = time.monotonic()
         await batcher.submit([1], "k")
-        assert 0.05 <= time.monotonic() - began < 5
+        assert 0.05 <= time.monotonic() - began < 50
 
     with_batcher(tenfold, alone, window=0.05)
 

@@ -90,7 +90,7 @@ store._connection.execute("BEGIN IMMEDIATE")
 store._connection.execute("UPDATE mark SET value = 1")
 os.kill(os.getpid(), signal.SIGKILL)
 """
-    done = subprocess.run([sys.executable, "-c", code, str(folder)], timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", code, str(folder)], timeout=300, check=False)
     assert done.returncode == -signal.SIGKILL
     with begin(folder / "j.sqlite", sheet) as store:
         assert [mark.value for mark in store.latest()] == [1, 1, 2, 2, 3, 3, 4, 4]

@@ -15,6 +15,7 @@ from regard.find import settable
 from regard.tasks.agree import Agree, Both, agreement, turned, turned_data
 from regard.tasks.translate import Translate
 from regard.types import Batch, Example, Link, Look, Sequences
+from tiers import sweep_but
 
 examples = [Example(("eins zwei drei",), "one two"), Example(("vier",), "four five six"), Example(("",), "")]
 sizes: dict[str, Any] = {
@@ -256,7 +257,7 @@ def a_folder(folder: Path) -> dict[str, str]:
     return {"train": str(folder / "data")}
 
 
-@pytest.mark.parametrize("data", [a_file, a_file_of_odd_name, parallel, a_folder])
+@pytest.mark.parametrize("data", sweep_but([a_file, a_file_of_odd_name, parallel, a_folder], a_file_of_odd_name))
 def test_two_runs_come_of_it(data: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole runs of translate, whose own data are the pairs that were held out, in their own direction."""
     monkeypatch.setattr(regard.train.loop, "draw", lambda folder: None)
@@ -302,6 +303,7 @@ def test_it_is_written_again_and_taken_away(tmp_path: Path, monkeypatch: pytest.
     assert (inner / "mine.txt").read_text() == "keep"
 
 
+@pytest.mark.sweep
 def test_what_is_looked_at_comes_to_agree() -> None:
     """Eighty steps with and without: both learn, and one of them to look at the same places both ways."""
     some = [Example((x,), y) for x, y in pairs]

@@ -543,6 +543,7 @@ def copied(scale: float) -> float:
     return float(loss.shown) / loss.count
 
 
+@pytest.mark.sweep
 def test_it_learns_where_to_look() -> None:
     assert copied(scale=1.0) < 0.1 * copied(scale=0.0)
 

@@ -28,6 +28,7 @@ from regard.train.run import Run
 from regard.train.schedule import Plan
 from regard.train.task import Item, Loss
 from regard.types import Batch, Example, Sequences
+from tiers import sweep_but
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -160,8 +161,8 @@ def test_stopped_at_every_step_it_goes_on_as_if_it_never_had_been(tmp_path: Path
     assert everything(folder) == whole
 
 
-@pytest.mark.parametrize("stops", [(1,), (5,), (6, 6), (3, 1, 8)])
-def test_stopped_now_and_then(tmp_path: Path, whole: dict[str, Any], stops: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("stops", sweep_but([[1], [5], [6, 6], [3, 1, 8]], [3, 1, 8]))
+def test_stopped_now_and_then(tmp_path: Path, whole: dict[str, Any], stops: list[int]) -> None:
     """Within an epoch and at its end, at a validation and between two."""
     folder, done = tmp_path / "run", 0
     for more in stops:
@@ -203,6 +204,7 @@ def test_broken_off_in_a_validation(tmp_path: Path, whole: dict[str, Any], monke
     assert everything(folder) == whole
 
 
+@pytest.mark.sweep
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_killed_at_random_moments_it_goes_on_bit_for_bit(tmp_path: Path) -> None:
     """SIGKILL, before and after losses, validations, writes, fsyncs, moves and removals."""

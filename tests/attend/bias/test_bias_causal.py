@@ -21,6 +21,7 @@ from regard.attend.bias.causal import Causal
 from regard.attend.mask import causal
 from regard.attend.score.dot import Dot
 from regard.types import Memory
+from tiers import sweep_but
 
 one_or_many_heads = pytest.mark.parametrize("heads", [None, 2])
 
@@ -71,7 +72,7 @@ def test_a_memory_that_grows_as_in_cached_decoding(sizes: tuple[int, ...], heads
 
 
 @one_or_many_heads
-@pytest.mark.parametrize("score", every_score)
+@pytest.mark.parametrize("score", sweep_but(every_score, "additive", "dot"))
 def test_it_speaks_under_any_score(score: str, heads: int | None) -> None:
     it_speaks("causal", score=score, heads=heads)
 

@@ -29,6 +29,7 @@ from regard.attend.score.additive import Additive
 from regard.errors import RegardError
 from regard.kernels.choose import choose
 from regard.types import Look
+from tiers import sweep_but
 
 one_or_many_heads = pytest.mark.parametrize("heads", [None, 2])
 
@@ -73,7 +74,7 @@ def test_five_steps_are_the_equation(score: str) -> None:
 
 
 @one_or_many_heads
-@pytest.mark.parametrize("score", every_score)
+@pytest.mark.parametrize("score", sweep_but(every_score, "additive", "dot"))
 def test_it_speaks_under_any_score(score: str, heads: int | None) -> None:
     it_speaks("position", score=score, heads=heads)
 
@@ -131,7 +132,7 @@ def test_short_numbers(score: str, heads: int | None) -> None:
     it_runs_in_short_numbers("position", score=score, heads=heads)
 
 
-@pytest.mark.parametrize("place", ["before", "after"])
+@pytest.mark.parametrize("place", sweep_but(["before", "after"], "after"))
 def test_it_translates(place: str) -> None:
     translated("position", place=place)
 

@@ -23,6 +23,7 @@ from regard.attend.bias.window import Window
 from regard.attend.score.dot import Dot
 from regard.errors import RegardError
 from regard.types import Memory
+from tiers import sweep_but
 
 one_or_many_heads = pytest.mark.parametrize("heads", [None, 2])
 monotone = {"name": "window", "kind": "monotone", "D": 1}
@@ -81,7 +82,7 @@ def test_all_at_once_is_one_by_one(bias: dict[str, object], score: str, heads: i
 
 @one_or_many_heads
 @either_kind
-@pytest.mark.parametrize("score", every_score)
+@pytest.mark.parametrize("score", sweep_but(every_score, "additive", "dot"))
 def test_it_speaks_under_any_score(bias: dict[str, object], score: str, heads: int | None) -> None:
     it_speaks(bias, score=score, heads=heads)
 
@@ -100,11 +101,12 @@ def test_short_numbers(bias: dict[str, object], score: str, heads: int | None) -
 
 
 @either_kind
-@pytest.mark.parametrize("place", ["before", "after"])
+@pytest.mark.parametrize("place", sweep_but(["before", "after"], "after"))
 def test_it_translates(bias: dict[str, object], place: str) -> None:
     translated(bias, place=place)
 
 
+@pytest.mark.sweep
 def test_it_translates_under_heads() -> None:
     translated(predictive, heads=2)
 

@@ -23,6 +23,7 @@ from regard.predict.generate import Decoder
 from regard.predict.generate.transformer import State, Transformer
 from regard.search.beam import Beam
 from regard.types import Look, Memory, Sequences
+from tiers import sweep_but
 
 vocab, width, size, heads = 11, 6, 8, 2
 kinds: list[Kind] = ["sinusoid", "learned", "rotary"]
@@ -190,7 +191,7 @@ def test_the_size_is_as_said() -> None:
 
 
 @every
-@pytest.mark.parametrize("score", ["scaled_dot", "additive", "cosine"])
+@pytest.mark.parametrize("score", sweep_but(["scaled_dot", "additive", "cosine"], "scaled_dot"))
 def test_a_cached_step_is_the_same_sum(kind: Kind, score: str) -> None:
     """To the bit where products add in one order; else within the rounding of a library's matrix products."""
     part, memory, tokens = decoder(partial(make, score=score), positions=kind), a_memory(), some_tokens(13)
@@ -413,6 +414,7 @@ def test_a_wide_beam_finds_the_best_of_all(kind: Kind) -> None:
         assert [one.score for one in best] == pytest.approx([scores[words] for words in expected], abs=1e-5)
 
 
+@pytest.mark.sweep
 def test_it_learns_to_turn_words_round() -> None:
     """Five words backwards: most are right after a few seconds, and it looks where they come from."""
     words, time, steps = 8, 5, 200
