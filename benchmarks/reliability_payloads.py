@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "look"))
 from browser import Visit, chromium
 from test_page_hostile import hostile, scenery
 
+blank = " \t\n\r\v\f\u00a0\u3000\u2028\u2029\ufeff"  # what a browser trims
 odd = "script, style, link, meta, title, base, noscript, img, iframe, object, embed, math, template, a, animate"
 acted = f"""() => {{
   const main = document.querySelector("main"), found = [];
@@ -100,7 +101,7 @@ def in_a_service(window: Any, texts: list[str], server: Server) -> Row:
 
     def show(number: int, text: str) -> None:
         visit.page.locator("textarea").first.fill(text)
-        with visit.page.expect_response("**/predict") if text.strip() else suppressed():
+        with visit.page.expect_response("**/predict") if text.strip(blank) else suppressed():
             visit.page.get_by_role("button", name="Look", exact=True).click()
 
     watched(visit, trials, texts, show, at)
@@ -204,7 +205,7 @@ def card_of(name: str, folder: Path) -> str:
     at = folder / (safe.encode()[:100].decode("utf-8", "ignore").strip(". ") or "run")
     at.mkdir(exist_ok=True)
     run: Any = SimpleNamespace(folder=at, config={"task": name, "data": {"train": name}})
-    outcome = SimpleNamespace(step=1, seconds=1.0, best=0.5, counts=name, per_second=1.0)
+    outcome = SimpleNamespace(step=1, seconds=1.0, best=0.5, counts="tokens", per_second=1.0)
     example = SimpleNamespace(inputs=("a",))
     splits: Any = SimpleNamespace(train=[example], valid=[example], test=[example])
     path = card(run, outcome, splits, nn.Linear(1, 1), {name: 0.5, "commonest": name})
