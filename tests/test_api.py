@@ -346,8 +346,8 @@ def test_a_run_goes_on_with_what_it_holds(tmp_path: Path, pairs: str, monkeypatc
     assert tomllib.loads((out / "config.toml").read_text()) == changed
     assert train("translate", out=out, quiet=True).outcome.per_second == 0
     assert tomllib.loads((out / "config.toml").read_text()) == changed
-    assert refused(lambda: train("translate", out=out, quiet=True, drop=0.3)).startswith(
-        f"{out} was begun with drop={before['drop']}, not 0.3"
+    assert refused(lambda: train("translate", out=out, quiet=True, drop=0.77)).startswith(
+        f"{out} was begun with drop={before['drop']}, not 0.77"
     )
     assert f"{out} was begun with task=translate, not agree" in refused(lambda: train("agree", out=out, quiet=True))
 

@@ -18,6 +18,7 @@ from regard.data.load import load as load_data
 from regard.data.splits import Splits
 from regard.errors import RegardError
 from regard.find import build, call, find, full, nearest, settable
+from regard.measure import Results
 from regard.merged import flat, gone_on, merge
 from regard.room import network_of
 from regard.tasks._features import Features
@@ -26,7 +27,8 @@ from regard.tasks._given import given
 from regard.tasks._without import Without, checked
 from regard.train.card import card
 from regard.train.device import device_of, precise, usable_cores
-from regard.train.ending import longer, tested
+from regard.train.doubts import doubts_of
+from regard.train.ending import advised, longer, tested
 from regard.train.lock import Hold, held
 from regard.train.loop import Outcome, fit
 from regard.train.progress import Progress
@@ -34,10 +36,13 @@ from regard.train.run import Run, plain
 from regard.train.schedule import seconds
 from regard.train.suggest import Choice, Facts, Parts, Recipe, nested
 from regard.train.task import Task
+from regard.train.threads import restored
 from regard.trust import Trust, outside
 from regard.types import Example, Prediction
 
 __all__ = ["Model", "configure", "flat", "load", "merge", "prepare", "train"]
+
+FEW_VALID = 200  # examples that are answered where there is no test set
 
 
 class Model:
@@ -114,9 +119,13 @@ class Model:
 
     def evaluate(self, examples: Sequence[Any], **search: Any) -> dict[str, float | str]:
         """Every measure of the task on examples, with real decoding."""
+        return self.task.measure(self.results(examples, **search))  # type: ignore[no-any-return]
+
+    def results(self, examples: Sequence[Any], **search: Any) -> Results:
+        """The answers to examples, ready to be measured."""
         chosen = self._search(search)
         with torch.inference_mode(), self.precision():
-            return self.task.measure(self.task.results(self.network, examples, search=chosen))  # type: ignore[no-any-return]
+            return self.task.results(self.network, examples, search=chosen)  # type: ignore[no-any-return]
 
     def precision(self) -> torch.autocast:
         """The precision it was trained in."""
@@ -233,6 +242,7 @@ class Trained:
     splits: Splits
     tested: int = 0
     longer: str = ""  # the command that would train it for longer
+    warnings: tuple[str, ...] = ()  # why it seems not to have learned, and what to do, one line each
 
 
 def train(
@@ -261,7 +271,7 @@ def train(
     if time:
         asked["train"] = merge(asked.get("train", {}), {"time": time})
     folder = Path(out or f"runs/{task}")
-    with held(folder, Run.is_in(folder)) as hold, Progress(quiet) as show:
+    with held(folder, Run.is_in(folder)) as hold, Progress(quiet) as show, restored():
         # Held before the data is read: who comes second learns it at once.
         return _train(task, asked, folder, fresh, show, started, trust, hold)
 
@@ -303,11 +313,17 @@ def _train(
         return Trained(model, outcome, {}, ready.splits)
     if finish := getattr(ready.task, "finish", None):
         finish(run, ready.network, ready.splits)  # more than the run itself, where a task has that to write
-    test, count = tested(model.evaluate, ready.splits.test, outcome.budget, show)
+    held_out = ready.splits.test or ready.splits.valid[:FEW_VALID]
+    results = tested(model.results, held_out, outcome.budget, show)
+    show.phase("measuring", f"{len(results.examples):,} answers")
+    command = longer(run, outcome)
+    warnings = advised(doubts_of(model, results, ready.splits.train, outcome.epochs), command, outcome)
+    test: dict[str, float | str] = ready.task.measure(results) if ready.splits.test else {}
+    count = len(results.examples) if test else 0
     show.phase("writing", "the card")
     if outcome.per_second or not (folder / "card.md").exists():
-        card(run, outcome, ready.splits, ready.network, test, count)
-    return Trained(model, outcome, test, ready.splits, count, longer(run, outcome))
+        card(run, outcome, ready.splits, ready.network, test, count, warnings)
+    return Trained(model, outcome, test, ready.splits, count, command, warnings)
 
 
 def load(folder: str | Path, device: str = "auto", trust: Trust = False) -> Model:

@@ -12,7 +12,9 @@ from regard.errors import RegardError
 __all__ = ["flat", "gone_on", "merge"]
 
 # What may change between two sittings of one run: how long it goes on and where, not what it is.
-CHANGEABLE = tuple(f"train.{name}" for name in ("epochs", "steps", "time", "patience", "save_every", "device"))
+CHANGEABLE = tuple(
+    f"train.{name}" for name in ("epochs", "steps", "time", "patience", "save_every", "device", "threads")
+)
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -41,12 +41,12 @@ def test_what_the_time_allows() -> None:
     made.stepped(100, 10.0)
     assert made.plan(5000, 100, 50) == 100 + int((90 - TAIL) * 10)
     assert made.plan(500, 100, 50) == 500  # never more than is wanted
-    made.test = 20.0
-    assert made.plan(5000, 100, 50) == 100 + int((90 - TAIL - 20) * 10)
+    made.test = 10.0
+    assert made.plan(5000, 100, 50) == 100 + int((90 - TAIL - 10) * 10)
     made.validation = 0.5  # ten times, and once more at the end
-    assert made.plan(5000, 100, 50) == 100 + int((90 - TAIL - 20.5) / 0.11)
+    assert made.plan(5000, 100, 50) == 100 + int((90 - TAIL - 10.5) / 0.11)
     made.validation = 5.0  # each step's part of it would be 0.1 s: as long as the step, and cut to its share
-    assert made.plan(5000, 100, 50) == 100 + int((90 - TAIL - 25) / (0.1 / (1 - VALIDATING)))
+    assert made.plan(5000, 100, 50) == 100 + int((90 - TAIL - 15) / (0.1 / (1 - VALIDATING)))
 
 
 def test_too_early_to_tell() -> None:
@@ -64,10 +64,12 @@ def test_the_time_is_over() -> None:
     made = budget(100.0, spent=98.0)
     assert made.over()
     assert made.plan(1000, 7, 10) == 7
-    made = budget(100.0, spent=60.0)
-    made.test = 500.0  # a test that does not fit is cut: half of the time is for training
-    assert made.reserved() == 50.0
+    made = budget(100.0, spent=83.0)
+    made.test = 500.0  # a test that takes more than its share is cut
+    assert made.reserved() == pytest.approx(15.0 + TAIL)
     assert made.over()
+    made.validation = 500.0  # and at least half of the time is for training
+    assert made.reserved() == 50.0
     assert budget(1.0, spent=0.5).reserved() == pytest.approx(0.1)  # a small limit has a small tail
 
 

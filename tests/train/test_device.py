@@ -4,20 +4,28 @@ import pytest
 import torch
 
 from regard.errors import RegardError
-from regard.train.device import device_of, precise
+from regard.train.device import device_of, precise, widest
 
 
 def test_auto_is_the_gpu_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
     assert device_of("auto") == torch.device("cpu")
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    assert device_of("auto") == torch.device("mps")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert device_of("auto") == torch.device("cuda")
     assert device_of("cpu") == torch.device("cpu")
 
 
+def test_mps_has_no_float64() -> None:
+    assert widest(torch.device("mps")) == torch.float32
+    assert widest(torch.device("cpu")) == widest(torch.device("cuda")) == torch.float64
+
+
 @pytest.mark.parametrize("name", ["gpu", "cuda:9999", "", "hip!", "cpu:x"])
 def test_another_place_is_refused_in_one_line(name: str) -> None:
-    with pytest.raises(RegardError, match="expected auto, cpu or cuda") as caught:
+    with pytest.raises(RegardError, match="expected auto, cpu, cuda or mps") as caught:
         device_of(name)
     assert "\n" not in str(caught.value)
 

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from regard.measure import Results
 from regard.train import ending
 from regard.train.budget import Budget
 from regard.train.ending import longer
 from regard.train.loop import Outcome
 from regard.train.progress import Progress
+from regard.types import Example
 
 
 @pytest.mark.parametrize(
@@ -37,18 +39,17 @@ def test_a_test_that_does_not_fit_into_the_time_is_cut(capsys: pytest.CaptureFix
     class Slow:
         now, asked = 40.0, list[int]()
 
-        def evaluate(self, some: Sequence[int]) -> dict[str, float]:
+        def answer(self, some: Sequence[Any]) -> Results:
             self.now += len(some)
             self.asked.append(len(some))
-            return {"bleu": float(len(some))}
+            return Results(some, ())
 
     def after(count: int, limit: float) -> tuple[int, float]:
         slow = Slow()
-        test, found = ending.tested.__wrapped__(
-            slow.evaluate, range(count), Budget(limit, 0.0, lambda: slow.now), Progress()
-        )  # type: ignore[attr-defined]
-        assert test == {"bleu": found}
-        return found, slow.now
+        examples = [Example((str(number),), "") for number in range(count)]
+        with Progress() as show:
+            found = ending.tested(slow.answer, examples, Budget(limit, 0.0, lambda: slow.now), show)
+        return len(found.examples), slow.now
 
     assert after(100, 60.0) == (16, 57.0)  # one of the seconds went into finding out
     assert "testing 16 of 100 examples: all of them would take 1:40, and 0:19 is left" in capsys.readouterr().err
@@ -56,3 +57,20 @@ def test_a_test_that_does_not_fit_into_the_time_is_cut(capsys: pytest.CaptureFix
     assert after(10, 60.0)[0] == 10
     assert capsys.readouterr().err.count("of 10 examples") == 0
     assert after(100, math.inf) == (100, 140.0)
+
+
+@pytest.mark.parametrize(
+    ("ended", "epochs", "do"),
+    [
+        ("time", 0.4, "train it longer: regard train --out x"),
+        ("time", 50.0, "train it longer: regard train --out x, or check the data and try a smaller model"),
+        ("patience", 5.0, "it stopped getting better: check the data, or try a lower train.rate or a smaller model"),
+    ],
+)
+def test_what_to_do_about_a_doubt(ended: Any, epochs: float, do: str) -> None:
+    outcome = Outcome(step=9, best=0.5, stopped=None, seconds=1.0, per_second=1.0, ended=ended, epochs=epochs)
+    assert ending.advised(["all alike", "no better"], "regard train --out x", outcome) == (
+        f"all alike; {do}",
+        f"no better; {do}",
+    )
+    assert ending.advised([], "regard train --out x", outcome) == ()

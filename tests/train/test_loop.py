@@ -27,6 +27,7 @@ from regard.train.progress import Progress
 from regard.train.run import Run
 from regard.train.schedule import Plan
 from regard.train.task import Item, Loss
+from regard.train.threads import restored
 from regard.types import Batch, Example, Sequences
 from tiers import sweep_but
 
@@ -773,3 +774,41 @@ def test_the_log_is_strict_about_what_it_says(tmp_path: Path) -> None:
     assert event["valid"].keys() == {"perplexity", "exact_match", "token_accuracy"}
     assert 0 < event["seconds"] < 100
     assert event["tokens_per_second"] > 0
+
+
+# --- threads -------------------------------------------------------------------------------------------------
+
+
+def test_threads_are_tried_and_kept_with_the_run(
+    tmp_path: Path, whole: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tried once, on a copy: training itself is as it would have been. Who goes on has the same number, untried."""
+    tried: list[int] = []
+
+    def quicker(work: Callable[[], Any], most: int, now: Any, rounds: int) -> int:
+        work()
+        torch.rand(3)
+        tried.append(most)
+        torch.set_num_threads(1)
+        return 1
+
+    monkeypatch.setattr(loop, "quicker", quicker)
+    monkeypatch.setattr(loop, "usable", lambda: 2)
+    with restored():
+        fit_in(tmp_path / "run", signalled(9, signal.SIGINT))  # the eighth step: the first was the trial
+        assert place_of(tmp_path / "run")["threads"] == 1
+        fit_in(tmp_path / "run")
+        assert torch.get_num_threads() == 1
+    assert tried == [2]
+    found = everything(tmp_path / "run")
+    assert found["place"].pop("threads") == 1
+    assert found["place"] == {key: value for key, value in whole["place"].items() if key != "threads"}
+    assert {**found, "place": 0} == {**whole, "place": 0}
+
+
+def test_threads_that_are_asked_for_are_not_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "quicker", lambda *_: pytest.fail("tried"))
+    with restored():
+        fit_in(tmp_path / "run", scripted([1.0]), steps=2, threads=2)
+        assert torch.get_num_threads() == 2
+    assert place_of(tmp_path / "run")["threads"] == 0

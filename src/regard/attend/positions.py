@@ -29,8 +29,9 @@ Kind = Literal["sinusoid", "learned", "rotary"]
 
 def angles(i: Int[Tensor, "*some"], width: int) -> Float[Tensor, "*some half"]:
     """`i / 10000^{2f/width}` for the places i and f < width / 2."""
-    f = torch.arange((width + 1) // 2, device=i.device, dtype=torch.float64)
-    return i.double().unsqueeze(-1) / 10_000 ** (2 * f / width)
+    kind = torch.float32 if i.device.type == "mps" else torch.float64  # MPS has no float64
+    f = torch.arange((width + 1) // 2, device=i.device, dtype=kind)
+    return i.to(kind).unsqueeze(-1) / 10_000 ** (2 * f / width)
 
 
 def sinusoid(i: Int[Tensor, "*some"], width: int) -> Float[Tensor, "*some width"]:

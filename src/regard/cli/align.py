@@ -70,7 +70,7 @@ def run(
     row: Annotated[
         int | None, typer.Option("--row", metavar="N", help="With --picture: which pair; 1."), range_of(Number)
     ] = None,
-    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
+    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu, cuda or mps.")] = "auto",
     trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that a run names.")] = False,
 ) -> None:
     """Link words of sources and their targets by attention. A picture has the gold links outlined."""

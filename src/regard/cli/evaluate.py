@@ -1,5 +1,6 @@
 """`regard evaluate RUN`: every measure of the task, on the run's own test split or on a file."""
 
+import shlex
 import sys
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -31,7 +32,7 @@ def run(
     beam: Annotated[
         int | None, typer.Option("--beam", metavar="N", help="Search with a beam of this width."), range_of(Hypotheses)
     ] = None,
-    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
+    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu, cuda or mps.")] = "auto",
     trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the run names.")] = False,
 ) -> None:
     """Measure a trained model, with real decoding."""
@@ -39,16 +40,21 @@ def run(
         raise RegardError("--data and --split", expected="one of them", do="a file is measured whole")
     wanted = search(beam)
     from regard.api import load
+    from regard.train.doubts import doubts_of
 
     model = load(folder, device, trust)
     name, examples = (data, read_as_trained(model, data)) if data else _own(model, split)
-    measures = model.evaluate(examples, **wanted)
+    results = model.results(examples, **wanted)
+    measures, doubts = model.task.measure(results), doubts_of(model, results, examples)
     if as_json:
-        print(to_json({"data" if data else "split": name, "examples": len(examples), **measures}))
+        more = {"warnings": doubts} if doubts else {}
+        print(to_json({"data" if data else "split": name, "examples": len(examples), **measures, **more}))
         return
     note = " (the run has no test split)" if split is None and name == "valid" and not data else ""
     print(f"{plain(name)}{note}, {counted(len(examples), 'example')}")
     print(figures(measures))
+    for doubt in doubts:
+        print(plain(f"warning: {doubt}; 'regard train --out {shlex.quote(folder)}' says how to train it longer"))
 
 
 def read_as_trained(model: "Model", path: str) -> "list[Example]":

@@ -47,7 +47,7 @@ def run(
     ] = 10,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of everything random."), range_of(Seed)] = 0,
     out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="Where to write; the run's folder.")] = "",
-    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
+    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu, cuda or mps.")] = "auto",
     trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the run names.")] = False,
 ) -> None:
     """Test whether attention explains the answers: importance, shuffled weights, adversarial weights."""

@@ -58,7 +58,7 @@ def run(
             help="Of a feature-wise attention also single features: the N that vary most, or these (17, is one).",
         ),
     ] = "",
-    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
+    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu, cuda or mps.")] = "auto",
     trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the run names.")] = False,
 ) -> None:
     """Show where the model looked. In the terminal, or with -o as a picture or a page."""

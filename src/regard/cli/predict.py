@@ -109,7 +109,7 @@ def run(
         bool,
         typer.Option("--strict", help="Stop at the first line that cannot be answered, instead of leaving it out."),
     ] = False,
-    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
+    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu, cuda or mps.")] = "auto",
     trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the run names.")] = False,
 ) -> None:
     """Answer line after line. One line comes out for one line in, in order, as soon as it is there. Exit code 3 means

@@ -58,7 +58,7 @@ def run(
         typer.Option("--grace", metavar="SECONDS", help="Time to finish what is queued when told to stop."),
         Range(0, 3600),
     ] = 10.0,
-    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
+    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu, cuda or mps.")] = "auto",
     trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the runs name.")] = False,
 ) -> None:
     """Serve runs over HTTP, with a page. The API is told of at /docs; SIGTERM or Ctrl-C finishes what is queued."""

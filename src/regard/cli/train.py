@@ -116,6 +116,8 @@ def _ending(trained: "Trained") -> None:
     inputs = (_beginning(chosen.inputs[0]),) if alone else chosen.inputs
     [prediction] = model.predict([inputs])
     print(f"\n{looked(prediction, inputs, model.searches, None if alone else chosen.target)}")
+    for warning in trained.warnings:
+        print(f"\nwarning: {plain(warning)}")
     name, texts = shlex.quote(folder), shlex.join(inputs)
     lines = [f"predict {name} < {'lines.txt' if model.inputs == 1 else 'pairs.tsv'}"]
     if prediction.look is not None:

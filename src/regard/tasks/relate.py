@@ -99,7 +99,7 @@ class Relate(Sentences):
 
     def answers(self, read: Read, batch: int) -> list[Prediction]:
         """The mean, and beside it the steps of the scale it is the mean of, the likeliest first."""
-        log_p = log_softmax(read.logits.double(), -1)
+        log_p = log_softmax(read.logits.cpu().double(), -1)  # not on the device: MPS has no float64
         log_probs, order = log_p.sort(dim=-1, descending=True, stable=True)
         return [
             Prediction(

@@ -14,8 +14,8 @@ from typing import Any
 
 __all__ = ["NO_LIMIT", "Budget", "seconds_each", "spread"]
 
-# Shares of the limit: all validations together, one of them, one probe of how fast answers come.
-VALIDATING, ONE, PROBE = 0.12, 0.03, 0.005
+# Shares of the limit: all validations together, one of them, the test, one probe of how fast answers come.
+VALIDATING, ONE, TESTING, PROBE = 0.12, 0.03, 0.15, 0.005
 # Probes are taken when this much of the time is gone: a model that has learned more writes shorter answers.
 MOMENTS = (0.1, 0.4, 0.7, 0.9)
 # Loading the best weights, drawing the curve, writing the card, leaving the process: seconds, but no more than a share.
@@ -55,9 +55,10 @@ class Budget:
         return min(TAIL, TAIL_SHARE * self.limit) if self.limited else 0.0
 
     def reserved(self) -> float:
-        """Seconds kept back for what comes after the last step. A test that does not fit is cut, so that at least
-        half of the time is for training."""
-        return min(self.validation + self.test + self.tail, self.limit / 2) if self.limited else 0.0
+        """Seconds kept back for what comes after the last step. A test that would take more than its share is cut."""
+        if not self.limited:
+            return 0.0
+        return min(self.validation + min(self.test, TESTING * self.limit) + self.tail, self.limit / 2)
 
     def over(self) -> bool:
         """Whether it is time to end the training."""
@@ -91,8 +92,8 @@ class Budget:
         """Seconds until the end, as far as that is known; not a number before it is."""
         if not self.pace:
             return self.left() if self.limited else math.nan
-        ahead = (steps - step) * self._each(every) + self.validation + self.test + self.tail
-        return min(ahead, self.left())
+        ahead = (steps - step) * self._each(every)
+        return min(ahead + self.reserved(), self.left()) if self.limited else ahead + self.validation
 
     def may_validate(self) -> bool:
         """Whether a validation now would leave all of them together within their share of the time so far, and time

@@ -2,6 +2,7 @@
 
 import platform
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,13 @@ __all__ = ["card"]
 
 
 def card(
-    run: Run, outcome: Any, splits: Splits, model: nn.Module, test: dict[str, float | str], tested: int = 0
+    run: Run,
+    outcome: Any,
+    splits: Splits,
+    model: nn.Module,
+    test: dict[str, float | str],
+    tested: int = 0,
+    warnings: Sequence[str] = (),
 ) -> Path:
     """Write the card beside the model; `tested` is how many test examples were measured, where not all were."""
     size = sum(parameter.numel() for parameter in model.parameters())
@@ -43,6 +50,15 @@ def card(
         f"{outcome.step:,} steps in {outcome.seconds:.0f} s on {escaped(where)} (torch {torch.__version__}){speed}; "
         f"best validation value {outcome.best:.4f}.",
         "",
+        *(
+            [
+                "This model seems not to have learned:",
+                "",
+                *(f"- `{line.replace('`', chr(39))}`" for line in warnings),
+                "",
+            ]
+            * bool(warnings)
+        ),
         *([f"Tested on {tested:,} of {len(splits.test):,} examples.", ""] if 0 < tested < len(splits.test) else []),
         *(["| test measure | value |", "|---|---|", *rows, ""] if rows else ["No test set was given.", ""]),
         "![learning curve](curve.png)",

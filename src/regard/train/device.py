@@ -7,17 +7,23 @@ import torch
 
 from regard.errors import RegardError
 
-__all__ = ["device_of", "precise", "usable_cores"]
+__all__ = ["device_of", "precise", "usable_cores", "widest"]
 
 
 def device_of(name: str) -> torch.device:
-    """ "auto" is the GPU where there is one."""
+    """ "auto" is the GPU where there is one, NVIDIA's or Apple's."""
     if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        apple = "mps" if torch.backends.mps.is_available() else "cpu"
+        return torch.device("cuda" if torch.cuda.is_available() else apple)
     try:
         return torch.zeros(1).to(name).device
     except (RuntimeError, AssertionError):
-        raise RegardError(f"device {name!r} cannot be used here", expected="auto, cpu or cuda") from None
+        raise RegardError(f"device {name!r} cannot be used here", expected="auto, cpu, cuda or mps") from None
+
+
+def widest(device: torch.device) -> torch.dtype:
+    """The most precise numbers a device has: MPS has no float64."""
+    return torch.float32 if device.type == "mps" else torch.float64
 
 
 def usable_cores() -> int:

@@ -1,9 +1,10 @@
-"""What comes after the last step: the test, in the time that is left, and how to train for longer."""
+"""What comes after the last step: the test, in the time that is left; doubts; how to train for longer."""
 
 import shlex
 from collections.abc import Callable, Sequence
 
-from regard.train.budget import PROBE, Budget, seconds_each, spread
+from regard.measure import Results
+from regard.train.budget import Budget, seconds_each, spread
 from regard.train.loop import Outcome
 from regard.train.progress import Progress
 from regard.train.progress import clock as spoken
@@ -12,25 +13,23 @@ from regard.train.schedule import seconds, spelled
 from regard.trust import outside
 from regard.types import Example
 
-__all__ = ["longer", "tested"]
+__all__ = ["advised", "longer", "tested"]
 
 # However little time is left, so many examples are tested.
 FEWEST = 10
+# After so many epochs it is rarely more of the same that helps.
+MANY = 20
 
 
 def tested(
-    evaluate: Callable[[Sequence[Example]], dict[str, float | str]],
-    examples: Sequence[Example],
-    budget: Budget,
-    show: Progress,
-) -> tuple[dict[str, float | str], int]:
-    """Every measure on the test set, or on as many of its examples as the time allows; and how many these are."""
-    if not examples:
-        return {}, 0
+    answer: Callable[[Sequence[Example]], Results], examples: Sequence[Example], budget: Budget, show: Progress
+) -> Results:
+    """Answers to the test set, or to as many of its examples as the time allows."""
     some, about = examples, ""
     if budget.limited:
         show.phase("testing", "a few examples, to see how long all will take")
-        each = seconds_each(evaluate, examples, PROBE * budget.limit, budget.now)
+        most = 0.2 * max(0.0, budget.left() - budget.tail)  # a larger sample tells more
+        each = seconds_each(answer, examples, most, budget.now)
         fit_in = int((budget.left() - budget.tail) / each) if each > 0 else len(examples)
         some = spread(examples, max(min(len(examples), FEWEST), fit_in))
         about = f", about {spoken(each * len(some))}"
@@ -40,7 +39,17 @@ def tested(
                 f"{spoken(each * len(examples))}, and {spoken(budget.left())} is left of the time"
             )
     show.phase("testing", f"{len(some):,} examples{about}")
-    return evaluate(some), len(some)
+    return answer(some)
+
+
+def advised(found: Sequence[str], command: str, outcome: Outcome) -> tuple[str, ...]:
+    """Each doubt in a line, with what to do about it."""
+    do = f"train it longer: {command}"
+    if outcome.ended == "patience":
+        do = "it stopped getting better: check the data, or try a lower train.rate or a smaller model"
+    elif outcome.epochs >= MANY:
+        do += ", or check the data and try a smaller model"
+    return tuple(f"{doubt}; {do}" for doubt in found)
 
 
 def longer(run: Run, outcome: Outcome) -> str:

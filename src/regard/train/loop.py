@@ -6,6 +6,7 @@ plan) is in `state/`, so a run that was stopped goes on bit for bit as if it nev
     outcome = fit(task, splits, run, model, Progress(), None, epochs=20, rate=2e-3)
 """
 
+import copy
 import math
 import time as clock
 from collections.abc import Iterator
@@ -21,26 +22,31 @@ from regard.data.splits import Splits
 from regard.errors import RegardError
 from regard.files import sweep
 from regard.find import nearest
-from regard.ranges import BatchSize, BelowOne, Count, NonNegative, Number, Range, Seed
+from regard.ranges import BatchSize, BelowOne, Count, FewOrNone, NonNegative, Number, Range, Seed
 from regard.train import checkpoint
 from regard.train.average import Average
 from regard.train.budget import NO_LIMIT, PROBE, Budget, seconds_each
 from regard.train.curve import draw
-from regard.train.device import device_of, precise
+from regard.train.device import device_of, precise, widest
 from regard.train.log import Log
 from regard.train.place import Place, digest
 from regard.train.progress import Progress
 from regard.train.progress import clock as spoken
+from regard.train.resume import lost, resumed
 from regard.train.run import Run
 from regard.train.schedule import Decay, Plan, seconds
 from regard.train.step import step
 from regard.train.stop import Stop
 from regard.train.task import Task
+from regard.train.threads import quicker, usable
+from regard.types import Batch
 
 __all__ = ["Outcome", "fit"]
 
 # How often the loop looks at the loss, in steps, and in seconds where steps are slow; looking makes a GPU wait.
 GLANCE, SECONDS = 20, 1.0
+# Seconds after which it is tried again whether several threads are quicker than one.
+AGAIN = 30.0
 # Small data has short epochs; validating after each would take more time than training.
 RARELY = 100
 
@@ -86,6 +92,7 @@ def fit(
     seed: Seed = 1,
     device: str = "auto",
     precision: Literal["auto", "float32", "bf16"] = "auto",
+    threads: FewOrNone = 0,
 ) -> Outcome:
     """Train until the plan is done, patience is out, or a signal asks to stop; `model` then holds the best weights.
 
@@ -93,7 +100,8 @@ def fit(
     too slow for it, and leaves time for the test. A batch is filled up to `tokens` padded tokens, or holds `rows`
     examples. Validation comes every `every` steps (0: once an epoch, not within 100 steps), over the first `valid`
     examples, more seldom and over fewer where it would take too much of `time`; state is saved then, and every
-    `save_every` seconds. Gradients are clipped to the norm `clip` (0: they are not).
+    `save_every` seconds. Gradients are clipped to the norm `clip` (0: they are not). On a CPU PyTorch has `threads`
+    threads (0: as many as there are cores, or one where that is quicker), and keeps them.
     """
     began = clock.monotonic() if began is None else began
     where, limit = device_of(device), seconds(time)
@@ -112,8 +120,8 @@ def fit(
     torch.manual_seed(seed)
     fresh = Place(digest(splits.train), wanted, wanted, limit)
     restored = checkpoint.restore(run.state, model, optimiser, mean.mean, fresh.data)
-    place = _resume(fresh, run, restored.place if restored else None, patience)
-    lost = _lost(run, model, mean, place)
+    place = resumed(fresh, run, restored.place if restored else None, patience)
+    gone = lost(run, model, mean, place)
     earlier = 0.0 if place.finished else place.spent - place.before  # of the same budget
     budget = Budget(limit, began - earlier, lambda: clock.monotonic())
     log.cut(place.step)
@@ -121,7 +129,7 @@ def fit(
 
     spent_before, first = place.spent, place.step
     saved, sitting, tokens_before = clock.monotonic(), clock.monotonic(), place.tokens
-    loss_sum = torch.tensor(place.loss_sum, device=where, dtype=torch.float64)
+    loss_sum = torch.tensor(place.loss_sum, device=where, dtype=widest(where))
     noted: dict[str, list[torch.Tensor]] = {}  # since the last glance; only shown and logged
     notes: dict[str, float] = {}
     latest, told = "", False  # what was measured last; whether a shorter warm-up was mentioned
@@ -153,8 +161,24 @@ def fit(
         budget.probed = True
         budget.validated += clock.monotonic() - before
 
+    most = threads or (usable() if where.type == "cpu" else 0)
+    if most:
+        torch.set_num_threads(min(place.threads, most) if place.threads and not threads else most)
+
+    def choose_threads(batch: Batch, rounds: int) -> None:
+        """Several or one, tried on a copy of the model. It leaves no trace in the training but the number itself."""
+        trial = copy.deepcopy(model)
+
+        def work() -> None:
+            loss = task.loss(trial, batch)
+            (loss.total / loss.count).backward()  # type: ignore[no-untyped-call]
+            trial.zero_grad(set_to_none=True)
+
+        with torch.random.fork_rng([]):
+            place.threads = quicker(work, most, clock.monotonic, rounds)
+
     with Stop() as stop:
-        for line in (*(restored.damaged if restored else ()), *lost):
+        for line in (*(restored.damaged if restored else ()), *gone):
             show.warn(line)
         if place.step and not place.finished:
             show.say(f"going on from step {place.step} of {place.steps}")
@@ -166,10 +190,13 @@ def fit(
                 show.say(f"{spoken(limit - budget.left())} of {spoken(limit)} is gone before the first step")
         model.train()
         stream = _stream(place, batches_of)
+        may_choose, tried = not threads and most > 1, clock.monotonic()
         glanced, counted = clock.monotonic(), place.step
         while not place.finished and stop.asked is None:
             batch = task.collate([items[row] for row in next(stream)]).to(where)
             task.advance(model, place.step / place.steps)
+            if may_choose and not place.threads:
+                choose_threads(batch, rounds=3)
             plan = Plan(place.steps, warmup, decay)
             if plan.shortened and not told and place.step < warmup:  # time may cut the plan on the way, too
                 show.say(plan.shortened)
@@ -239,6 +266,9 @@ def fit(
                 budget.validated += budget.validation
                 glanced = clock.monotonic()
             if validate or place.finished or clock.monotonic() - saved > save_every:
+                if may_choose and not place.finished and clock.monotonic() - tried > AGAIN:
+                    choose_threads(batch, rounds=1)  # now, so that what is saved goes on with what it says
+                    tried = clock.monotonic()
                 save()
                 saved = clock.monotonic()
         if stop.asked is not None:
@@ -272,38 +302,6 @@ def _groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
         {"params": [p for p in parameters if p.dim() >= 2], "weight_decay": weight_decay},
         {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0},
     ]
-
-
-def _lost(run: Run, model: nn.Module, mean: Average, place: Place) -> list[str]:
-    """A line where the best weights are damaged. The present ones take their place, and the next validation is the
-    first to compare with."""
-    try:
-        run.check_weights(model)
-    except RegardError:
-        with mean.applied():
-            run.save_weights(model)
-        place.best, place.since = math.nan, 0
-        return [f"{run.folder / 'model.safetensors'} is damaged; the weights of step {place.step} take its place"]
-    return []
-
-
-def _resume(fresh: Place, run: Run, place: Place | None, patience: int) -> Place:
-    """The saved place, if there is one and it is of this data; a finished one goes on only if more is wanted."""
-    if place is None:
-        return fresh
-    if place.data != fresh.data:
-        raise RegardError(f"the training data is not what {run.folder} began with", do="use --fresh or another --out")
-    again = place.finished
-    if again:
-        more = fresh.wanted > place.wanted or fresh.limit > place.limit
-        if more and fresh.wanted > place.step:  # who asks for more than there was has patience again
-            place.since, place.steps = 0, fresh.wanted
-        place.finished = place.step >= place.steps or (place.settled and place.since >= patience)
-    if not place.finished:
-        if again or fresh.limit != place.limit:  # a new budget; the same one goes on where the same run was stopped
-            place.before = place.spent
-        place.wanted, place.limit = fresh.wanted, fresh.limit
-    return place
 
 
 def _stream(place: Place, batches_of: Any) -> Iterator[list[int]]:

@@ -28,6 +28,7 @@ class Place:
     spent: float = 0.0  # seconds, all sittings together
     before: float = 0.0  # of these, seconds before the present time limit was given
     checked: int = 0  # examples of a validation, where the time limit allows only so many
+    threads: int = 0  # of PyTorch, where they were chosen by trying
     tokens: int = 0  # target tokens, all together
     loss_sum: float = 0.0  # since the last validation, for the log
     loss_count: int = 0

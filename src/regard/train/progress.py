@@ -88,6 +88,7 @@ class Progress:
             self.say(text)
 
     def say(self, text: str) -> None:
+        self._sooner()
         if self.quiet:
             return
         if self.bar is not None:

@@ -1,0 +1,44 @@
+"""Where a training goes on: the saved place if more is wanted of it, and what takes the place of damaged weights."""
+
+import math
+
+from torch import nn
+
+from regard.errors import RegardError
+from regard.train.average import Average
+from regard.train.place import Place
+from regard.train.run import Run
+
+__all__ = ["lost", "resumed"]
+
+
+def lost(run: Run, model: nn.Module, mean: Average, place: Place) -> list[str]:
+    """A line where the best weights are damaged. The present ones take their place, and the next validation is the
+    first to compare with."""
+    try:
+        run.check_weights(model)
+    except RegardError:
+        with mean.applied():
+            run.save_weights(model)
+        place.best, place.since = math.nan, 0
+        return [f"{run.folder / 'model.safetensors'} is damaged; the weights of step {place.step} take its place"]
+    return []
+
+
+def resumed(fresh: Place, run: Run, place: Place | None, patience: int) -> Place:
+    """The saved place, if there is one and it is of this data; a finished one goes on only if more is wanted."""
+    if place is None:
+        return fresh
+    if place.data != fresh.data:
+        raise RegardError(f"the training data is not what {run.folder} began with", do="use --fresh or another --out")
+    again = place.finished
+    if again:
+        more = fresh.wanted > place.wanted or fresh.limit > place.limit
+        if more and fresh.wanted > place.step:  # who asks for more than there was has patience again
+            place.since, place.steps = 0, fresh.wanted
+        place.finished = place.step >= place.steps or (place.settled and place.since >= patience)
+    if not place.finished:
+        if again or fresh.limit != place.limit:  # a new budget; the same one goes on where the same run was stopped
+            place.before = place.spent
+        place.wanted, place.limit = fresh.wanted, fresh.limit
+    return place
