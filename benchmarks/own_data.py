@@ -122,7 +122,7 @@ CASES: dict[str, dict[str, Any]] = {
         "time": 300,
         "measures": ("rouge_l", "rouge_1"),
         "read": ("data.source=body", "data.target=subject"),
-        "hand": recurrent(128, (4000, 3000), 2048, 6e-3, 0.2, "longest=6000"),
+        "hand": recurrent(128, (4000, 3000), 2048, 6e-3, 0.2, "longest=40000"),
     },
     "language": {
         "task": "language",
@@ -379,7 +379,7 @@ def tasks(only: set[str], python: str, without_hand: bool) -> list[tuple[str, st
             continue
         seeds = given.get("seeds", (1,))
         for who in ("defaults",) if without_hand else ("defaults", "hand"):
-            work += [(case, who, seed, defaults if who == "defaults" else by_hand) for seed in seeds]
+            work += [(case, who, seed, defaults) for seed in seeds] if who == "defaults" else [(case, who, 1, by_hand)]
         for rival in given.get("rivals", ()):
             if rival == "plain":
                 work += [(case, rival, seed, plain) for seed in seeds]

@@ -86,7 +86,7 @@ def main() -> None:
         return right / len(some)
 
     best, kept, epochs, bad = -1.0, copy.deepcopy(model.state_dict()), 0, 0
-    while time.monotonic() - began < seconds and bad < 5:
+    while time.monotonic() - began < seconds and bad < 3:
         random.Random(seed * 1000 + epochs).shuffle(rows)
         for first in range(0, len(rows), 64):
             if time.monotonic() - began >= seconds:

@@ -24,7 +24,7 @@ def chosen(recipe: object, some: Facts, task: str = "translate", **asked: object
 def test_facts_of_examples() -> None:
     found = Facts.of([Example(("a b", "c"), "x y z"), Example(("a", "d e f"), "x")], "cpu", 2, 60.0)
     assert (found.examples, found.words, found.distinct) == (2, (1.5, 2.0, 2.0), (2, 4, 3))
-    assert (found.letters, found.longest, found.budget) == (9, 3, pytest.approx(51))
+    assert (found.letters, found.longest, found.budget) == (9, 5, pytest.approx(51))
 
 
 def test_by_hand() -> None:
@@ -75,7 +75,7 @@ def test_vectors_keep_their_width_and_all_their_words() -> None:
 
 
 def test_a_long_text_has_room() -> None:
-    assert chosen(generation, facts(longest=900))["longest"] == 2_700
+    assert chosen(generation, facts(longest=2_000))["longest"] == 2_001
     assert "longest" not in chosen(generation, facts())
 
 

@@ -51,7 +51,7 @@ class Facts:
     words: tuple[float, ...]  # in a text, on average
     distinct: tuple[int, ...]  # different words over all texts
     letters: int  # different characters
-    longest: int  # words of the longest text
+    longest: int  # characters of the longest text
     device: str = "cpu"
     cores: int = 2
     seconds: float = math.inf
@@ -67,7 +67,7 @@ class Facts:
             for text in texts:
                 split = text.split()
                 count += len(split)
-                longest = max(longest, len(split))
+                longest = max(longest, len(text))
                 met.update(split)
             words.append(count / max(1, len(texts)))
             distinct.append(len(met))
@@ -222,8 +222,11 @@ def _sized(key: str, folder: str, parts: Parts, width: int, dropout: float, why:
 
 def _room(facts: Facts, parts: Parts) -> list[Choice]:
     """Room for the longest text, where the default is too short for it."""
-    usual, wished = settable(parts.task)["longest"].default, round(3 * facts.longest, -2)
-    return [Choice("longest", wished, f"the longest text has {facts.longest:,} words")] if wished > usual else []
+    usual, room = (
+        settable(parts.task)["longest"].default,
+        facts.longest + 1,
+    )  # no more tokens than characters, and an end
+    return [Choice("longest", room, f"the longest text has {facts.longest:,} characters")] if room > usual else []
 
 
 def _schedule(facts: Facts, epochs: int, steps: float, why: str, most: int = MOST_EPOCHS) -> list[Choice]:
