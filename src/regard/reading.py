@@ -22,7 +22,7 @@ __all__ = ["longest", "open_file", "pieces", "too_long"]
 
 longest = 4 << 20  # bytes of a line
 unpacked = 2 << 20  # bytes that any .gz may unpack to …
-ratio = 100  # … or this many for each of its own, if that is more; real text has about 3, seldom 20
+ratio = 30  # … or this many for each of its own, if that is more; real text has about 3, seldom 20
 piece = 1 << 18  # bytes at a time
 
 

@@ -96,9 +96,11 @@ def read_vectors(path: str, words: Collection[str] | None, most: int, width: int
                 byte = f"byte {error.start + 1} of the line is 0x{line[error.start]:02x}"
                 raise RegardError(f"{path}:{at}: {byte}", expected="UTF-8 text") from None
             continue
+        if word in read:
+            continue
         vector = _vector(f"{path}:{at}", word, fields, size)
         among = among or word in asked
-        if word and word not in read and (among or word in small):
+        if word and (among or word in small):
             read[word] = len(read)
             data += vector.tobytes()
             missing.discard(word)
@@ -157,7 +159,7 @@ def _lines(path: str) -> Iterator[tuple[int, bytes]]:
     for data in pieces(path, packed=start[:2] == b"\x1f\x8b"):
         *whole, rest = (rest + (data if before or rest else data.removeprefix(b"\xef\xbb\xbf"))).split(b"\n")
         for at, line in enumerate(whole, before + 1):
-            if line := line.rstrip(b" \r"):
+            if line and (line := line.rstrip(b" \r")):
                 yield at, line
         before += len(whole)
         if len(rest) > longest:
