@@ -191,8 +191,8 @@ class Prepared:
     choices: tuple[Choice, ...] = ()  # options that were chosen to suit the data, the device and the time
 
 
-def prepare(task: str, options: Mapping[str, Any]) -> Prepared:
-    """Read the data, learn the words, build the model; nothing is written."""
+def prepare(task: str, options: Mapping[str, Any], run: Run | None = None) -> Prepared:
+    """Read the data, learn the words, build the model, for a `run` that goes on if it fits; nothing is written."""
     config = configure(task, options)
     seconds(config["train"]["time"])  # what the loop could not use is said before anything is written
     device_of(config["train"]["device"])
@@ -206,6 +206,8 @@ def prepare(task: str, options: Mapping[str, Any]) -> Prepared:
     if choices:
         chosen = f"options chosen for {choices[0].why}; --dry-run shows each with its reason"
         made.notes = (*made.notes, chosen)
+    if run is not None:
+        run.check_room(lambda: network_of(made))
     return Prepared(config, made, splits, network_of(made), choices)
 
 
@@ -294,6 +296,7 @@ def _train(
         asked
         if run is None
         else gone_on(run.folder, run.config, {**asked, "task": task}, lambda o: configure(task, o)),
+        run,
     )
     if run is None:
         if Run.is_in(folder):

@@ -178,3 +178,15 @@ def test_files_that_are_no_files_or_too_large_end_in_one_line(tmp_path: Path) ->
             (run / name).unlink()
             (run / name).symlink_to(run / "aside")  # but a link to a file is as good as the file
             api.load(run, "cpu")
+
+
+def test_a_run_goes_on_only_with_a_model_of_about_its_size(tmp_path: Path) -> None:
+    data, run = tmp_path / "pairs.tsv", tmp_path / "run"
+    data.write_text("".join(f"{n}\t{n + 1}\n" for n in range(100, 140)))
+    tiny = {**small, "train": {"steps": 1, "device": "cpu"}}
+    api.train("translate", str(data), run, quiet=True, **tiny)
+    hostile(run, lambda config: config["encoder"].update(hidden=65536, layers=9))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(RegardError, match=r"does not fit config.toml: the options ask for much larger"):
+        api.train("translate", out=run, quiet=True)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 * 2**10

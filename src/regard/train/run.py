@@ -8,6 +8,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,7 +19,7 @@ from regard.errors import RegardError
 from regard.files import new_folder, read_whole, sweep, tables, write_whole
 from regard.text._forms import own
 from regard.train import lock
-from regard.train.sizes import UnfitError, check, shapes
+from regard.train.sizes import Shapes, UnfitError, bounded, check, shapes
 from regard.train.tensors import packed, reason, unpacked
 from regard.trust import Trust, admit, outside
 
@@ -147,6 +148,21 @@ class Run:
             raise _damaged(self.folder, WEIGHTS, error) from None
         except RegardError as error:
             raise self._unusable(error) from None
+
+    def check_room(self, build: Callable[[], nn.Module]) -> None:
+        """Say so if the model would be much larger than what was trained so far: weights that are damaged can be made
+        good from a checkpoint, so any file that can be read will do."""
+        if any(outside(self.config)):
+            return
+        trained: Shapes = {}
+        for path in (self.folder / WEIGHTS, *sorted(self.state.glob("step-*/weights.safetensors"))[:10]):
+            with suppress(OSError, RegardError):
+                trained = shapes(path)
+                break
+        try:
+            bounded(build, trained)
+        except UnfitError as error:
+            raise _damaged(self.folder, WEIGHTS, error) from None
 
     def save_weights(self, model: nn.Module) -> None:
         write_whole(self.folder / WEIGHTS, packed(model.state_dict()))

@@ -26,7 +26,7 @@ from regard.errors import RegardError
 from regard.files import regular
 from regard.train.tensors import HEADER
 
-__all__ = ["Shapes", "UnfitError", "check", "shapes"]
+__all__ = ["Shapes", "UnfitError", "bounded", "check", "shapes"]
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -55,10 +55,15 @@ class UnfitError(RegardError):
         super().__init__(f"it does not fit config.toml: {why}")
 
 
+def bounded(build: Callable[[], nn.Module], weights: Shapes) -> Shapes:
+    """What would be built; raise where that is much more than these weights."""
+    with torch.device("meta"), Bounded(weights):
+        return {name: tuple(value.shape) for name, value in build().state_dict().items()}
+
+
 def check(build: Callable[[], nn.Module], weights: Shapes) -> None:
     """Raise where what is built would not have just these weights."""
-    with torch.device("meta"), Bounded(weights):
-        found = {name: tuple(value.shape) for name, value in build().state_dict().items()}
+    found = bounded(build, weights)
     for name in sorted(found.keys() | weights.keys()):
         if found.get(name) != weights.get(name):
             there, asked = (_shown(some.get(name)) for some in (weights, found))
