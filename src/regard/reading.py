@@ -20,7 +20,7 @@ from regard.errors import RegardError
 
 __all__ = ["longest", "open_file", "pieces", "too_long"]
 
-longest = 4 << 20  # bytes of a line
+longest = 1 << 20  # bytes of a line: to make tokens of one takes 400 times its size
 unpacked = 2 << 20  # bytes that any .gz may unpack to …
 ratio = 30  # … or this many for each of its own, if that is more; real text has about 3, seldom 20
 piece = 1 << 18  # bytes at a time

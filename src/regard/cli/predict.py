@@ -5,7 +5,7 @@ arrived is answered at once, up to 512 lines together: a pipe that drips is answ
 large batches. An empty line is answered with an empty line. For a task of two inputs a line holds both, with a TAB
 between. A file whose name ends in .gz is unpacked as it is read.
 
-A line that cannot be answered (not UTF-8, more than 4 MiB, more tokens than the model takes, a field too few) is named
+A line that cannot be answered (not UTF-8, more than 1 MiB, more tokens than the model takes, a field too few) is named
 on stderr and answered with an empty line, in JSON with a null text and an "error". The others are answered as ever, and
 the exit code is 3. With `--strict` the first such line ends the command with exit code 2, as soon as all before it are
 answered.
