@@ -122,8 +122,52 @@ def measured(results: Results) -> str:
     return "\n".join(lines)
 
 
+def reliability(results: Results) -> str:
+    """What was promised, what was tried, how often, and how often it held."""
+    parts = _at(results.get("reliability", {}), "figures.parts") or {}
+    lines = ["| promise | tried | times | held |", "|---|---|---|---|"]
+    for part in parts.values():
+        for row in part["rows"]:
+            held = f"{row['held']:,}" if row["held"] == row["count"] else f"**{row['held']:,}**"
+            lines.append(f"| {_cell(row['promise'])} | {_cell(row['tried'])} | {row['count']:,} | {held} |")
+    return "\n".join(lines)
+
+
+def own_data(results: Results) -> str:
+    """Every case of own data: minutes, and the first measure of the defaults beside the others'."""
+    figures = results.get("own_data", {}).get("figures", {})
+    others = ("hand", "joeynmt", "joeynmt_sized", "plain")
+    lines = [
+        "| data and time, 2 CPU cores | measure | defaults | by hand | JoeyNMT | JoeyNMT, our sizes | plain Bi-LSTM |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for case, who in figures.get("cases", {}).items():
+        first = next(
+            (k for k in next(iter(who.get("defaults", {"": {}}).values())) if k not in ("seconds", "failed")), ""
+        )
+        cells = [_mean(who.get(name, {}), first) for name in ("defaults", *others)]
+        minutes = figures["times"][case] / 60
+        lines.append(f"| {case}, {minutes:g} min | {first} | **{cells[0]}** | {' | '.join(cells[1:])} |")
+    return "\n".join(lines)
+
+
+def _mean(seeds: Mapping[str, Mapping[str, Any]], measure: str) -> str:
+    values = [figures[measure] for figures in seeds.values() if measure in figures]
+    if not values:
+        return "–"
+    mean = sum(values) / len(values)
+    spread = f" ± {(max(values) - min(values)) / 2:.2g}" if len(values) > 1 else ""
+    return f"{mean:.4g}{spread}"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|")
+
+
 tables: dict[str, Callable[[Results], str]] = {
     "measured": measured,
+    "own_data": own_data,
+    "reliability": reliability,
     **attention,
     **sentences,
     **generation,
