@@ -26,6 +26,7 @@ from regard.attend.weigh.softmax import Softmax
 from regard.find import In, Spec, build
 from regard.kernels.choose import choose
 from regard.kernels.dot import dot_attention
+from regard.kernels.hidden import reaching, shielded, without_padding
 from regard.ranges import Few, Width
 from regard.types import Look, Memory
 
@@ -51,6 +52,10 @@ class Attention(nn.Module):
         mask: Bool[Tensor, "batch key"] | None = None,
     ) -> Memory:
         """What can be looked at, with all that concerns the keys alone computed. Values default to the keys."""
+        if mask is not None:  # before anything is projected: a gradient of 0 times what is not a number is none
+            shared = values is None or values is keys
+            keys = without_padding(keys, mask)
+            values = keys if values is None or shared else without_padding(values, mask)
         values = keys if values is None else values
         if self.heads is not None:
             keys, values = self.heads.keys(keys), self.heads.values(values)
@@ -84,13 +89,17 @@ class Attention(nn.Module):
         features = self.score.features
         route = choose(self.score.kernel, self.weigh.kernel, q, keys, paired=terms.pairs is not None)
         weighed: Weighed | None = None
+        values, reached = memory.values, None
+        clean = mask is None and terms.mask is None  # what the memory itself hides, `prepare` has seen to
         if route.path == "sdpa":
-            answer = dot_attention(q, keys, memory.values, seen, terms.energies, self.score.scale)
+            answer = dot_attention(q, keys, values, seen, terms.energies, self.score.scale, clean)
         elif route.path != "readable":
-            answer = self._fused(route.path, q, keys, memory.values, seen, terms.energies)
+            answer = self._fused(route.path, q, keys, values, seen, terms.energies)
         else:
+            if seen is not None and not clean:
+                keys, values, reached = shielded(keys, values, seen)
             weighed = self._weighed(q, keys, terms, state, seen)
-            answer = weighed.answer(memory.values, features)
+            answer = reaching(weighed.answer(values, features), reached)
 
         kind = q.device.type
         halved, half = torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)

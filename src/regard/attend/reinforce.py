@@ -72,7 +72,8 @@ def surrogate(
 def reward(
     log_likelihood: Float[Tensor, " batch"], share: Float[Tensor, " batch"], price: float
 ) -> Float[Tensor, " batch"]:
-    """`R = log p(y|x) − λ Σ z_i / len(x)`: right, and with few tokens chosen (Shen et al. 2018, ReSAN)."""
+    """`R = log p(y|x) − λ Σ z_i / len(x)`: right, and with few tokens chosen (Shen et al. 2018, ReSAN). Where there are
+    several inputs or policies, tasks give the mean of their shares."""
     return torch.sub(wide(log_likelihood.detach()), share, alpha=price)
 
 

@@ -1,7 +1,8 @@
 """Bi-GRU: a gated recurrent unit each way, `h_i = [→h_i; ←h_i]`.
 
 Chung, Gulcehre, Cho & Bengio 2014, "Empirical Evaluation of Gated Recurrent Neural Networks on Sequence Modeling".
-`recurrent` with the sizes of the sentence tables (300 each way).
+`recurrent` with the sizes of the sentence tables (300 each way). The last states or their maximum are the usual
+sentence vectors (`pool=last`, `pool=max`); the default here is `source2token`.
 
     Bigru(inputs=300)(sequences).values                  # [batch, time, 600]
 """

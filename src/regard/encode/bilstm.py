@@ -1,7 +1,8 @@
 """Bi-LSTM: an LSTM each way, `h_i = [→h_i; ←h_i]`.
 
 Graves & Schmidhuber 2005, "Framewise Phoneme Classification with Bidirectional LSTM". `recurrent` with the sizes of
-the sentence tables (300 each way).
+the sentence tables (300 each way). The last states or their maximum are the usual sentence
+vectors (`pool=last`, `pool=max`); the default here is `source2token`.
 
     Bilstm(inputs=300)(sequences).values                 # [batch, time, 600]
 """

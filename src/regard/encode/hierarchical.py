@@ -6,9 +6,10 @@ Gehring, Auli, Grangier, Yarats & Dauphin 2017, "Convolutional Sequence to Seque
 embeddings p), 3.2 (the layers), 3.4 (the √½) and 3.5 (how they begin); without weight normalisation. Where the input
 is not as wide as the layers it is first projected, as there. Tokens beyond the last learned position share it.
 
-Three layers of 300 channels with kernels of 5 are the sizes of the sentence tables, as the authors of that comparison
-released it: without positions (`positions=0`, 3.2m parameters on SNLI); with 512 it comes to the published 3.4m. The
-kernels of 3 of Gehring's translation models would give 2.3m.
+Differs from the published description: the comparison in which the sentence tables appear names kernels of 3, as
+Gehring's translation models have, and these would give 2.3m parameters on SNLI. Here kernels are 5 wide by default,
+as in the code that the authors of the comparison released: three layers of 300 channels have 3.2m without positions
+(`positions=0`), and the published 3.4m with 512. `kernel=3` is the description to the letter.
 
     Hierarchical(inputs=300)(sequences).values           # [batch, time, 300]
 """

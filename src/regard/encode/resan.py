@@ -14,6 +14,11 @@ A token is worth some thousandths of a nat on average, while sentences differ by
 for each and measured by each other, and a bonus for entropy keeps policies open longer (`reinforce`, see
 attend/reinforce.py): by a moving average alone they tend to take every token, or none.
 
+Differs from the paper: phases are shares of the training (there the second has 5,000 steps, and the first ends when
+the network is steady); of two sentences the price λ is on the mean of their shares of chosen tokens, and on the mean
+over heads and dependents, where the paper's reward has one sentence and one `Σ z_i / len(x)`, so that a price means the
+same for one sentence and for two; and weight decay, as everything that is trained has it, takes the place of γ‖θ_s‖².
+
     Resan(inputs=300)(sequences).choices                 # heads and dependents: chosen, log_prob, entropy
 """
 

@@ -23,6 +23,7 @@ from torch.autograd.function import once_differentiable
 from regard.errors import RegardError
 from regard.kernels import additive_cpu
 from regard.kernels.direct import TRITON, directly, pulled
+from regard.kernels.hidden import reaching, shielded
 from regard.kernels.mask import Sight, flat
 
 __all__ = ["additive_attention", "additive_reference", "additive_weights", "additive_weights_reference"]
@@ -212,7 +213,12 @@ def additive_attention(
     chosen = _chosen(backend, q, k, v, w)
     if chosen == "reference":
         seen = None if sight.everything else sight.dense(batch, queries, keys, q.device)
-        answer = additive_reference(flat_q, flat_k, flat_v, w, seen, term, dropout)
+        if term is not None:
+            seen = term != float("-inf") if seen is None else seen & (term != float("-inf"))
+        reached = None
+        if seen is not None:
+            flat_k, flat_v, reached = shielded(flat_k, flat_v, seen)
+        answer = reaching(additive_reference(flat_q, flat_k, flat_v, w, seen, term, dropout), reached)
     else:
         seed = torch.randint(0, 2**31 - 1, (1,), device=q.device) if dropout > 0 else None
         direct = directly(flat_q)

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from regard.kernels.blocks_cpu import GROUPS, VECTORS, Share, Team, added, alone, few, grid, largest, shares, small
+from regard.kernels.hidden import poisoned, tame
 from regard.kernels.mask import Sight
 
 __all__ = ["CHUNK", "backward", "forward", "pieces", "weights", "whole"]
@@ -211,10 +212,20 @@ class _Piece:
         return slopes if self.hidden is None else slopes.masked_fill_(p == 0, 0.0)
 
 
+def _clean(k: Tensor, v: Tensor, queries: int, sight: Sight, bias: Tensor | None) -> tuple[Tensor, Tensor]:
+    """What is hidden may hold anything (see `hidden`)."""
+    if (sight.everything and bias is None) or tame(v):
+        return k, v
+    nobody = ~sight.dense(len(k), queries, k.shape[1]).any(1).unsqueeze(-1)
+    k, v = k.masked_fill(nobody, 0.0), v.masked_fill(nobody, 0.0)
+    return (k, v) if v.isfinite().all() else poisoned(k, v)
+
+
 def forward(
     q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, sight: Sight, dropout: float, seed: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     """The answers [batch, query, value], and the weights for `backward` (none where the queries went in pieces)."""
+    k, v = _clean(k, v, q.shape[1], sight, bias)
     answer, little = torch.empty(*q.shape[:2], v.shape[2]), small(q, k, SMALL, BLOCK)
     with Team(little) as team:
         with few(team.threads if little and q.numel() % (GROUPS * VECTORS) == 0 else 1):
@@ -239,6 +250,7 @@ def backward(
     seed: Tensor | None, p: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:  # fmt: skip
     """The gradients of q, k, v, w and, where there is one, of the bias; `p` as `forward` left it."""
+    k, v = _clean(k, v, q.shape[1], sight, bias)
     with Team() as team:
         units, values, grad = _Units(q.float(), k.float(), w.float(), sight, team.room), v.float(), grad.float()
         # Shares that add to the same keys have slots of their own. The first piece is the largest.

@@ -155,6 +155,7 @@ def gradient_kernel(
             z = tl.load(other + (b64 * others + o) * width + feats, mask=feats < width, other=0.0).to(tl.float32)
             t = tanh(tile + z[None, :])
             s = tl.load(slope_at)[:, None]
+            t = tl.where(s == 0.0, 0.0, t)  # what is hidden may be anything, even not a number
             acc += s * (0.25 - 0.25 * t * t)
             if PARTIAL:
                 through -= s * 0.5 * t

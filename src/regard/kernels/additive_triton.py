@@ -18,6 +18,7 @@ from regard.kernels import exponents_triton
 from regard.kernels.additive_cpu import pieces, whole
 from regard.kernels.additive_gradient_triton import gradient_kernel
 from regard.kernels.additive_tiles_triton import energies_kernel
+from regard.kernels.clean_triton import clean_kernel
 from regard.kernels.exponents_triton import WIDE, Exponents, exponents, padded, powers_plan
 from regard.kernels.launch_triton import Launch, blocks
 from regard.kernels.mask import Sight
@@ -200,6 +201,22 @@ def _pull_plan(
     )  # fmt: skip
 
 
+@lru_cache(maxsize=4096)
+def _clean_plan(batch: int, keys: int, width: int, values: int, *kind: Any) -> Launch:
+    return Launch(clean_kernel, (batch * keys,), (width, values), (128,), 1)
+
+
+def _clean(k: Tensor, v: Tensor, sight: Sight, bias: Tensor | None) -> tuple[Tensor, Tensor]:
+    """What is hidden may hold anything (see `hidden`): one launch, and none where nothing is hidden."""
+    if sight.everything and bias is None:
+        return k, v
+    v = v.contiguous()
+    out_k, out_v = torch.empty_like(k), torch.empty_like(v)
+    plan = _clean_plan(*k.shape, v.shape[2], k.device, k.dtype, v.dtype)
+    plan(k, v, out_k, out_v)
+    return out_k, out_v
+
+
 def forward(
     q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, sight: Sight, dropout: float, seed: Tensor | None,
     keep: bool = True, tile: Tiles | None = None,
@@ -209,6 +226,7 @@ def forward(
     (batch, queries, _), keys = q.shape, k.shape[1]
     q, k, w = q.contiguous(), k.contiguous(), w.float().contiguous()
     tile = tile or TILES
+    k, v = _clean(k, v, sight, bias)
     seen = _seen(sight, queries, keys)
     every = whole(batch, queries, keys)
     answers: list[Tensor] = []
@@ -239,6 +257,7 @@ def backward(
     (batch, queries, width), keys = q.shape, k.shape[1]
     q, k, weight = q.contiguous(), k.contiguous(), w.float().contiguous()
     tile = tile or TILES
+    k, v = _clean(k, v, sight, bias)
     exact = whole(batch, queries, keys)  # else the pieces are added up in float32
     seen = _seen(sight, queries, keys)
     lengths, query_lengths = seen.tensors[:2]

@@ -7,6 +7,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
+from regard.kernels.hidden import reaching, shielded
+
 __all__ = ["dot_attention"]
 
 
@@ -17,8 +19,13 @@ def dot_attention(
     mask: Bool[Tensor, "*some key"] | None = None,
     bias: Float[Tensor, "*more key"] | None = None,
     scale: float = 1.0,
+    clean: bool = False,
 ) -> Float[Tensor, "*lead query value"]:
-    """`softmax(scale · q kᵀ + bias) v` over the visible keys; zeros where there are none."""
+    """`softmax(scale · q kᵀ + bias) v` over the visible keys; zeros where there are none. What is hidden may hold
+    anything (see `hidden`), unless the caller says that it is `clean`."""
+    reached = None
+    if mask is not None and not clean:
+        k, v, reached = shielded(k, v, mask)
     flat = q.dim() == 3
     if flat:  # the fused CPU kernel wants a head axis
         q, k, v = q.unsqueeze(1), k.unsqueeze(1), v.unsqueeze(1)
@@ -32,4 +39,4 @@ def dot_attention(
     answer = scaled_dot_product_attention(q, k, v, attn_mask=mask if bias is None else joint, scale=scale)
     if seen is not None:
         answer = answer.masked_fill(~seen, 0.0)
-    return answer.squeeze(1) if flat else answer
+    return reaching(answer.squeeze(1) if flat else answer, reached)

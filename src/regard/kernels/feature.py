@@ -23,6 +23,7 @@ from torch.autograd.function import once_differentiable
 from regard.errors import RegardError
 from regard.kernels import feature_cpu
 from regard.kernels.direct import directly, straight
+from regard.kernels.hidden import reaching, shielded
 from regard.kernels.mask import Sight, flat
 
 __all__ = ["feature_attention", "feature_reference", "feature_weights", "feature_weights_reference"]
@@ -238,7 +239,12 @@ def feature_attention(
             rows = torch.arange(batch * queries, device=q.device).view(batch, queries)
             keep = feature_cpu.kept(seed, dropout, rows, torch.arange(keys, device=q.device), features)
             keep = keep.to(kind) / (1 - dropout)
-        answer = feature_reference(flat_q, flat_k, flat_v, scale, seen, bias, keep)
+        if bias is not None:
+            seen = bias != float("-inf") if seen is None else seen & (bias != float("-inf"))
+        reached = None
+        if seen is not None:
+            flat_k, flat_v, reached = shielded(flat_k, flat_v, seen)
+        answer = reaching(feature_reference(flat_q, flat_k, flat_v, scale, seen, bias, keep), reached)
     elif scale > LARGEST_SCALE:
         raise RegardError(f"scale: got {scale}", expected=f"at most {LARGEST_SCALE:g} when fused", do="say 'auto'")
     else:

@@ -129,14 +129,14 @@ def softmax_backward_kernel(
                 cols = c + tl.arange(0, C)[None, :]
                 inside = (i < count) & (cols < keys)
                 weights, pull, _ = weights_and_pull(p_at, dp_at, seed, row, cols, inside, DROPOUT, dropout)
-                rest += tl.sum(weights * (pull - total), 1)[:, None]
+                rest += tl.sum(tl.where(weights == 0.0, 0.0, weights * (pull - total)), 1)[:, None]
     for c in range(0, C if ONCE else keys, C):
         cols = c + tl.arange(0, C)[None, :]
         inside = (i < count) & (cols < keys)
         weights, pull, keep = weights_and_pull(p_at, dp_at, seed, row, cols, inside, DROPOUT, dropout)
         if ONCE:
-            total = tl.sum(weights * pull, 1)[:, None]
-            rest = tl.sum(weights * (pull - total), 1)[:, None]
+            total = tl.sum(tl.where(weights == 0.0, 0.0, weights * pull), 1)[:, None]
+            rest = tl.sum(tl.where(weights == 0.0, 0.0, weights * (pull - total)), 1)[:, None]
         # Hidden keys have weight 0 and no gradient, not even in a row whose sum is no number.
         slopes = tl.where(weights == 0.0, 0.0, weights * (pull - total - rest))
         tl.store(de_at + cols, slopes, mask=inside)

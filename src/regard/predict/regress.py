@@ -2,7 +2,8 @@
 
 `y = Σ_j j · p_j` over the integers `low … high`; a true score y between two of them is the sparse distribution
 `p_⌊y⌋ = ⌊y⌋ + 1 − y`, `p_⌊y⌋+1 = y − ⌊y⌋`, and the loss is the KL divergence from it. Tai, Socher & Manning 2015,
-"Improved Semantic Representations From Tree-Structured Long Short-Term Memory Networks", section 5.2.
+"Improved Semantic Representations From Tree-Structured Long Short-Term Memory Networks", section 5.2. Differs from the
+paper: its hidden layer has a sigmoid, this one `act` (a relu by default), and may have a highway and dropout.
 
     Regress(inputs=2400, low=1, high=5)(vector)          # [batch, 5]
 """

@@ -220,7 +220,8 @@ class Sentences(Measured):
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:
         """The task's own loss, what the pooling's weights cost, and, where tokens were chosen, what teaches the choice:
-        the reward is `log p(y|x)` less the price of the share chosen (ReSAN, section 3.3). Where examples are read
+        the reward is `log p(y|x)` less the price of the share chosen (ReSAN, section 3.3; of a pair the mean of both
+        shares, and the mean over policies). Where examples are read
         several times, to measure one choice by another, all of it is the mean over these."""
         assert isinstance(model, Reader)
         count, copies = self.count(batch), model.copies
