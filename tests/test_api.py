@@ -340,7 +340,9 @@ def test_a_run_goes_on_with_what_it_holds(tmp_path: Path, pairs: str, monkeypatc
     train("translate", data=pairs, out=out, quiet=True, **with_train(steps=2))
     before = tomllib.loads((out / "config.toml").read_text())
     monkeypatch.setattr(Translate, "preset", {**Translate.preset, "embed": 99, "train": {"rate": 0.5}})
-    more = train("translate", out=out, quiet=True, train={"steps": 4, "time": "1h"})
+    with monkeypatch.context() as patch:
+        patch.setattr(api, "suited", lambda *_: pytest.fail("chosen anew"))
+        more = train("translate", out=out, quiet=True, train={"steps": 4, "time": "1h"})
     assert (more.outcome.step, more.outcome.ended) == (4, "steps")
     changed = merge(before, {"train": {"steps": 4, "time": "1h"}})
     assert tomllib.loads((out / "config.toml").read_text()) == changed

@@ -197,7 +197,9 @@ def prepare(task: str, options: Mapping[str, Any], run: Run | None = None) -> Pr
     seconds(config["train"]["time"])  # what the loop could not use is said before anything is written
     device_of(config["train"]["device"])
     splits = read(make_task(config), config)
-    config, choices = suited(task, options, config, splits)
+    choices: tuple[Choice, ...] = ()
+    if run is None:  # one that goes on keeps what was chosen when it began
+        config, choices = suited(task, options, config, splits)
     made = make_task(config)
     made.learn(splits.train)
     made.items([*splits.valid, *splits.test])  # what is too long there is better told before the training than after it

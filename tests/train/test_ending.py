@@ -22,7 +22,8 @@ from regard.types import Example
     [
         ({"time": "5m"}, "time", "--time 10m"),
         ({"time": "45s", "steps": 9}, "time", "--time 90s"),
-        ({"steps": 9}, "steps", "train.steps=18"),
+        ({"steps": 9, "epochs": 30}, "steps", "train.steps=18"),
+        ({"steps": 3, "epochs": 30}, "steps", "train.steps=18"),  # nine are done
         ({"steps": 0, "epochs": 30, "time": "5m"}, "steps", "train.epochs=60"),
         ({"steps": 9, "patience": 10}, "patience", "train.patience=20"),
     ],
@@ -51,8 +52,8 @@ def test_a_test_that_does_not_fit_into_the_time_is_cut(capsys: pytest.CaptureFix
             found = ending.tested(slow.answer, examples, Budget(limit, 0.0, lambda: slow.now), show)
         return len(found.examples), slow.now
 
-    assert after(100, 60.0) == (16, 57.0)  # one of the seconds went into finding out
-    assert "testing 16 of 100 examples: all of them would take 1:40, and 0:19 is left" in capsys.readouterr().err
+    assert after(100, 60.0) == (18, 59.0)  # one of the seconds went into finding out
+    assert "testing 18 of 100 examples: all of them would take 1:40, and 0:19 is left" in capsys.readouterr().err
     assert after(100, 41.0) == (10, 51.0)  # at least ten, whatever the time
     assert after(10, 60.0)[0] == 10
     assert capsys.readouterr().err.count("of 10 examples") == 0

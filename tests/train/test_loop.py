@@ -439,12 +439,12 @@ def test_a_run_ended_by_its_limit_is_finished_until_more_is_asked_for(
 
     assert go("70s") == 67
     assert go("70s") == 67
-    assert go("60s") == 67
-    assert go("2m") == 67 + 117
-    assert go("2m") == 67 + 117
-    assert go("2m", steps=2000) == 67 + 2 * 117
-    assert go("", steps=130) == 67 + 2 * 117  # all of these are done
-    assert go("", steps=310) == 310
+    assert go("60s") == 67 + 57
+    assert go("2m") == 67 + 57 + 117
+    assert go("2m") == 67 + 57 + 117
+    assert go("2m", steps=2000) == 67 + 57 + 2 * 117
+    assert go("", steps=130) == 67 + 57 + 2 * 117  # all of these are done
+    assert go("", steps=360) == 360
 
 
 def test_a_run_stopped_within_its_limit_has_what_is_left_of_it(

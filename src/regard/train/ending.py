@@ -1,5 +1,6 @@
 """What comes after the last step: the test, in the time that is left; doubts; how to train for longer."""
 
+import math
 import shlex
 from collections.abc import Callable, Sequence
 
@@ -17,6 +18,8 @@ __all__ = ["advised", "longer", "tested"]
 
 # However little time is left, so many examples are tested.
 FEWEST = 10
+# By so much of the limit a test may run over it, rather than be cut.
+SLACK = 0.02
 # After so many epochs it is rarely more of the same that helps.
 MANY = 20
 
@@ -30,7 +33,8 @@ def tested(
         show.phase("testing", "a few examples, to see how long all will take")
         most = 0.2 * max(0.0, budget.left() - budget.tail)  # a larger sample tells more
         each = seconds_each(answer, examples, most, budget.now)
-        fit_in = int((budget.left() - budget.tail) / each) if each > 0 else len(examples)
+        room = budget.left() - budget.tail / 2 + SLACK * budget.limit  # the curve is drawn by now
+        fit_in = int(room / each) if each > 0 else len(examples)
         some = spread(examples, max(min(len(examples), FEWEST), fit_in))
         about = f", about {spoken(each * len(some))}"
         if len(some) < len(examples):
@@ -61,7 +65,8 @@ def longer(run: Run, outcome: Outcome) -> str:
     elif outcome.ended == "patience":
         words.append(f"train.patience={2 * plan['patience']}")
     else:
-        words.append(f"train.steps={2 * plan['steps']}" if plan["steps"] else f"train.epochs={2 * plan['epochs']}")
+        steps, epochs = max(plan["steps"], outcome.step), max(plan["epochs"], math.ceil(outcome.epochs))
+        words.append(f"train.steps={2 * steps}" if plan["steps"] else f"train.epochs={2 * epochs}")
     if any(outside(run.config)):
         words.append("--trust")
     return shlex.join(words)

@@ -33,7 +33,7 @@ def resumed(fresh: Place, run: Run, place: Place | None, patience: int) -> Place
         raise RegardError(f"the training data is not what {run.folder} began with", do="use --fresh or another --out")
     again = place.finished
     if again:
-        more = fresh.wanted > place.wanted or fresh.limit > place.limit
+        more = fresh.wanted > place.wanted or fresh.limit != place.limit
         if more and fresh.wanted > place.step:  # who asks for more than there was has patience again
             place.since, place.steps = 0, fresh.wanted
         place.finished = place.step >= place.steps or (place.settled and place.since >= patience)
