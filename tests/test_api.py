@@ -499,7 +499,6 @@ def test_no_run_and_damaged_ones(tmp_path: Path, trained: api.Trained) -> None:
         ("tokenizer.json", '{"source": {}, "target": {}}'),
         ("tokenizer.json", '{"source": 3, "target": []}'),
         ("model.safetensors", ""),
-        ("config.toml", 'task = "translate"'),
     ):
         folder = tmp_path / "run"
         copy(trained.model.run.folder, folder)
@@ -575,6 +574,20 @@ def test_a_run_goes_on_with_a_part_of_one_s_own_only_if_it_is_named_again_or_tru
 def test_what_is_wrong_with_a_configuration_names_its_file(trained: api.Trained, tmp_path: Path) -> None:
     folder = shutil.copytree(trained.model.run.folder, tmp_path / "run")
     config = tomllib.loads((folder / "config.toml").read_text())
-    for change in ({"embed": "²"}, {"embedding": 3}, {"task": "nothing"}, {"drop": 7.0}, {"decoder": {"hidden": 0}}):
+    for change in (
+        {"data": 3},
+        {"train": "x"},
+        {"embed": "²"},
+        {"embedding": 3},
+        {"task": "nothing"},
+        {"drop": 7.0},
+        {"decoder": {"hidden": 0}},
+    ):
         (folder / "config.toml").write_text(tomli_w.dumps({**config, **change}))
         assert refused(lambda: load(folder)).startswith(f"{folder / 'config.toml'}: ")
+    for table in ("data", "train"):
+        (folder / "config.toml").write_text(tomli_w.dumps({key: config[key] for key in config if key != table}))
+        assert f"{table}: got None; expected a table" in refused(lambda: load(folder))
+        assert f"{table}: got 1.5; expected a table" in refused(
+            lambda table=table: configure("translate", {table: 1.5})
+        )

@@ -152,6 +152,7 @@ class Model:
 
 def configure(task: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The whole configuration of a run: what was asked for over the task's presets over every part's defaults."""
+    _tables(options)
     kind = find("tasks", task)
     builtin = options.get("data", {}).get("train") in (None, "", kind.default_data)
     asked = merge(kind.preset if builtin else {}, {key: value for key, value in options.items() if key != "task"})
@@ -169,7 +170,14 @@ def configure(task: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return plain(config)  # type: ignore[no-any-return]
 
 
+def _tables(config: Mapping[str, Any]) -> None:
+    for name in ("data", "train"):
+        if not isinstance(given := config.get(name, {}), Mapping):
+            raise RegardError(f"{name}: got {given!r:.50}", expected="a table of options")
+
+
 def make_task(config: Mapping[str, Any]) -> Task:
+    _tables({"data": None, "train": None, **config})
     options = {key: value for key, value in config.items() if key not in ("task", "data", "train")}
     return build("tasks", {"name": config["task"], **options})  # type: ignore[no-any-return]
 
