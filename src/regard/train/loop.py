@@ -212,7 +212,8 @@ def fit(
             for name, number in loss.notes.items():
                 noted.setdefault(name, []).append(number)
 
-            validate = place.step % every == 0
+            # Just before the end of a limited time it would be made twice: the last step always validates.
+            validate = place.step % every == 0 and (not budget.limited or place.steps - place.step >= every // 4)
             slow = place.step == first + 1 or clock.monotonic() - glanced >= SECONDS
             if place.step % GLANCE == 0 or validate or slow or place.step >= place.steps or budget.over():
                 value = float(loss_sum) / max(1, place.loss_count)
