@@ -73,7 +73,16 @@ RECIPE: dict[str, Any] = {
     "smoothing": 0.0,
     "best": "perplexity",
     "measures": ["perplexity", {"name": "bleu", "tokenize": "none"}],
-    "train": {"steps": 4000, "tokens": 256, "rate": 8e-3, "average": 0.98, "every": 500, "patience": 8, "valid": 200},
+    "train": {
+        "steps": 4000,
+        "tokens": 256,
+        "rate": 8e-3,
+        "average": 0.98,
+        "every": 500,
+        "patience": 8,
+        "valid": 200,
+        "auto": False,
+    },
 }
 
 

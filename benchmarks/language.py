@@ -37,7 +37,7 @@ BASE: dict[str, Any] = {
     "text": {"name": "word"},
     "network": {"cell": "lstm", "layers": 2},
     "measures": ["word_perplexity"],
-    "train": {"tokens": 0, "epochs": 150, "warmup": 200, "patience": 100, "valid": 4000},
+    "train": {"tokens": 0, "epochs": 150, "warmup": 200, "patience": 100, "valid": 4000, "auto": False},
 }
 
 

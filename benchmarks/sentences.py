@@ -93,7 +93,7 @@ def recipe(kind: str, folder: Path, vectors: str, seconds: str) -> dict[str, Any
             "text": {"name": "word", "split": "space", "lower": True},
             "train": {"rows": 64, "epochs": 12, "warmup": 100},
         }
-    return merge(own, {"embed": {"vectors": vectors}, "train": {"tokens": 0, "time": seconds}})
+    return merge(own, {"embed": {"vectors": vectors}, "train": {"tokens": 0, "time": seconds, "auto": False}})
 
 
 def files(folder: Path, *names: str) -> dict[str, str]:

@@ -17,7 +17,11 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
 
 import sentences
 
-OPTIONS = {"embed": {"width": 4}, "drop": 0.0, "train": {"steps": 2, "every": 2, "rows": 8, "device": "cpu"}}
+OPTIONS = {
+    "embed": {"width": 4},
+    "drop": 0.0,
+    "train": {"steps": 2, "every": 2, "rows": 8, "device": "cpu", "auto": False},
+}
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +158,7 @@ def test_costs_of_a_table_are_of_the_models_it_would_train(
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("".join(f"{word} {i}.5 1 2 3\n" for i, word in enumerate(("red", "dog", "cat"))))
     embed = {"vectors": str(vectors), "mode": mode}
-    shared = {"data": {"train": str(data)}, "embed": embed, "train": {"tokens": 0, "device": "cpu"}}
+    shared = {"data": {"train": str(data)}, "embed": embed, "train": {"tokens": 0, "device": "cpu", "auto": False}}
     names = {"bigru": 4, "multi_head": 8, "resan": 16}
     sizes = {"bigru": {"hidden": 4}, "multi_head": {"heads": 2, "size": 2}, "resan": {"hidden": 4}}
     recipes = {

@@ -230,9 +230,10 @@ def suited(
     """
     kind = find("tasks", task)
     recipe: Recipe | None = getattr(kind, "recipe", None)
-    if recipe is None or config["data"]["train"] in ("", kind.default_data) or not splits.train:
-        return config, ()
     plan = config["train"]
+    own = config["data"]["train"] not in ("", kind.default_data)
+    if recipe is None or not plan["auto"] or not own or not splits.train:
+        return config, ()
     facts = Facts.of(splits.train, device_of(plan["device"]).type, usable_cores(), seconds(plan["time"]))
     parts = Parts(kind, options)
     chosen = recipe(facts, parts)

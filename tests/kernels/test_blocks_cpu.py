@@ -11,6 +11,7 @@ from typing import Any
 import additive_cases
 import feature_cases
 import pytest
+import rounding
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -372,10 +373,8 @@ def test_saturated_features_keep_their_digits(shift: str) -> None:
     signs = torch.randn_like(plain.q).sign()
     sign = {"above": 1, "below": -1, "by feature": signs[0, 0], "by element": signs}[shift]
     case = additive_cases.Case(plain.q + 8 * sign, plain.k, plain.v, plain.w)
-    true = case.run("reference", torch.float64)
-    fused, readable = case.run("cpu", torch.float32), case.run("reference", torch.float32)
-    for a, b, exact in zip(fused[:4], readable, true, strict=False):
-        assert additive_cases.rms(a, exact) <= 2 * additive_cases.rms(b, exact)
+    # The gradient of w is a sum of terms that all but cancel here: test_additive_cpu.py looks at it.
+    rounding.at_most_twice(lambda backend, dtype: case.run(backend, dtype)[:4], "cpu", torch.float32)
 
 
 @pytest.mark.parametrize("lengths", [[5, 7], [5, 3]])

@@ -304,7 +304,7 @@ def test_nothing_changes_where_nothing_samples(name: str) -> None:
         _, logits = one.decoder.unroll(one.encode(batch.source), before)
         assert torch.equal(torch.rand(1), after)
         nats = cross_entropy(
-            logits.flatten(0, 1).float(),
+            logits.flatten(0, 1),
             target.values.flatten(),
             ignore_index=0,
             reduction="sum",
@@ -413,7 +413,7 @@ def test_several_draws_of_a_sentence_are_measured_by_each_other() -> None:
     rows = torch.tensor([0, 1, 0, 1])
     torch.manual_seed(1)
     _, logits = model.decoder.unroll(model.encode(batch.source).select(rows), before[rows])
-    nats = cross_entropy(logits.float().transpose(1, 2), target.values[rows], ignore_index=0, reduction="none")
+    nats = cross_entropy(logits.transpose(1, 2), target.values[rows], ignore_index=0, reduction="none")
     assert loss.shown is not None
     close(loss.shown, nats.sum() / 2)
     R, n = rewards(-nats, target.mask[rows], carries=True)

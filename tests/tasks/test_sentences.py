@@ -287,7 +287,8 @@ def test_what_was_learned_is_kept(name: str) -> None:
     twin.load_state_dict(model.state_dict())
     texts = [example.inputs for example in examples[name]]
     assert [one.text for one in other.predict(twin, texts)] == [one.text for one in task.predict(model, texts)]
-    assert math.isfinite(task.predict(model, texts)[0].log_prob)
+    log_prob = task.predict(model, texts)[0].log_prob
+    assert log_prob is None if name == "relate" else math.isfinite(log_prob)
 
 
 @every

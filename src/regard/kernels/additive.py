@@ -35,7 +35,7 @@ def additive_weights_reference(
     q: Float[Tensor, "batch query hidden"],
     k: Float[Tensor, "batch key hidden"],
     w: Float[Tensor, " hidden"],
-    seen: Bool[Tensor, "batch query key"] | None = None,
+    seen: Bool[Tensor, "#batch #query key"] | None = None,
     bias: Float[Tensor, "some rows key"] | None = None,
 ) -> Float[Tensor, "batch query key"]:
     """The readable path: `softmax_k(wᵀ tanh(q + k) + bias)` over the keys seen (a bias of -inf hides its key too);
@@ -56,7 +56,7 @@ def additive_reference(
     k: Float[Tensor, "batch key hidden"],
     v: Float[Tensor, "batch key value"],
     w: Float[Tensor, " hidden"],
-    seen: Bool[Tensor, "batch query key"] | None = None,
+    seen: Bool[Tensor, "#batch #query key"] | None = None,
     bias: Float[Tensor, "some rows key"] | None = None,
     dropout: float = 0.0,
 ) -> Float[Tensor, "batch query value"]:

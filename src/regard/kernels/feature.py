@@ -243,7 +243,7 @@ def feature_attention(
             seen = bias != float("-inf") if seen is None else seen & (bias != float("-inf"))
         reached = None
         if seen is not None:
-            flat_k, flat_v, reached = shielded(flat_k, flat_v, seen)
+            flat_k, flat_v, reached = shielded(flat_k, flat_v, seen, by_feature=True)
         answer = reaching(feature_reference(flat_q, flat_k, flat_v, scale, seen, bias, keep), reached)
     elif scale > LARGEST_SCALE:
         raise RegardError(f"scale: got {scale}", expected=f"at most {LARGEST_SCALE:g} when fused", do="say 'auto'")

@@ -43,9 +43,13 @@ def without_padding(x: Float[Tensor, "batch time size"], mask: Bool[Tensor, "bat
 
 
 def shielded(
-    k: Float[Tensor, "*lead key hidden"], v: Float[Tensor, "*lead key value"], seen: Bool[Tensor, "*some key"]
-) -> tuple[Tensor, Tensor, Bool[Tensor, "*rows query"] | None]:
-    """Keys and values that can do no harm where they are hidden, and which queries see what is not finite."""
+    k: Float[Tensor, "*lead key hidden"],
+    v: Float[Tensor, "*lead key value"],
+    seen: Bool[Tensor, "*some key"],
+    by_feature: bool = False,
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Keys and values that can do no harm where they are hidden, and which queries see what is not finite: one flag a
+    query, or one for each of its features where these do not meet."""
     looks = _looks(k)
     # One pattern for all sentences does not hide what is padding in one of them.
     if (tame(k) and tame(v)) if looks else (seen.dim() > 2 and seen.shape[0] == 1 < seen.shape[-2]):
@@ -54,16 +58,16 @@ def shielded(
     k, v = k.masked_fill(nobody, 0.0), v.masked_fill(nobody, 0.0)
     if not looks:
         return k, v, None
-    bad = ~(k.isfinite().all(-1) & v.isfinite().all(-1))
+    bad = ~(k.isfinite() & v.isfinite()) if by_feature else ~(k.isfinite().all(-1) & v.isfinite().all(-1)).unsqueeze(-1)
     if not bad.any():
         return k, v, None
-    gone = bad.unsqueeze(-1)
-    return k.masked_fill(gone, 0.0), v.masked_fill(gone, 0.0), (seen & bad.unsqueeze(-2)).any(-1)
+    reached = (seen.unsqueeze(-1) & bad.unsqueeze(-3)).any(-2)
+    return k.masked_fill(bad, 0.0), v.masked_fill(bad, 0.0), reached
 
 
 def reaching(answer: Float[Tensor, "*lead query value"], reached: Tensor | None) -> Float[Tensor, "*lead query value"]:
     """The answers, NaN where a query sees what is not finite."""
-    return answer if reached is None else answer.masked_fill(reached.unsqueeze(-1), float("nan"))
+    return answer if reached is None else answer.masked_fill(reached, float("nan"))
 
 
 def poisoned(k: Float[Tensor, "batch key hidden"], v: Float[Tensor, "batch key value"]) -> tuple[Tensor, Tensor]:

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.ranges import Count, Hypotheses, Range, Seed, Temperature, ranged
+from regard.ranges import Count, Range, Seed, Temperature, ranged
 from regard.search import Asked, Hypothesis, Rules, Search, Steps, Trace
 from regard.search._common import NOTHING
 from regard.search._walk import walk
@@ -34,7 +34,7 @@ class Sample(Search):
         temperature: Temperature = 1.0,
         top_k: Count = 0,
         top_p: Annotated[float, Range(0, 1, above=True)] = 1.0,
-        count: Hypotheses = 1,
+        count: Annotated[int, Range(1, 100_000)] = 1,
         seed: Seed | None = None,
         limits: Asked = None,
     ) -> None:

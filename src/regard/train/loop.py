@@ -93,6 +93,7 @@ def fit(
     device: str = "auto",
     precision: Literal["auto", "float32", "bf16"] = "auto",
     threads: FewOrNone = 0,
+    auto: bool = True,
 ) -> Outcome:
     """Train until the plan is done, patience is out, or a signal asks to stop; `model` then holds the best weights.
 
@@ -101,7 +102,8 @@ def fit(
     examples. Validation comes every `every` steps (0: once an epoch, not within 100 steps), over the first `valid`
     examples, more seldom and over fewer where it would take too much of `time`; state is saved then, and every
     `save_every` seconds. Gradients are clipped to the norm `clip` (0: they are not). On a CPU PyTorch has `threads`
-    threads (0: as many as there are cores, or one where that is quicker), and keeps them.
+    threads (0: as many as there are cores, or one where that is quicker), and keeps them. `auto` is read before all
+    this: options that nobody set are chosen for the data, the device and the time (see `suggest`), or left as they are.
     """
     began = clock.monotonic() if began is None else began
     where, limit = device_of(device), seconds(time)

@@ -170,7 +170,7 @@ def test_a_search_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Plan, "of", staticmethod(lambda *_: None))
     for some, others in zip(quick, found(), strict=True):
         assert [one.tokens for one in some] == [one.tokens for one in others]
-        assert [one.score for one in some] == pytest.approx([one.score for one in others], abs=1e-5)
+        assert [one.rank_score for one in some] == pytest.approx([one.rank_score for one in others], abs=1e-5)
         same([one.weights for one in some], [one.weights for one in others], False)
 
 

@@ -411,7 +411,7 @@ def test_a_wide_beam_finds_the_best_of_all(kind: Kind) -> None:
                     torch.testing.assert_close(one.weights, look.weights[0])
         expected = sorted(scores, key=lambda words: -scores[words])[:3]
         assert [one.tokens for one in best] == expected
-        assert [one.score for one in best] == pytest.approx([scores[words] for words in expected], abs=1e-5)
+        assert [one.rank_score for one in best] == pytest.approx([scores[words] for words in expected], abs=1e-5)
 
 
 @pytest.mark.sweep
