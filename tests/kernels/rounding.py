@@ -23,8 +23,9 @@ DRAWS = 5
 LANES = 4  # numbers in the narrowest vectors in use, those of SSE and NEON
 ONCE = {aten.add.Tensor, aten.sub.Tensor, aten.mul.Tensor, aten.div.Tensor, aten.tanh.default, aten._softmax.default}
 EXACT = {
-    "_to_copy", "_unsafe_view", "bitwise_not", "detach", "expand", "lift_fresh", "masked_fill", "ne", "permute",
-    "randn", "select", "squeeze", "t", "transpose", "unsqueeze", "view",
+    "_local_scalar_dense", "_to_copy", "_unsafe_view", "abs", "aminmax", "any", "bitwise_and", "bitwise_not", "detach",
+    "eq", "expand", "isfinite", "lift_fresh", "masked_fill", "ne", "permute", "randn", "select", "squeeze", "t",
+    "transpose", "unsqueeze", "view",
 }  # fmt: skip
 
 
