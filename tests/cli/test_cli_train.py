@@ -22,8 +22,11 @@ def test_without_a_task_the_tasks_are_listed(regard: Regard) -> None:
     assert "\n  translate  " in said.out
 
 
-def test_the_ending(regard: Regard, run: Path, pairs: Path) -> None:
-    """A finished run says so, and shows score, alignment, place and what to try; nothing goes to stderr."""
+@pytest.mark.parametrize("doubts", [[], ["it answers everything alike"]])
+def test_the_ending(regard: Regard, run: Path, pairs: Path, doubts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A finished run says so, and shows score, alignment, place and what to try; nothing goes to stderr. One that has
+    not learned says that instead of where it looks."""
+    monkeypatch.setattr("regard.api.doubts_of", lambda *_: doubts)
     before = contents(run)
     said = regard("train", "translate", "--data", pairs, "--out", run, "--quiet", *tiny)
     assert (said.code, said.err) == (0, "")
@@ -35,7 +38,8 @@ def test_the_ending(regard: Regard, run: Path, pairs: Path) -> None:
     assert lines[2].startswith("test, ")
     assert "token_accuracy" in lines[2]
     assert any(line.split()[:1] == ["exact_match"] for line in lines)
-    assert "█" in said.out
+    assert ("█" in said.out) is not bool(doubts)
+    assert ("This model has learned too little:\n  - it answers everything alike\n" in said.out) is bool(doubts)
     shown = next(line for line in lines if " → " in line)
     source = shown.split(" → ")[0]
     assert lines[-5:] == [

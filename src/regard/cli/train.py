@@ -115,9 +115,13 @@ def _ending(trained: "Trained") -> None:
     alone = model.task.columns == 1  # text that is gone on with: a beginning shows more than a whole
     inputs = (_beginning(chosen.inputs[0]),) if alone else chosen.inputs
     [prediction] = model.predict([inputs])
-    print(f"\n{looked(prediction, inputs, model.searches, None if alone else chosen.target)}")
-    for warning in trained.warnings:
-        print(f"\nwarning: {plain(warning)}")
+    shown = looked(prediction, inputs, model.searches, None if alone else chosen.target)
+    if trained.warnings:  # where a model that has learned nothing looks would only mislead
+        print(f"\n{shown.splitlines()[0]}\n\nThis model has learned too little:")
+        for warning in trained.warnings:
+            print(f"  - {plain(warning)}")
+    else:
+        print(f"\n{shown}")
     name, texts = shlex.quote(folder), shlex.join(inputs)
     lines = [f"predict {name} < {'lines.txt' if model.inputs == 1 else 'pairs.tsv'}"]
     if prediction.look is not None:

@@ -47,13 +47,15 @@ def tested(
 
 
 def advised(found: Sequence[str], command: str, outcome: Outcome) -> tuple[str, ...]:
-    """Each doubt in a line, with what to do about it."""
+    """Each doubt in a line, and in the last line what to do."""
+    if not found:
+        return ()
     do = f"train it longer: {command}"
     if outcome.ended == "patience":
         do = "it stopped getting better: check the data, or try a lower train.rate or a smaller model"
     elif outcome.epochs >= MANY:
         do += ", or check the data and try a smaller model"
-    return tuple(f"{doubt}; {do}" for doubt in found)
+    return (*found, do)
 
 
 def longer(run: Run, outcome: Outcome) -> str:
