@@ -19,6 +19,8 @@ import hypothesis
 import pytest
 import torch
 
+from tiers import thin
+
 # A busy machine is not a failing test.
 hypothesis.settings.register_profile("regard", deadline=None)
 hypothesis.settings.load_profile("regard")
@@ -37,3 +39,8 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _seeded() -> None:
     torch.manual_seed(0)
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out the sweeps
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    thin(items)

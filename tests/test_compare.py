@@ -52,9 +52,21 @@ def compared(data: Path, out: Path, pairs: list[str] = choices, **options: Any) 
 
 @pytest.fixture(scope="module")
 def done(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Row], list[str]]:
-    """Two models, two seeds, two at a time, in processes of their own."""
+    """Two models, two seeds."""
     out = tmp_path_factory.mktemp("compare") / "all"
-    return out, *compared(data, out, seeds=2, jobs=2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "in_processes", here)
+        return out, *compared(data, out, seeds=2)
+
+
+@pytest.mark.sweep
+def test_two_at_a_time_in_processes_of_their_own(
+    done: tuple[Path, list[Row], list[str]], data: Path, tmp_path: Path
+) -> None:
+    rows, said = compared(data, tmp_path / "out", seeds=2, jobs=2)
+    assert len(said) == 6
+    assert {row.name: (row.test, row.train) for row in rows} == {row.name: (row.test, row.train) for row in done[1]}
+    assert all(min(row.epoch_seconds, row.test_seconds) > 0 and row.memory_mib > 50 for row in rows)
 
 
 def test_everything_is_trained_once(done: tuple[Path, list[Row], list[str]]) -> None:
@@ -120,6 +132,7 @@ def test_what_was_trained_is_not_trained_again(
     assert (out / "table.md").exists()
 
 
+@pytest.mark.sweep
 def test_stopped_and_gone_on(
     done: tuple[Path, list[Row], list[str]], data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,6 +154,7 @@ def test_stopped_and_gone_on(
     assert {row.name: row.test for row in rows} == {row.name: row.test for row in done[1]}  # as in one go
 
 
+@pytest.mark.sweep
 def test_scores_are_kept_beside_each_run(
     done: tuple[Path, list[Row], list[str]], data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

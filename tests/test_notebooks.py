@@ -46,8 +46,8 @@ def test_all_are_here() -> None:
     ("name", "kinds"),
     [
         ("attention_from_scratch", ["Gaze"] * 2),
-        ("a_translator", ["Gaze"] * 2),
-        ("comparing_mechanisms", ["Shown", "Shown", "Gaze"]),
+        pytest.param("a_translator", ["Gaze"] * 2, marks=pytest.mark.sweep),
+        pytest.param("comparing_mechanisms", ["Shown", "Shown", "Gaze"], marks=pytest.mark.sweep),
     ],
 )
 def test_it_runs_to_its_end(name: str, kinds: list[str], tmp_path: Path) -> None:

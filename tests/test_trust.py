@@ -45,6 +45,7 @@ def test_what_is_trusted_may_pass() -> None:
             admit("runs/mine", config, trust)
 
 
+@pytest.mark.sweep
 def test_no_verb_imports_what_a_run_names_in_any_field(tmp_path: Path) -> None:
     here = Path(__file__).parent
     walked = subprocess.run(

@@ -5,10 +5,11 @@ A sweep repeats what a quick test shows once: over more shapes, more kinds or mo
 
 from collections.abc import Iterable
 from typing import Any
+from zlib import crc32
 
 import pytest
 
-__all__ = ["sweep_but"]
+__all__ = ["sweep_but", "thin"]
 
 
 def sweep_but(values: Iterable[Any], *quick: Any) -> list[Any]:
@@ -17,3 +18,16 @@ def sweep_but(values: Iterable[Any], *quick: Any) -> list[Any]:
         one if one in quick else pytest.param(*(one if isinstance(one, tuple) else (one,)), marks=pytest.mark.sweep)
         for one in values
     ]
+
+
+def thin(items: list[pytest.Item]) -> None:
+    """Of each test marked `thin` as many cases stay in the first tier as show every value of every parameter once; the
+    other combinations become sweeps. The order in which they are tried is mixed, and the same in every process."""
+    shown: dict[str, set[tuple[str, int]]] = {}
+    many = [item for item in items if item.get_closest_marker("thin")]
+    for item in sorted(many, key=lambda item: crc32(item.nodeid.encode())):
+        seen = shown.setdefault(item.nodeid.partition("[")[0], set())
+        values = {(name, id(value)) for name, value in item.callspec.params.items()}  # type: ignore[attr-defined]
+        if values <= seen:
+            item.add_marker(pytest.mark.sweep)
+        seen |= values

@@ -117,6 +117,7 @@ masks: dict[str, Callable[[], tuple[Tensor | None, Tensor | None]]] = {
 }
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("heads", [None, 2])
 @pytest.mark.parametrize("name", masks)
 @pytest.mark.parametrize("score", fused)

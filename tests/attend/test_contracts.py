@@ -87,6 +87,7 @@ def queries(score: str) -> int:
     return QUERIES if asks(score) else 1
 
 
+@pytest.mark.thin
 @every_score
 @every_weighing
 @one_or_many_heads
@@ -115,6 +116,7 @@ def test_shapes_and_weights(score: str, weigh: str, heads: int | None) -> None:
     assert not attention.stateful
 
 
+@pytest.mark.thin
 @every_score
 @every_weighing
 @one_or_many_heads
@@ -131,6 +133,7 @@ def test_asking_for_weights_never_changes_the_answer(score: str, weigh: str, hea
     assert torch.equal(first.weights, asked_weights)
 
 
+@pytest.mark.thin
 @every_score
 @every_weighing
 @one_or_many_heads
@@ -168,6 +171,7 @@ def test_gradients_of_a_weighing_alone(weigh: str) -> None:
     assert gradcheck(lambda e: part(e, mask).soft, (energies,))
 
 
+@pytest.mark.thin
 @every_score
 @every_weighing
 @one_or_many_heads
@@ -188,6 +192,7 @@ def test_what_is_hidden_does_not_count(score: str, weigh: str, heads: int | None
         assert torch.equal(changed.weights, look.weights)
 
 
+@pytest.mark.thin
 @every_score
 @every_weighing
 @one_or_many_heads
@@ -212,6 +217,7 @@ def test_a_row_with_nothing_visible(score: str, weigh: str, heads: int | None, d
         assert slopes[len(x.leaves()) - 1].abs().max() > 0  # the other rows' values do learn
 
 
+@pytest.mark.thin
 @every_score
 @every_weighing
 @one_or_many_heads
@@ -224,6 +230,7 @@ def test_all_rows_hidden(score: str, weigh: str, heads: int | None) -> None:
         assert slope is None or (slope == 0).all()
 
 
+@pytest.mark.thin
 @every_score
 @every_weighing
 @one_or_many_heads
@@ -241,6 +248,7 @@ def test_sentences_do_not_know_each_other(score: str, weigh: str, heads: int | N
         assert_close(bare.answer, alone.answer, atol=1e-6, rtol=1e-5)
 
 
+@pytest.mark.thin
 @every_score
 @every_weighing
 @one_or_many_heads
@@ -252,6 +260,7 @@ def test_saved_and_loaded_it_answers_the_same(score: str, weigh: str, heads: int
     assert torch.equal(look_at(other, x).answer, look_at(attention, x).answer)
 
 
+@pytest.mark.thin
 @every_score
 @every_weighing
 @one_or_many_heads
@@ -274,6 +283,7 @@ def test_it_runs_in_short_numbers(score: str, weigh: str, heads: int | None, dty
             assert_close(again, look_at(exact, double).weights, atol=0.1 if dtype == torch.bfloat16 else 1e-5, rtol=0)
 
 
+@pytest.mark.thin
 @every_bias
 @pytest.mark.parametrize("score", ["additive", "scaled_dot"])
 @one_or_many_heads
@@ -307,6 +317,7 @@ def test_a_bias_speaks_only_of_what_is_there(bias: str, score: str, heads: int |
             assert_close(alone.answer[0], look.answer[row], atol=1e-6, rtol=1e-5)
 
 
+@pytest.mark.thin
 @every_bias
 @pytest.mark.parametrize("score", ["additive", "scaled_dot"])
 @one_or_many_heads

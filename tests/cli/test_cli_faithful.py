@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
 from command_line import Regard, contents
 
 from regard.api import load
@@ -59,6 +60,7 @@ def test_wrong_numbers_and_places_are_one_line(regard: Regard, run: Path, pairs:
     assert "cannot write to" in blocked.line()
 
 
+@pytest.mark.sweep
 def test_a_run_that_somebody_writes_is_left_alone(regard: Regard, run: Path, pairs: Path, tmp_path: Path) -> None:
     own = Path(shutil.copytree(run, tmp_path / "own"))
     words = ("--data", pairs, "--limit", 1, "--shuffles", 1, "--words", 1, "--device", "cpu")

@@ -74,6 +74,7 @@ def test_the_ending_of_a_language_model(regard: Regard, tmp_path: Path) -> None:
     assert "'x' is not in the vocabulary" in regard("predict", folder, "--prefix", "x", stdin=b"a\n").line()
 
 
+@pytest.mark.sweep
 def test_the_ending_tells_of_all_runs(regard: Regard, pairs: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     said = regard("train", "agree", "--data", pairs, "--out", run, "--quiet", *tiny, "train.steps=2", "train.every=2")
@@ -111,6 +112,7 @@ def test_stopped_and_taken_up_again(
     assert (folder / "model.safetensors").read_bytes() == (run / "model.safetensors").read_bytes()
 
 
+@pytest.mark.sweep
 def test_another_wish_for_the_same_run(regard: Regard, run: Path, pairs: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(run, folder)

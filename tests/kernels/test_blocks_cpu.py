@@ -190,6 +190,7 @@ def run(kind: str, options: dict[str, Any], threads: int) -> list[Tensor]:
     return found
 
 
+@pytest.mark.thin
 @pytest.mark.usefixtures("many_shares")
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("kind", ["additive", "feature"])
@@ -200,6 +201,7 @@ def test_the_same_answer_for_every_number_of_threads(kind: str, options: dict[st
             assert torch.equal(a, b)
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("sizes", [(2, 97, 62, 64), (1, 1, 520, 96), (3, 2, 400, 96), (5, 41, 3, 128), (7, 33, 20, 32)])
 @pytest.mark.parametrize("options", [{}, {"pattern": "causal"}, {"dropout": 0.3}, {"bias": True}])
 @pytest.mark.parametrize("kind", ["additive", "feature"])
@@ -332,6 +334,7 @@ assert os.waitpid(child, 0)[1] == 0
     subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
 
 
+@pytest.mark.sweep
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_small_call_of_a_child_process_waits_for_no_thread_of_its_parents() -> None:
     program = """
@@ -348,6 +351,7 @@ assert os.waitpid(child, 0)[1] == 0
     subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
 
 
+@pytest.mark.sweep
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted in /proc")
 def test_a_helper_starts_no_threads_of_its_own() -> None:
     """Neither OpenMP nor the library of matrix products: the caller, and one helper."""

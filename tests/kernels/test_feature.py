@@ -99,6 +99,7 @@ def test_the_operator_keeps_pytorchs_contract():
     )
 
 
+@pytest.mark.sweep
 def test_compiles_whole():
     # In a process of its own: the compiler cannot see through the shape checks that these tests install.
     program = """

@@ -73,6 +73,7 @@ def test_error_at_most_twice_the_readable_paths(name):
         at_most_twice(hostile(name), "triton", torch.float16)
 
 
+@pytest.mark.sweep
 def test_longer_than_one_part_of_the_magnitudes():
     case = Case(torch.randn(1, 3, 5), torch.randn(1, 131, 5), torch.randn(1, 131, 5), {"lengths": torch.tensor([130])})
     case.k[0, 129, 2] = 900.0  # only the second part knows

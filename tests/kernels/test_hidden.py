@@ -8,6 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from tiers import sweep_but
+
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # read when the kernels are first imported
 
@@ -72,6 +74,7 @@ def _beside(hidden: Tensor, one: Tensor) -> Tensor:
 # --- kernels ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thin
 @held
 @pytest.mark.parametrize("backend", ["reference", "cpu"])
 @pytest.mark.parametrize("score", ["additive", "feature"])
@@ -170,7 +173,7 @@ def test_what_only_some_see_reaches_no_others(path: str, where: str, held: float
 
 
 @pytest.mark.skipif(not INTERPRETED, reason="needs Triton's interpreter")
-@pytest.mark.parametrize(("how", "held"), [("mask", nan), ("lengths", 1e38), ("pairs", nan)])
+@pytest.mark.parametrize(("how", "held"), sweep_but([("mask", nan), ("lengths", 1e38), ("pairs", nan)], ("mask", nan)))
 def test_additive_attention_in_triton(how: str, held: float) -> None:
     """Answers and all gradients are those of a CPU with zeros there; of pairs, those of queries that do not see it."""
     w, hidden = torch.linspace(-1, 1, WIDTH), ~middle[:1]
@@ -198,6 +201,7 @@ def test_additive_attention_in_triton(how: str, held: float) -> None:
 SCORES = [name for name in names("attend.score") if name != "learned_query"]
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("weigh", names("attend.weigh"))
 @pytest.mark.parametrize("heads", [None, 2])

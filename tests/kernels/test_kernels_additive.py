@@ -104,6 +104,7 @@ def test_weights_of_all_rows_are_those_of_each(name: str) -> None:
     at_once(name, "cpu")
 
 
+@pytest.mark.sweep
 def test_the_operator_keeps_its_contract() -> None:
     q, k, v, w = (tensor.requires_grad_() for tensor in inputs(2))
     lengths = torch.tensor([9, 4])
@@ -114,6 +115,7 @@ def test_the_operator_keeps_its_contract() -> None:
         torch.library.opcheck(_attend, arguments)
 
 
+@pytest.mark.sweep
 def test_it_compiles_and_keeps_its_graph_whole() -> None:
     """In a process of its own: the checking of shapes in these tests is nothing that a compiler could follow."""
     code = """

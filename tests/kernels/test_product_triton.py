@@ -71,6 +71,7 @@ def test_where_it_serves(monkeypatch: pytest.MonkeyPatch) -> None:
         torch.set_float32_matmul_precision(before)
 
 
+@pytest.mark.sweep
 def test_additive_attention_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Queries go in two pieces, and the values are taken apart once."""
     calls = []

@@ -123,6 +123,7 @@ def test_longer_than_a_part_a_chunk_and_a_span(pattern, monkeypatch):
     assert close(got, dense(inputs, asks, seen, pattern=pattern))
 
 
+@pytest.mark.sweep
 def test_one_sentence_with_nothing_and_one_with_everything():
     inputs, asks = three(3, 9, 5), torch.tensor([[False] * 9, [True] * 9, [True] * 4 + [False] * 5])
     for seen in (asks, asks.flip(0)):
@@ -163,6 +164,7 @@ def test_half_precision(dtype):
     assert close(got, dense(rounded, asks, seen, pattern="causal"), tolerance)
 
 
+@pytest.mark.sweep
 def test_unchosen_rows_are_never_read():
     inputs, asks, seen = three(2, 9, 5), torch.rand(2, 9) < 0.5, torch.rand(2, 9) < 0.5
     whole = chosen(inputs, asks, seen, pattern="not_self")
@@ -230,6 +232,7 @@ def test_what_is_wrong_is_said(wrong):
         selected_attention("feature", q, q, q, asks, asks, backend="triton", **wrong)
 
 
+@pytest.mark.sweep
 def test_what_one_key_answers_is_its_value(monkeypatch):
     like_a_gpu(monkeypatch)
     torch.manual_seed(0)

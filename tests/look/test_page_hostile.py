@@ -121,6 +121,7 @@ def test_the_terminal_obeys_none() -> None:
             assert all(len(line) < 2_000 for line in lines.splitlines())
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", ["png", "svg"])
 def test_pictures_hold_them_as_text(kind: str) -> None:
     picture = render(gaze("".join(hostile[:40])), kind)
@@ -156,6 +157,7 @@ def test_the_page_obeys_none_in_any_view(browser: Any, tmp_path: Path) -> None:
                 assert one.page.evaluate("document.documentElement.scrollWidth") <= 1200
 
 
+@pytest.mark.sweep
 def test_names_answers_and_steps_are_text_too(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "names.html"
     whole = scenery()

@@ -9,6 +9,7 @@ from regard import find
 from regard.errors import RegardError
 from regard.pool import Pool, Pooled
 from regard.types import Memory
+from tiers import sweep_but
 
 every = pytest.mark.parametrize("name", find.names("pool"))
 precisely = pytest.mark.parametrize("dtype", [torch.float32, torch.float64])  # fused and readable
@@ -168,7 +169,7 @@ def test_where_it_looked_is_what_it_gives(name: str, dtype: torch.dtype) -> None
     torch.testing.assert_close(pooled.look.answer.flatten(1), pooled.vector)
 
 
-@every
+@pytest.mark.parametrize("name", sweep_but(find.names("pool"), "source2token", "max", "mean", "last"))
 def test_gradients_are_right(name: str) -> None:
     part, mask = pool(name), masked([3, 2, 0], 3)
 

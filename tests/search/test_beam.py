@@ -73,6 +73,7 @@ def test_a_wide_beam_finds_what_brute_force_finds(holes, banned, seed, longest, 
         assert h.log_prob == pytest.approx(h.rank_score * len(h.tokens) ** length)
 
 
+@pytest.mark.sweep
 @settings(max_examples=150, deadline=None)
 @given(
     seed=seeds,
@@ -104,6 +105,7 @@ def test_groups_by_hand():
     assert [h.log_prob for h in near] == pytest.approx([math.log(0.21)] * 2)
 
 
+@pytest.mark.sweep
 @settings(max_examples=150, deadline=None)
 @given(
     seed=seeds,
@@ -188,6 +190,7 @@ def test_it_does_stop_early():
     assert decoder.steps < 5
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("length", "groups"), sweep_but([(0.0, 1), (1.0, 1), (1.0, 2)], (1.0, 1)))
 def test_alone_or_among_64(length, groups):
     decoder, sentences = Hashed(vocab=11, scale=9.0), list(range(64))

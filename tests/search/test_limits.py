@@ -82,6 +82,7 @@ def test_against_every_sequence_there_is(seed, asked, holes):
     assert (h.tokens, h.log_prob) == (expected[0], pytest.approx(expected[1]))
 
 
+@pytest.mark.sweep
 @settings(max_examples=150, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
@@ -107,6 +108,7 @@ ANSWERS = ((2, 3), (2, 4, 5, 6), (3, 2, 3, 2, 5), (4,), (), (6, 6, 6), (5, 4, 3,
 EACH = {"beam": {"width": 4, "nbest": 3}, "sample": {"seed": 5, "count": 3}}
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("name", names("search"))
 @pytest.mark.parametrize(
     "limits",

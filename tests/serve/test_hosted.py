@@ -78,6 +78,7 @@ def test_layers_and_features_are_asked_of_runs_that_have_them() -> None:
     assert run.rows(Ask(inputs=[["a"]], features=[]))[1] == Way(True, False, None, False)
 
 
+@pytest.mark.sweep
 def test_layers_of_a_transformer(tmp_path: Path, model: Model) -> None:
     with pytest.raises(RegardError, match=r"^a decoder with one look; leave out layers"):
         hosted(model).rows(Ask(inputs=[["abc"]], layers=1))

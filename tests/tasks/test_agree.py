@@ -257,6 +257,7 @@ def a_folder(folder: Path) -> dict[str, str]:
     return {"train": str(folder / "data")}
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("data", sweep_but([a_file, a_file_of_odd_name, parallel, a_folder], a_file_of_odd_name))
 def test_two_runs_come_of_it(data: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole runs of translate, whose own data are the pairs that were held out, in their own direction."""
@@ -284,6 +285,7 @@ def test_two_runs_come_of_it(data: Any, tmp_path: Path, monkeypatch: pytest.Monk
     assert back("ia").look is not None
 
 
+@pytest.mark.sweep
 def test_it_is_written_again_and_taken_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(regard.train.loop, "draw", lambda folder: None)
     data, inner = a_file(tmp_path), tmp_path / "run" / "back"

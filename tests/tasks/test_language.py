@@ -160,6 +160,7 @@ odd = ["the", "the cat", "", "   ", "a snowman ☃ sat", "the  dog ", "\ud800", 
 kinds = ["character", "word", {"name": "bpe", "size": 30}, {"name": "word", "split": "punctuation"}]
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("kind", kinds)
 @pytest.mark.parametrize("attention", [None, looking, {"score": "scaled_dot", "heads": 2}])
 @pytest.mark.parametrize("search", [Greedy(), Beam(width=3, nbest=3), Sample(count=2, seed=1)])

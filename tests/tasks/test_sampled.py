@@ -141,6 +141,7 @@ def exact(task: Translate, model: EncoderDecoder, example: Example, keys: int) -
     return list(torch.autograd.grad((p * nats).sum(), list(model.parameters()), allow_unused=True))
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("baseline", ["none", "moving"])
 @every
 def test_the_mean_of_the_estimate_is_the_exact_gradient(name: str, baseline: str) -> None:

@@ -57,6 +57,7 @@ def test_a_pooling_may_cost_something() -> None:
     assert loss.total.item() == pytest.approx(loss.shown.item() + 0.7 * overlap(weights).sum().item(), rel=1e-5)
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("name", ["entail", "classify", "tag"])
 @pytest.mark.parametrize("phase", ["both", "policy"])
 @pytest.mark.parametrize("copies", [1, 2, 3])
@@ -198,6 +199,7 @@ def test_other_encoders_have_nothing_to_reinforce() -> None:
 # --- counts --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thin
 @every
 @pytest.mark.parametrize("encoder", [{"name": "bigru", "hidden": 4}, choosing])
 def test_results_are_those_of_a_plain_loop(name: str, encoder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,6 +243,7 @@ def test_the_best_is_one_that_is_measured(name: str) -> None:
 # --- answers -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thin
 @every
 @pytest.mark.parametrize("encoder", ["bigru", "disan", "resan", "multi_head"])
 def test_answers_do_not_depend_on_neighbours(name: str, encoder: str) -> None:

@@ -21,6 +21,7 @@ from regard.data.splits import Splits
 from regard.find import find, names, settable
 from regard.look.gaze import Gaze
 from regard.train.log import read
+from tiers import sweep_but
 
 sizes = {"train": 64, "valid": 8, "test": 8}
 few: dict[str, Any] = {"rows": 16, "epochs": 100, "steps": 24, "every": 6, "warmup": 4, "time": "", "device": "cpu"}
@@ -40,7 +41,7 @@ def cut(name: str) -> Splits:
     return Splits(*(getattr(splits, part)[:size] for part, size in sizes.items()))
 
 
-@pytest.fixture(scope="module", params=names("tasks"))
+@pytest.fixture(scope="module", params=sweep_but(names("tasks"), "translate", "classify", "tag"))
 def trained(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, one_thread: None
 ) -> Iterator[api.Trained]:

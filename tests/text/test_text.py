@@ -117,6 +117,7 @@ def test_saved_and_read_again(text: Text) -> None:
     assert again.tokens(SAMPLES[1]) == text.tokens(SAMPLES[1])
 
 
+@pytest.mark.sweep
 def test_trained_twice_is_the_same_in_another_process() -> None:
     code = (
         "import hashlib, json, sys; from regard.find import build; kinds, texts = json.load(sys.stdin)\n"

@@ -134,6 +134,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 # --- stopped and gone on -------------------------------------------------------------------------------------
 
 
+@pytest.mark.sweep
 def test_the_same_twice(tmp_path: Path, whole: dict[str, Any]) -> None:
     fit_in(tmp_path / "run")
     assert everything(tmp_path / "run") == whole
@@ -151,6 +152,7 @@ def test_chance_matters_here(tmp_path: Path, whole: dict[str, Any]) -> None:
     assert all(found[name] != whole[name] for name in found if name != "place")
 
 
+@pytest.mark.sweep
 def test_stopped_at_every_step_it_goes_on_as_if_it_never_had_been(tmp_path: Path, whole: dict[str, Any]) -> None:
     folder = tmp_path / "run"
     for step in range(1, 22):
@@ -189,6 +191,7 @@ def test_broken_off_anywhere_it_goes_on_from_the_last_save(tmp_path: Path, whole
     assert everything(folder) == whole
 
 
+@pytest.mark.sweep
 def test_broken_off_in_a_validation(tmp_path: Path, whole: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Best weights were written, the log was not, and the state is an old one."""
 
@@ -410,6 +413,7 @@ def test_a_time_limit_ends_training_in_time_with_its_rate_gone_down(
     assert rates(folder)[-1] < 0.001 * 5e-3  # cosine: nothing is left of the rate at the end
 
 
+@pytest.mark.sweep
 def test_a_limit_that_is_far_away_changes_nothing(
     tmp_path: Path, whole: dict[str, Any], ticking: Callable[[float], Change]
 ) -> None:
@@ -428,6 +432,7 @@ def test_slow_steps_do_not_run_over_the_limit(tmp_path: Path, ticking: Callable[
     assert place_of(tmp_path / "run")["finished"]
 
 
+@pytest.mark.sweep
 def test_a_run_ended_by_its_limit_is_finished_until_more_is_asked_for(
     tmp_path: Path, ticking: Callable[[float], Change]
 ) -> None:
@@ -499,6 +504,7 @@ def test_a_limit_leaves_time_for_validating_and_testing(tmp_path: Path, ticking:
     assert {count for count, quick in seen if quick and count > 1} == {8}
 
 
+@pytest.mark.sweep
 def test_a_validation_that_would_take_too_long_is_of_fewer_examples(
     tmp_path: Path, ticking: Callable[[float], Change]
 ) -> None:

@@ -99,6 +99,7 @@ parts = [
 ]
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize(("task", "key", "name"), parts)
 def test_every_part_can_be_built_without_memory(task: str, key: str, name: str) -> None:
     made: Any = api.make_task(api.configure(task, {**_text(task), key: name}))

@@ -111,6 +111,7 @@ def test_every_task_has_a_recipe(task: str) -> None:
     assert kind.recipe(some, Parts(kind, {}))
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("examples", [1, 2, 30, 10**7])
 @pytest.mark.parametrize("seconds", [0.1, 60.0, math.inf])
 def test_extreme_data(examples: int, seconds: float) -> None:
@@ -138,5 +139,6 @@ def test_what_the_user_sets_stays(tmp_path) -> None:
     assert any("--dry-run" in note for note in ready.task.notes)
 
 
+@pytest.mark.sweep
 def test_built_in_data_keeps_its_preset() -> None:
     assert not api.prepare("tag", {}).choices

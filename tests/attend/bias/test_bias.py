@@ -162,6 +162,7 @@ def by_hand(attention: Attention, queries: Tensor, keys: Tensor, values: Tensor,
     return answers, torch.stack([weights for _, weights in parts], dim=2)
 
 
+@pytest.mark.thin
 @every_kind
 @one_or_many_heads
 @pytest.mark.parametrize("score", ["additive", "scaled_dot"])
@@ -272,6 +273,7 @@ def test_one_hypothesis_becomes_many() -> None:
     assert_close(wide.answer[:, :1], attention(queries[1][:, :1], memory, one.state).answer)
 
 
+@pytest.mark.thin
 @every_kind
 @one_or_many_heads
 @pytest.mark.parametrize("score", sweep_but(["additive", "scaled_dot"], "additive"))

@@ -121,6 +121,7 @@ def test_hidden_by_both_is_nothing_at_all() -> None:
         assert not keys.grad[:, 0].any()
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("place", ["before", "after"])
 def test_it_translates(place: str) -> None:
     """Source tokens become visible one a step."""

@@ -92,11 +92,13 @@ def test_short_numbers(bias: dict[str, object], score: str, heads: int | None) -
     it_runs_in_short_numbers(bias, score=score, heads=heads)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("heads", [None, 2])
 def test_it_translates(heads: int | None) -> None:
     translated({"name": "distance", "largest": 3}, heads=heads)
 
 
+@pytest.mark.sweep
 def test_it_translates_with_slopes() -> None:
     translated(linear, place="after")
 

@@ -78,10 +78,12 @@ def test_short_numbers(score: str, heads: int | None) -> None:
     it_runs_in_short_numbers("fertility", score=score, heads=heads)
 
 
+@pytest.mark.sweep
 def test_it_translates() -> None:
     translated("fertility")
 
 
+@pytest.mark.sweep
 def test_it_translates_beside_markov_and_position() -> None:
     """All three of Cohn's, in Luong's decoder."""
     translated("position", "markov", "fertility", place="after")

@@ -101,6 +101,7 @@ def test_short_numbers(score: str, heads: int | None) -> None:
     it_runs_in_short_numbers("markov", score=score, heads=heads)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("heads", sweep_but([None, 2], None))
 def test_it_translates(heads: int | None) -> None:
     translated("markov", heads=heads)

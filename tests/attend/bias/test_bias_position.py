@@ -79,6 +79,7 @@ def test_it_speaks_under_any_score(score: str, heads: int | None) -> None:
     it_speaks("position", score=score, heads=heads)
 
 
+@pytest.mark.thin
 @one_or_many_heads
 @pytest.mark.parametrize(
     ("score", "weigh"),

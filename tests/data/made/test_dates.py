@@ -108,6 +108,7 @@ def test_locales_own_patterns_are_used():
             assert expected in written
 
 
+@pytest.mark.sweep
 def test_the_whole_set_is_babels_and_its_links_are_true(splits: Splits):
     for example in [*splits.train, *splits.valid, *splits.test]:
         day = date.fromisoformat(example.target)
@@ -122,6 +123,7 @@ def test_the_whole_set_is_babels_and_its_links_are_true(splits: Splits):
         assert example.where == "made:dates"
 
 
+@pytest.mark.sweep
 def test_a_linked_month_name_is_the_name_of_that_month():
     for locale in LOCALES:
         for day in (date(1999, month, 28) for month in range(1, 13)):
@@ -148,6 +150,7 @@ def strings(ways: dict[str, dict[int, tuple[str, ...]]], days: list[date]) -> tu
     return len(seen), shared
 
 
+@pytest.mark.sweep
 def test_no_string_is_two_dates_by_brute_force():
     # years that look like two days side by side
     count, shared = strings(readable(), days_of(1910, 2011, 2012))
@@ -185,6 +188,7 @@ def test_letter_case_leaves_the_reading_alone():
                     assert dates._marked(plain) == dates._marked(cased)
 
 
+@pytest.mark.sweep
 def test_sizes(splits: Splits):
     assert [len(part) for part in (splits.train, splits.valid, splits.test)] == [40_000, 1_000, 2_000]
 
@@ -200,6 +204,7 @@ def test_every_split_has_its_share_of_every_locale(monkeypatch: pytest.MonkeyPat
         assert max(counts.values()) - min(counts.values()) <= 1
 
 
+@pytest.mark.sweep
 def test_days_are_disjoint_whatever_the_sizes(splits: Splits, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(dates, "write", lambda day, *_: Example(("",), day.isoformat()))  # the days alone, quickly
     # More of each than there are days: every day from 1900 to 2099 is in one split, and in one only.
@@ -211,6 +216,7 @@ def test_days_are_disjoint_whatever_the_sizes(splits: Splits, monkeypatch: pytes
     assert {e.target for e in splits.test} <= test
 
 
+@pytest.mark.sweep
 def test_every_month_name_is_met_in_training(splits: Splits):
     met = {(e.target[5:7], linked(e)["month"].casefold()) for e in splits.train}
     for locale, months in readable().items():
@@ -221,6 +227,7 @@ def test_every_month_name_is_met_in_training(splits: Splits):
                 assert (f"{month:02}", piece.said[month].casefold()) in met, (locale, month)
 
 
+@pytest.mark.sweep
 def test_native_digits_occur(splits: Splits):
     scripts = {unicodedata.name(c).partition(" DIGIT")[0] for e in splits.test for c in e.source if c.isdecimal()}
     assert {"ARABIC-INDIC", "EXTENDED ARABIC-INDIC", "BENGALI", "DEVANAGARI", "MYANMAR"} <= scripts
@@ -240,6 +247,7 @@ print(hashlib.sha256(repr(splits).encode()).hexdigest(), seconds)
 """
 
 
+@pytest.mark.sweep
 def test_the_same_in_another_process_and_quickly(splits: Splits):
     here = hashlib.sha256(repr(splits).encode()).hexdigest()
     env = {**os.environ, "PYTHONHASHSEED": "77", "LC_ALL": "C"}

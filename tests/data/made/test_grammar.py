@@ -157,6 +157,7 @@ def test_the_rule_is_the_truth_on_claims_that_are_near(far: int) -> None:
     assert min(labels[label] for label in LABELS) > 10
 
 
+@pytest.mark.sweep
 def test_the_rule_is_the_truth_on_every_pair_of_some() -> None:
     """All quantifiers, and doers and deeds that stand in all relations; a clause may be the other's deed."""
     doers = [
@@ -231,12 +232,12 @@ def test_by_hand(premise: str, hypothesis: str, label: str) -> None:
 
 @pytest.fixture(scope="module")
 def splits() -> Splits:
-    return Grammar(4_500, 300, 900).splits()
+    return Grammar(1_800, 150, 600).splits()
 
 
 def test_sizes_and_shares(splits: Splits) -> None:
     assert (Grammar().train, Grammar().valid, Grammar().test) == (20_000, 1_000, 2_000)
-    assert [len(part) for part in (splits.train, splits.valid, splits.test)] == [4_500, 300, 900]
+    assert [len(part) for part in (splits.train, splits.valid, splits.test)] == [1_800, 150, 600]
     for part in (splits.train, splits.valid, splits.test):
         counts = Counter(example.target for example in part)
         assert set(counts) == set(LABELS)
@@ -246,7 +247,7 @@ def test_sizes_and_shares(splits: Splits) -> None:
 
 
 def test_every_label_is_true_of_what_was_written(splits: Splits) -> None:
-    for example in [*splits.train[:1_500], *splits.valid]:
+    for example in [*splits.train[:900], *splits.valid]:
         assert by_worlds(*map(read, example.inputs)) == example.target, example
         assert example.where == "made:grammar"
 
@@ -297,7 +298,7 @@ def test_it_is_not_all_alike(splits: Splits) -> None:
     for label in LABELS:  # every kind of sentence comes with every label
         pairs = [example.inputs for example in splits.train if example.target == label]
         for kind in (" being ", " who ", " that ", " not ", "no ", "every ", "at least ", "at most ", "two", "quietly"):
-            assert sum(kind in premise.lower() for premise, _ in pairs) > 20, (label, kind)
+            assert sum(kind in premise.lower() for premise, _ in pairs) > 8, (label, kind)
         same = sum(read(premise) == read(hypothesis) for premise, hypothesis in pairs)
         assert same < 0.2 * len(pairs)
         assert (same > 0) == (label == "entailment")
@@ -313,6 +314,7 @@ print(time.process_time() - start)
 """
 
 
+@pytest.mark.sweep
 def test_the_same_in_another_process_and_quickly() -> None:
     here = hashlib.sha256(repr(Grammar(600, 60, 60).splits()).encode()).hexdigest()
     env = {**os.environ, "PYTHONHASHSEED": "77", "LC_ALL": "C"}

@@ -39,6 +39,7 @@ def test_locales_of_one_language_are_one_label() -> None:
     assert len({language(locale) for locale in ways()}) == len(dates.LOCALES) - 2
 
 
+@pytest.mark.sweep
 def test_no_string_is_of_two_languages_by_brute_force() -> None:
     """Whatever is used against whatever any locale can write, without case and stops, on all days of a year."""
     stops = dict.fromkeys(map(ord, ".,،-‏"), None)
@@ -121,6 +122,7 @@ print(hashlib.sha256(repr(Languages(500, 50, 50).splits()).encode()).hexdigest()
 """
 
 
+@pytest.mark.sweep
 def test_the_same_in_another_process() -> None:
     here = hashlib.sha256(repr(Languages(500, 50, 50).splits()).encode()).hexdigest()
     env = {**os.environ, "PYTHONHASHSEED": "77", "LC_ALL": "C"}

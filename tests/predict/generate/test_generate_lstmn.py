@@ -179,6 +179,7 @@ def test_it_is_the_published_equations(fusion: str, hidden: int, kind: str, tiri
 checks = [check for name, check in vars(contract).items() if name.startswith("test_")]
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("check", [one for one in checks if "option" not in one.__name__])
 @pytest.mark.parametrize(("fusion", "hidden", "tie"), list(product(fusions, [contract.width, 5], [True, False])))
 def test_every_option_keeps_the_contract(

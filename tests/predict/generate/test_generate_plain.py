@@ -118,6 +118,7 @@ def test_it_is_the_equations_it_says(context: str, cell: str, layers: int, tie: 
 checks = [check for name, check in vars(contract).items() if name.startswith("test_")]
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("check", [one for one in checks if "option" not in one.__name__])
 @pytest.mark.parametrize(("context", "cell"), list(product(contexts, cells)))
 def test_every_option_keeps_the_contract(

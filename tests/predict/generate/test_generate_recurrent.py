@@ -210,6 +210,7 @@ def test_the_first_state_is_bridged_from_the_summary(cell: str, layers: int) -> 
 # Step by step, all at once, in beams
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize(
     ("kind", "layers", "tie"),
     # Every score in every build; the rest of what attention can be in one.
@@ -239,6 +240,7 @@ def test_all_at_once_is_one_by_one(place: str, feed: bool, cell: str, layers: in
         assert all(gradient is not None and gradient.any() for gradient in gradients)
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("kind", ["additive", "heads", "tired"])
 @pytest.mark.parametrize("cell", cells)
 @in_every_place
@@ -436,6 +438,7 @@ def test_saved_and_loaded_it_is_the_same(cell: str, tie: bool) -> None:
 # Gradients, precision, options
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("cell", cells)
 @in_every_place
 def test_gradients_are_right(place: str, feed: bool, cell: str) -> None:
@@ -450,6 +453,7 @@ def test_gradients_are_right(place: str, feed: bool, cell: str) -> None:
     assert torch.autograd.gradcheck(answer, (*given, *part.parameters()), fast_mode=True)
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("half", [False, True], ids=["float32", "bfloat16"])
 @pytest.mark.parametrize("kind", ["additive", "dot", "cosine"])
 @pytest.mark.parametrize("cell", cells)

@@ -15,6 +15,7 @@ from regard.search.beam import Beam
 from regard.search.greedy import Greedy
 from regard.search.sample import Sample
 from regard.types import Sequences
+from tiers import sweep_but
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -41,7 +42,10 @@ networks: dict[str, tuple[dict[str, Any], str]] = {
         )
     },
 }  # fmt: skip
-kinds = pytest.mark.parametrize("kind", networks)
+kinds = pytest.mark.parametrize(
+    "kind",
+    sweep_but(networks, "gru, additive", "lstm, heads", "transformer, rotary, none", "transformer, learned, sparse"),
+)
 tokens = torch.tensor([[3, 5, 4, 6, 5], [3, 4, 4, 0, 6]])
 
 
