@@ -416,6 +416,7 @@ def test_other_data_under_the_same_name_is_refused(tmp_path: Path, line: str) ->
     assert said.startswith("the training data is not what")
 
 
+@pytest.mark.sweep
 @pytest.mark.usefixtures("no_pictures")
 def test_fresh_begins_again(tmp_path: Path, pairs: str) -> None:
     out = tmp_path / "run"

@@ -169,6 +169,7 @@ def benchmark_troubles(found: list[Command]) -> list[str]:
     return said
 
 
+@pytest.mark.sweep
 def test_what_is_told_of_benchmarks_is_understood() -> None:
     found = [one for one in every if one.words[0] == "python"]
     assert len(found) > 15

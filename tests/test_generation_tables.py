@@ -23,6 +23,7 @@ import together
 RESULTS: dict[str, Any] = {"hardware": {"gpu": None, "cores": 2, "cpu": "a CPU"}, "date": "2026-01-01"}
 
 
+@pytest.mark.sweep
 def test_every_recipe_can_be_configured() -> None:
     data = {"data": {"train": "pairs.tsv"}}
     for options in generation.VARIANTS.values():

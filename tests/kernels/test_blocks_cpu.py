@@ -314,6 +314,7 @@ def test_inference_mode_and_autocast() -> None:
         assert torch.equal(feature_attention(q, k, v, backend="cpu"), expected[1])
 
 
+@pytest.mark.sweep
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_child_process_has_threads_of_its_own() -> None:
     program = """

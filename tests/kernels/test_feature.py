@@ -83,6 +83,7 @@ def test_weights_of_some_rows_and_features():
     assert torch.equal(feature_weights(q, k), feature_weights_reference(q, k))
 
 
+@pytest.mark.sweep
 def test_the_operator_keeps_pytorchs_contract():
     q, k, v = (torch.randn(2, n, 5, requires_grad=True) for n in (3, 4, 4))
     bias, seed = torch.randn(2, 3, 4, requires_grad=True), torch.tensor([11])

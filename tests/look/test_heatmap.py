@@ -186,6 +186,7 @@ def test_heads_are_small_multiples() -> None:
     assert heatmap.draw(gaze_of(("a",), ("b",), heads=1, panels=("all",))).axes[0].get_title("left") == "all"
 
 
+@pytest.mark.sweep
 def test_a_large_matrix_thins_its_labels_and_stays_a_picture() -> None:
     names = tuple(f"w{i}" for i in range(500))
     gaze = gaze_of(names, names)

@@ -142,6 +142,7 @@ def test_sigterm_finishes_what_is_queued(slow: Running) -> None:
     assert slow.end() == (0, "ended well\n", "")
 
 
+@pytest.mark.sweep
 def test_the_grace_is_not_for_ever(run: Path) -> None:
     running = Running(run, 1.0, 0.2)
     try:

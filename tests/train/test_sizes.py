@@ -181,6 +181,7 @@ def test_files_that_are_no_files_or_too_large_end_in_one_line(tmp_path: Path) ->
             api.load(run, "cpu")
 
 
+@pytest.mark.sweep
 def test_a_run_goes_on_only_with_a_model_of_about_its_size(tmp_path: Path) -> None:
     data, run = tmp_path / "pairs.tsv", tmp_path / "run"
     data.write_text("".join(f"{n}\t{n + 1}\n" for n in range(100, 140)))

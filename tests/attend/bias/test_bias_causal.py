@@ -71,6 +71,7 @@ def test_a_memory_that_grows_as_in_cached_decoding(sizes: tuple[int, ...], heads
         at += size
 
 
+@pytest.mark.thin
 @one_or_many_heads
 @pytest.mark.parametrize("score", sweep_but(every_score, "additive", "dot"))
 def test_it_speaks_under_any_score(score: str, heads: int | None) -> None:

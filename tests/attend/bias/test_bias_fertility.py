@@ -61,6 +61,7 @@ def test_steps_are_the_equation(k: int) -> None:
         assert_close(looks[-1].state[1][b, 0, :length], total)
 
 
+@pytest.mark.thin
 @one_or_many_heads
 @pytest.mark.parametrize("score", every_score)
 def test_it_speaks_under_any_score(score: str, heads: int | None) -> None:

@@ -84,6 +84,7 @@ def test_one_hypothesis_is_as_one_of_many(bias: str, heads: int | None) -> None:
     assert [(one.keys is None, one.pairs is None) for one in terms] == [(False, True), (True, False)]
 
 
+@pytest.mark.thin
 @one_or_many_heads
 @pytest.mark.parametrize("score", sweep_but(every_score, "additive", "dot"))
 def test_it_speaks_under_any_score(score: str, heads: int | None) -> None:

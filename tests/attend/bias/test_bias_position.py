@@ -73,6 +73,7 @@ def test_five_steps_are_the_equation(score: str) -> None:
             assert_close(look.answer[b, 0], weights @ values[b, :length])
 
 
+@pytest.mark.thin
 @one_or_many_heads
 @pytest.mark.parametrize("score", sweep_but(every_score, "additive", "dot"))
 def test_it_speaks_under_any_score(score: str, heads: int | None) -> None:
@@ -133,6 +134,7 @@ def test_short_numbers(score: str, heads: int | None) -> None:
     it_runs_in_short_numbers("position", score=score, heads=heads)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("place", sweep_but(["before", "after"], "after"))
 def test_it_translates(place: str) -> None:
     translated("position", place=place)

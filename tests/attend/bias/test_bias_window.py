@@ -80,6 +80,7 @@ def test_all_at_once_is_one_by_one(bias: dict[str, object], score: str, heads: i
     all_at_once_is_one_by_one(attention_of(bias, score=score, heads=heads))
 
 
+@pytest.mark.thin
 @one_or_many_heads
 @either_kind
 @pytest.mark.parametrize("score", sweep_but(every_score, "additive", "dot"))
