@@ -20,7 +20,7 @@ def item(name: str, marked: bool, **params: Any) -> Any:
 
 def items() -> list[Any]:
     return [
-        item(name, name != "plain", one=one, two=two, three=three)
+        item(name, name != "plain", one="a name of " + one, two=two, three=three)  # of equal value, but never the same
         for name in ("plain", "first", "second")
         for one, two, three in product("abcdefg", "uvwxyz", (None, 2))
     ]
@@ -32,8 +32,8 @@ def test_every_value_is_shown_once() -> None:
     for name in ("first", "second"):
         left = [one for one in some if one.nodeid.startswith(name) and "sweep" not in one.marks]
         assert 7 <= len(left) < 20
-        for key, values in (("one", "abcdefg"), ("two", "uvwxyz"), ("three", (None, 2))):
-            assert {one.callspec.params[key] for one in left} == set(values)
+        for key, count in (("one", 7), ("two", 6), ("three", 2)):
+            assert len({one.callspec.params[key] for one in left}) == count
     assert not any("sweep" in one.marks for one in some if one.nodeid.startswith("plain"))
 
 

@@ -23,11 +23,12 @@ def sweep_but(values: Iterable[Any], *quick: Any) -> list[Any]:
 def thin(items: list[pytest.Item]) -> None:
     """Of each test marked `thin` as many cases stay in the first tier as show every value of every parameter once; the
     other combinations become sweeps. The order in which they are tried is mixed, and the same in every process."""
-    shown: dict[str, set[tuple[str, int]]] = {}
+    shown: dict[str, set[tuple[str, str | int]]] = {}
     many = [item for item in items if item.get_closest_marker("thin")]
     for item in sorted(many, key=lambda item: crc32(item.nodeid.encode())):
         seen = shown.setdefault(item.nodeid.partition("[")[0], set())
-        values = {(name, id(value)) for name, value in item.callspec.params.items()}  # type: ignore[attr-defined]
+        params: dict[str, Any] = item.callspec.params  # type: ignore[attr-defined]
+        values = {(name, value if isinstance(value, str) else id(value)) for name, value in params.items()}
         if values <= seen:
             item.add_marker(pytest.mark.sweep)
         seen |= values
