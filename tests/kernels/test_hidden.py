@@ -258,7 +258,7 @@ def test_by_hand() -> None:
     assert clean_k.tolist() == [[[1.0], [0.0], [0.0]]]
     assert clean_v.tolist() == [[[1.0], [0.0], [0.0]]]
     assert reached is not None
-    assert reached.tolist() == [[False, True, True]]
+    assert reached.tolist() == [[[False], [True], [True]]]
     bad_k, fine_v = poisoned(torch.ones(1, 3, 1), v)
     assert bad_k.isnan().flatten().tolist() == [False, False, True]
     assert fine_v.flatten().tolist() == [1.0, 5.0, 0.0]
