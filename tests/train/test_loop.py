@@ -490,6 +490,7 @@ def slow_answers(clock: Any, validating: float, testing: float, seen: list[tuple
     return change
 
 
+@pytest.mark.sweep
 def test_a_limit_leaves_time_for_validating_and_testing(tmp_path: Path, ticking: Callable[[float], Change]) -> None:
     """Eight examples of validation take 4 s and as many of the test 16 s: they are kept back."""
     change, seen = ticking(1.0), list[tuple[int, bool]]()
@@ -742,6 +743,7 @@ def test_progress_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "perplexity 4" in Shown.steps[-1][2]
 
 
+@pytest.mark.sweep
 def test_a_shorter_warm_up_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def told(folder: str, *change: Any, **options: Any) -> list[str]:
         Shown.said.clear()
