@@ -371,22 +371,24 @@ def plain(case: str, files: tuple[str, str], seed: int, cores: Cores, folder: Pa
     return {**json.loads(output[output.rindex("{") :]), "seconds": round(took, 1)}
 
 
-def tasks(only: set[str], python: str, without_hand: bool) -> list[tuple[str, str, int, Callable[..., dict[str, Any]]]]:
+def tasks(
+    only: set[str], python: str, without: set[str], most: int
+) -> list[tuple[str, str, int, Callable[..., dict[str, Any]]]]:
     """Every run: its case, who, its seed, and how; the longest first, so that no pair of cores waits at the end."""
     work: list[tuple[str, str, int, Callable[..., dict[str, Any]]]] = []
     for case, given in sorted(CASES.items(), key=lambda item: -item[1]["time"]):
         if only and case not in only:
             continue
-        seeds = given.get("seeds", (1,))
-        for who in ("defaults",) if without_hand else ("defaults", "hand"):
-            work += [(case, who, seed, defaults) for seed in seeds] if who == "defaults" else [(case, who, 1, by_hand)]
+        seeds = given.get("seeds", (1,))[:most]
+        work += [(case, "defaults", seed, defaults) for seed in seeds]
+        work += [(case, "hand", 1, by_hand)]
         for rival in given.get("rivals", ()):
             if rival == "plain":
                 work += [(case, rival, seed, plain) for seed in seeds]
             elif python:
                 sized = rival.endswith("sized")
                 work.append((case, rival, 1, lambda c, f, s, k, d, sized=sized: joeynmt(c, sized, f, k, d, python)))
-    return work
+    return [job for job in work if job[1] not in without]
 
 
 def main() -> None:
@@ -396,7 +398,10 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="runs side by side, on two cores each")
     parser.add_argument("--python", default="", help="a Python that has JoeyNMT; without it JoeyNMT is left out")
     parser.add_argument("--scale", type=float, default=1.0, help="a share of the time, to try the script")
-    parser.add_argument("--no-hand", action="store_true", help="leave out the models tuned by hand")
+    parser.add_argument(
+        "--without", default="", help="leave out: hand, joeynmt, joeynmt_sized, plain, with commas between"
+    )
+    parser.add_argument("--seeds", type=int, default=len(SEEDS), help="at most so many seeds")
     parser.add_argument("--name", default="", help="the record in benchmarks/results; earlier cases in it are kept")
     given = parser.parse_args()
     for case in CASES.values():
@@ -431,7 +436,9 @@ def main() -> None:
                     record(given.name, {"cases": found, "times": {c: CASES[c]["time"] for c in found}, **side})
 
         threads = []
-        for job in tasks({one for one in given.only.split(",") if one}, given.python, given.no_hand):
+        for job in tasks(
+            {one for one in given.only.split(",") if one}, given.python, set(given.without.split(",")), given.seeds
+        ):
             threads.append(threading.Thread(target=work, args=job))
             threads[-1].start()
             time.sleep(0.2)  # in this order
