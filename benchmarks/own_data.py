@@ -349,7 +349,7 @@ def joeynmt(case: str, sized: bool, files: tuple[str, str], cores: Cores, folder
         learn = ["-m", "subword_nmt.learn_bpe", "-s", "2000", "-i", str(folder / f"train.{side}")]
         started([python, *learn, "-o", str(folder / f"codes.{side}")], cores)
     config = folder / "config.yaml"
-    every = max(100, len(parts["train"]) // sizes["batch"])
+    every = max(100, len(parts["train"]) // sizes["batch"] // 100 * 100)  # a multiple of logging_freq
     named = {"name": case, "folder": folder, "every": every, "decoder": sizes["hidden"] * (2 if sized else 1)}
     config.write_text(JOEYNMT.format(**{**sizes, **named}))
     output, took = started([python, "-m", "joeynmt", "train", str(config), "--skip-test"], cores, CASES[case]["time"])
