@@ -332,6 +332,17 @@ model:
 """
 
 
+# JoeyNMT 2.3.0 passes on an argument that PyTorch has dropped since.
+JOEYNMT_MAIN = """
+import runpy, torch.optim.lr_scheduler as schedulers
+class Plateau(schedulers.ReduceLROnPlateau):
+    def __init__(self, *given, verbose=None, **options):
+        super().__init__(*given, **options)
+schedulers.ReduceLROnPlateau = Plateau
+runpy.run_module("joeynmt", run_name="__main__", alter_sys=True)
+"""
+
+
 def joeynmt(case: str, sized: bool, files: tuple[str, str], cores: Cores, folder: Path, python: str) -> dict[str, Any]:
     """JoeyNMT's small configuration, or our hand-tuned sizes and learning rate in it."""
     import sacrebleu
@@ -352,10 +363,11 @@ def joeynmt(case: str, sized: bool, files: tuple[str, str], cores: Cores, folder
     every = max(100, len(parts["train"]) // sizes["batch"] // 100 * 100)  # a multiple of logging_freq
     named = {"name": case, "folder": folder, "every": every, "decoder": sizes["hidden"] * (2 if sized else 1)}
     config.write_text(JOEYNMT.format(**{**sizes, **named}))
-    output, took = started([python, "-m", "joeynmt", "train", str(config), "--skip-test"], cores, CASES[case]["time"])
+    main = [python, "-c", JOEYNMT_MAIN]
+    output, took = started([*main, "train", str(config), "--skip-test"], cores, CASES[case]["time"])
     if not (folder / "model" / "best.ckpt").exists():
         raise RuntimeError(f"JoeyNMT kept no weights:\n{output[-3000:]}")
-    command = [python, "-m", "joeynmt", "test", str(config), "-o", str(folder / "answers")]
+    command = [*main, "test", str(config), "-o", str(folder / "answers")]
     told, _ = started(command, cores)
     answers = (folder / "answers.test").read_text().split("\n")[:1000]
     if len(answers) != 1000:
