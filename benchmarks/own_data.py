@@ -253,12 +253,11 @@ def ours(
     measured, _ = started([*regard, "evaluate", str(answering), "--data", files[1], "--json"], cores)
     figures = json.loads(measured[measured.index("{") :])
     found = {name: round(figures[name], 4) for name in given["measures"]} | {"seconds": round(took, 1)}
-    if given["task"] in ("translate", "describe"):
+    if given["task"] == "translate":
         inputs = [line.split("\t")[0] for line in lines(Path(files[1]))][:500]
         (folder / "inputs.txt").write_text("\n".join(inputs) + "\n")
-        if given["task"] == "translate":
-            answers, _ = started([*regard, "predict", str(run), str(folder / "inputs.txt")], cores)
-            found["different_answers_to_500"] = len(set(answers.splitlines()[-500:]))
+        answers, _ = started([*regard, "predict", str(run), str(folder / "inputs.txt")], cores)
+        found["different_answers_to_500"] = len(set(answers.splitlines()[-500:]))
     return found
 
 

@@ -155,9 +155,8 @@ def own_data(results: Results) -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for case, who in figures.get("cases", {}).items():
-        first = next(
-            (k for k in next(iter(who.get("defaults", {"": {}}).values())) if k not in ("seconds", "failed")), ""
-        )
+        one = next(iter(who.get("defaults", {}).values()), {})
+        first = next((name for name in one if name not in ("seconds", "failed")), "")
         cells = [_mean(who.get(name, {}), first) for name in ("defaults", *others)]
         minutes = figures["times"][case] / 60
         lines.append(f"| {case}, {minutes:g} min | {first} | **{cells[0]}** | {' | '.join(cells[1:])} |")

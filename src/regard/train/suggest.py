@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from regard.errors import counted
-from regard.find import settable
+from regard.find import find, settable
 from regard.types import Example
 
 __all__ = ["Choice", "Facts", "Parts", "Recipe", "generation", "language", "nested", "sentence", "tagging"]
@@ -203,8 +203,6 @@ def _pieces(words: float, distinct: int, letters: int) -> int:
 
 def _sized(key: str, folder: str, parts: Parts, width: int, dropout: float, why: str, often: str) -> list[Choice]:
     """The sizes of an encoder or a decoder, whichever it is."""
-    from regard.find import find
-
     name = parts.name(key)
     if "." in name:  # a part from elsewhere knows its own defaults
         return []
