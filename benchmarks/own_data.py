@@ -7,9 +7,8 @@ Each case is one file of raw text and a time limit. `defaults` is `regard train 
 nothing else; `hand` sets the options below, found by trying on validation data (docs/LOG.md); `joeynmt` is JoeyNMT
 2.3.0 with the sizes and rates of its `configs/rnn_small.yaml`, and `joeynmt_sized` with the sizes of `hand` (OTHER is
 a Python that has JoeyNMT; both are stopped when the time is up and tested with the best weights until then); `plain`
-is a Bi-LSTM with max pooling in plain PyTorch. Every model is tested on text that none of them saw. With `--jobs N`
-N runs go side by side, on two cores
-of their own each.
+is a Bi-LSTM with max pooling in plain PyTorch. Every model is tested on text that none of them saw. With `--jobs N
+--cores C` N runs go side by side, on C cores of their own each.
 
 DATA holds multi30k, e2e, snli, sick, sentiment, aeslc and ptb.
 """
@@ -48,11 +47,12 @@ def recurrent(width: int, vocab: tuple[int, int], batch: int, lr: float, drop: f
     ]
 
 
-def reader(width: int, hidden: int, lr: float, epochs: int, *more: str) -> list[str]:
+def reader(width: int, lr: float, epochs: int, rows: int, drop: float, drop_words: float, *more: str) -> list[str]:
     """The options of a sentence encoder, all set by hand."""
     return [
-        *(f"embed.width={width}", f"head.hidden={hidden}", f"train.rate={lr}", f"train.epochs={epochs}"),
-        *("train.tokens=0", "train.average=0.99", "train.patience=1000", "drop=0.5", "embed.drop=0.3", *more),
+        *(f"embed.width={width}", f"embed.drop={drop_words}", f"encoder.hidden={width}", "encoder.layers=1"),
+        *("text.least=2", f"drop={drop}", "train.tokens=0", f"train.rows={rows}", f"train.rate={lr}"),
+        *(f"train.epochs={epochs}", "train.average=0.99", "train.patience=1000", *more),
     ]
 
 
@@ -82,7 +82,9 @@ CASES: dict[str, dict[str, Any]] = {
         "task": "entail",
         "time": 240,
         "measures": ("accuracy",),
-        "hand": reader(100, 100, 3e-3, 6, "encoder=bilstm", "encoder.hidden=100", "pool=max", "train.rows=64"),
+        "hand": reader(
+            *(300, 2e-3, 5, 64, 0.0, 0.0, "embed.init_std=0.3", "pool=max", "match=distance", "head.hidden=300")
+        ),
         "rivals": ("plain",),
         "seeds": SEEDS,
     },
@@ -91,7 +93,7 @@ CASES: dict[str, dict[str, Any]] = {
         "time": 180,
         "measures": ("accuracy",),
         "read": ("data.form=labelled",),
-        "hand": reader(200, 100, 1e-3, 6, "encoder=multi_window", "train.rows=50"),
+        "hand": reader(300, 2e-3, 5, 64, 0.5, 0.5, "embed.init_std=0.2", "head.hidden=300"),
         "rivals": ("plain",),
         "seeds": SEEDS,
     },
@@ -100,22 +102,19 @@ CASES: dict[str, dict[str, Any]] = {
         "time": 180,
         "measures": ("accuracy",),
         "read": ("data.form=labelled",),
-        "hand": reader(200, 100, 2e-3, 10, "encoder=multi_window", "train.rows=50"),
+        "hand": reader(300, 3e-3, 8, 64, 0.0, 0.0, "embed.init_std=0.3", "head.hidden=300"),
     },
     "relate": {
         "task": "relate",
         "time": 180,
         "measures": ("pearson", "spearman", "mse"),
-        "hand": reader(100, 100, 3e-3, 10, "encoder=bilstm", "encoder.hidden=100", "train.rows=32"),
+        "hand": reader(200, 2e-3, 10, 32, 0.0, 0.0, "embed.init_std=0.3", "pool=max", "head.hidden=200"),
     },
     "tag": {
         "task": "tag",
         "time": 180,
         "measures": ("span_f1", "tag_accuracy"),
-        "hand": [
-            *("embed.width=100", "encoder=bilstm", "encoder.hidden=100", "train.rate=3e-3", "train.epochs=10"),
-            *("train.tokens=0", "train.rows=32", "train.average=0.99", "drop=0.5"),
-        ],
+        "hand": reader(300, 2e-3, 8, 32, 0.0, 0.0, "embed.init_std=0.3"),
     },
     "summarise": {
         "task": "summarise",
@@ -406,7 +405,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--only", default="", help="cases, with commas between")
-    parser.add_argument("--jobs", type=int, default=1, help="runs side by side, on two cores each")
+    parser.add_argument("--jobs", type=int, default=1, help="runs side by side, on cores of their own")
+    parser.add_argument("--cores", type=int, default=2, help="cores for each run")
     parser.add_argument("--python", default="", help="a Python that has JoeyNMT; without it JoeyNMT is left out")
     parser.add_argument("--scale", type=float, default=1.0, help="a share of the time, to try the script")
     parser.add_argument(
@@ -420,7 +420,7 @@ def main() -> None:
     cores = sorted(os.sched_getaffinity(0))
     free: queue.Queue[Cores] = queue.Queue()
     for number in range(given.jobs):
-        free.put(cores[2 * number : 2 * number + 2])
+        free.put(cores[given.cores * number : given.cores * (number + 1)])
     found: dict[str, dict[str, Any]] = {}
     if given.name and (results / f"{given.name}.json").exists():
         found = json.loads((results / f"{given.name}.json").read_text())["figures"]["cases"]
@@ -434,7 +434,7 @@ def main() -> None:
             own = folder / f"{case}-{who}-{seed}"
             own.mkdir()
             try:
-                figures = how(case, files[case], seed, pair, own)
+                figures = how(case, files[case], seed, pair, own) | {"cores": len(pair)}
             except Exception as error:  # the others go on
                 figures = {"failed": f"{type(error).__name__}: {error}"}
             finally:
@@ -443,8 +443,7 @@ def main() -> None:
                 found.setdefault(case, {}).setdefault(who, {})[str(seed)] = figures
                 print(case, who, seed, json.dumps(figures), flush=True)
                 if given.name:
-                    side = {"side_by_side": given.jobs, "cores_each": 2}
-                    record(given.name, {"cases": found, "times": {c: CASES[c]["time"] for c in found}, **side})
+                    record(given.name, {"cases": found, "times": {c: CASES[c]["time"] for c in found}})
 
         threads = []
         for job in tasks(

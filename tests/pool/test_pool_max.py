@@ -17,6 +17,16 @@ def test_by_hand() -> None:
     assert values.grad.tolist() == [[[0.0, 0.0], [1.0, 1.0], [0.0, 0.0]]]
 
 
+def test_a_token_weighs_what_is_taken_from_it() -> None:
+    """Of three features, two are the second token's and one is the first's; the padding has none."""
+    values = torch.tensor([[[1.0, 7.0, 0.0], [3.0, 6.0, 2.0], [9.0, 9.0, 9.0]], [[9.0] * 3] * 3])
+    mask = torch.tensor([[True, True, False], [False] * 3])
+    look = Max(inputs=3)(Memory(values, values, mask)).look
+    assert look is not None
+    torch.testing.assert_close(look.by_key, torch.tensor([[[1 / 3, 2 / 3, 0.0]], [[0.0] * 3]]))
+    torch.testing.assert_close((look.weights[:, 0] * values).sum(1), look.answer[:, 0])
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_the_lowest_number_of_all_is_still_a_number(dtype: torch.dtype) -> None:
     lowest = torch.finfo(dtype).min

@@ -74,6 +74,17 @@ def test_vectors_keep_their_width_and_all_their_words() -> None:
     assert not {"embed.width", "text.least"} & set(found)
 
 
+def test_two_sentences_are_compared_without_dropout() -> None:
+    pairs = facts(words=(9.0, 9.0, 1.0), distinct=(5_000, 5_000, 3))
+    found = chosen(sentence, pairs, "entail")
+    assert (found["pool.name"], found["match.name"], found["drop"]) == ("max", "distance", 0.0)
+    assert "pool.name" not in chosen(sentence, pairs, "entail", encoder="resan")  # which has its own
+    assert "match.name" not in chosen(sentence, pairs, "relate")  # compares by similarity
+    alone = chosen(sentence, facts(words=(9.0, 1.0), distinct=(5_000, 3)), "classify")
+    assert (alone["drop"], alone["embed.drop"]) == (0.5, 0.3)
+    assert "pool.name" not in alone
+
+
 def test_a_long_text_has_room() -> None:
     assert chosen(generation, facts(longest=2_000))["longest"] == 2_001
     assert "longest" not in chosen(generation, facts())

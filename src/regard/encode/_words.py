@@ -9,7 +9,8 @@ vectors is given:
   "Reinforced Self-Attention Network", Shen et al. 2018, had it for SNLI).
 - `tuned`: all are learned, begun from the vectors.
 
-Without a file all are learned from nothing. The tables are saved with the weights, so the file is read only once:
+Without a file all are learned from nothing: they start normally distributed with a standard deviation of `init_std`
+(0: one over the square root of the width). The tables are saved with the weights, so the file is read only once:
 their shapes follow from `vocab`, `found` and the options.
 
     words = Words(vocab=len(text), found=len(known(text.vocabulary, vectors)), vectors="glove.6B.300d.txt")
@@ -27,7 +28,7 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout, embedding
 
 from regard.errors import RegardError
-from regard.ranges import Count, Dropout, Width, ranged
+from regard.ranges import Count, Dropout, NonNegative, Width, ranged
 from regard.text import Text, special
 from regard.text._vectors import Vectors, bare
 
@@ -51,6 +52,7 @@ class Words(nn.Module):
         mode: Literal["fixed", "tuned", "missing"] = "missing",
         most: Count = 50_000,
         drop: Dropout = 0.0,
+        init_std: NonNegative = 0.0,
     ) -> None:
         super().__init__()
         if not 0 <= found <= (max(vocab - len(special), 0) if vectors else 0):
@@ -60,7 +62,7 @@ class Words(nn.Module):
         self.vocab, self.found, self.width, self.drop = vocab, found, width, drop
         self.mode = mode if vectors else "tuned"
         rows = {"fixed": 2, "missing": vocab - found, "tuned": vocab}[self.mode]
-        self.learned = nn.Parameter(torch.empty(rows, width).normal_(std=width**-0.5))
+        self.learned = nn.Parameter(torch.empty(rows, width).normal_(std=init_std or width**-0.5))
         with torch.no_grad():
             self.learned[0] = 0.0
         if self.mode != "tuned":

@@ -245,24 +245,45 @@ def _schedule(facts: Facts, epochs: int, steps: float, why: str, most: int = MOS
 # --- one sentence or two in, a decision out ----------------------------------------------------------------
 
 SENTENCE_WIDTHS = (50, 100, 200, 300)
-SENTENCE_HELD = {50: 0, 100: 1_000, 200: 20_000, 300: 200_000}
+# Examples a model of each width should find in the data.
+SENTENCE_HELD = {50: 0, 100: 400, 200: 1_500, 300: 20_000}
+SENTENCE_LR = {50: 4e-3, 100: 3e-3, 200: 3e-3, 300: 2e-3}
+# Larger than one over the square root of the width: words told apart from the start are learned in fewer epochs.
+SENTENCE_INIT = 0.3
 
 
 def sentence(facts: Facts, parts: Parts) -> list[Choice]:
-    """Few passes with much dropout: a small set is soon learned by heart."""
-    pairs = len(facts.words) > 2
-    held = facts.examples * (1 if pairs else 4)  # a single sentence is read in half the time and says one thing
-    passes = ((1_000, 20), (4_000, 12), (8_000, 8), (math.inf, 6))
-    epochs = next(epochs for most, epochs in passes if facts.examples < most)
-    return _reading(facts, parts, held, epochs, 32 if facts.examples < 5_000 else 64, head=True)
+    """One sentence: few epochs with much dropout, for a small set is soon learned by heart. Two: no dropout, because
+    what counts is how they compare, and noise in either hides that (docs/LOG.md)."""
+    if len(facts.words) > 2:
+        epochs = _epochs(facts, (3_000, 15), (6_000, 10), (math.inf, 5))
+        choices = _reading(facts, parts, facts.examples, epochs, 0.0, 0.0)
+        why = f"the best found for pairs learned from scratch; {counted(facts.examples, 'example')}"
+        if parts.name("encoder") in RECURRENT and parts.given("pool") is None:
+            choices.append(Choice("pool.name", "max", why))
+        if parts.name("match") == "difference":
+            choices.append(Choice("match.name", "distance", why))
+    else:  # a single sentence is read in half the time and says one thing
+        epochs = _epochs(facts, (2_000, 12), (6_000, 8), (math.inf, 5))
+        choices = _reading(facts, parts, 4 * facts.examples, epochs, 0.5, 0.3)
+    return choices
 
 
 def tagging(facts: Facts, parts: Parts) -> list[Choice]:
     """A decision for each word: more to learn from in each text."""
-    return _reading(facts, parts, facts.examples * 4, 15 if facts.examples < 20_000 else 8, 32, head=False)
+    return _reading(facts, parts, 4 * facts.examples, _epochs(facts, (20_000, 15), (math.inf, 8)), 0.2, 0.0, head=False)
 
 
-def _reading(facts: Facts, parts: Parts, held: int, epochs: int, rows: int, head: bool) -> list[Choice]:
+RECURRENT = ("bigru", "bilstm")
+
+
+def _epochs(facts: Facts, *passes: tuple[int | float, int]) -> int:
+    return next(epochs for most, epochs in passes if facts.examples < most)
+
+
+def _reading(
+    facts: Facts, parts: Parts, held: int, epochs: int, drop: float, drop_words: float, head: bool = True
+) -> list[Choice]:
     tokens = facts.examples * sum(facts.words[:-1]) * 1.1
 
     def passes(width: int) -> float:
@@ -273,20 +294,27 @@ def _reading(facts: Facts, parts: Parts, held: int, epochs: int, rows: int, head
     width = max(fits, default=SENTENCE_WIDTHS[0])
     epochs = max(1, min(epochs, round(passes(width)))) if math.isfinite(facts.budget) else epochs
     why = f"{counted(facts.examples, 'example')}; {facts.time}"
-    often = "without it a set of this size is overfitted in a few epochs"
-    vectors = bool(parts.given("embed.vectors"))
-    choices = [] if vectors else [Choice("embed.width", width, why), Choice("embed.drop", 0.3, often)]
-    if parts.name("text") == "word" and not vectors:
-        choices.append(Choice("text.least", 2, "words seen once teach what to do with unknown words"))
-    choices += [*_sized("encoder", "encode", parts, width, 0.0, why, often), *_room(facts, parts)]
+    choices: list[Choice] = []
+    if parts.given("embed.vectors"):
+        drop = 0.3
+    dropout = "without it a set of this size is overfitted in a few epochs" if drop else "it hides how sentences differ"
+    if not parts.given("embed.vectors"):
+        choices += [
+            Choice("embed.width", width, why),
+            Choice("embed.drop", drop_words, dropout),
+            Choice("embed.init_std", SENTENCE_INIT, "word vectors are learned from scratch"),
+        ]
+        if parts.name("text") == "word":
+            choices.append(Choice("text.least", 2, "words seen once teach what to do with unknown words"))
+    choices += [*_sized("encoder", "encode", parts, width, 0.0, why, ""), *_room(facts, parts)]
     if head:
         choices.append(Choice("head.hidden", width, why))
-    lr = {50: 4e-3, 100: 3e-3, 200: 1e-3, 300: 1e-3}[width]
+    rows = 32 if facts.examples < 20_000 else 64
     choices += [
-        Choice("drop", 0.3 if vectors else 0.5, often),
+        Choice("drop", drop, dropout),
         Choice("train.tokens", 0, "batches are counted in examples"),
-        Choice("train.rows", rows, why),
-        Choice("train.rate", lr, "the smaller the model, the higher"),
+        Choice("train.rows", rows, "small batches for more steps"),
+        Choice("train.rate", SENTENCE_LR[width], "the smaller the model, the higher"),
         *_schedule(facts, epochs, epochs * facts.examples / rows, "more would overfit a set of this size", most=epochs),
     ]
     return choices
