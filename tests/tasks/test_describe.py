@@ -17,7 +17,7 @@ from regard.search.greedy import Greedy
 from regard.tasks._encoder_decoder import EncoderDecoder
 from regard.tasks.describe import Describe
 from regard.text import Text
-from regard.types import Example
+from regard.types import Example, Prediction
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -186,3 +186,33 @@ def test_it_says_names_it_has_never_seen(tmp_path: Path, monkeypatch: pytest.Mon
     assert done.model("place[San Marino], sky[clear]").text == "In San Marino it is clear."
     assert done.model('{"sky": "grey", "place": "Ulm"}').text == "It is grey in Ulm."
     assert done.model.task.texts["target"].encode("Oslo")[0] == Text.unknown
+
+
+def test_the_hypothesis_that_says_most_values_comes_first() -> None:
+    """By hand: one value, two and one of the two; the likelier of equals stays before the other."""
+    task, _ = both()
+    source = "name[Zizzi], eatType[pub]"
+    others = (Prediction("Zizzi is a pub", -2.0, source=source), Prediction("Zizzi", -3.0, source=source))
+    found = task._reranked(Prediction("A pub", -1.0, source=source, others=others), 2)
+    assert [one.text for one in (found, *found.others)] == ["Zizzi is a pub", "A pub"]
+    assert (found.log_prob, found.source) == (-2.0, source)
+
+
+def test_values_that_texts_put_otherwise_do_not_count() -> None:
+    task, _ = both()
+    task.learn([*examples, Example(("name[A], familyFriendly[yes]",), "A welcomes children", "e.csv:5")])
+    assert task.repeated == {"name", "eatType", "near"}
+    other, _ = both()
+    other.restore(task.keep())
+    assert other.repeated == task.repeated
+
+
+def test_a_beam_finds_its_hypotheses_to_rerank_and_gives_as_many_as_were_asked_for() -> None:
+    task, model = both()
+    for nbest in (1, 3):
+        [found] = task.predict(model, [("name[Blue Spice], eatType[pub]",)], search=Beam(width=4, nbest=nbest))
+        assert len(found.others) == nbest - 1
+    plain, model = both(rerank=False)
+    [first] = plain.predict(model, [("name[Blue Spice], eatType[pub]",)], search=Beam(width=4))
+    every = task.predict(model, [("name[Blue Spice], eatType[pub]",)], search=Beam(width=4, nbest=4))[0]
+    assert first.text in {one.text for one in (every, *every.others)}
