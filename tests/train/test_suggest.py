@@ -85,6 +85,14 @@ def test_two_sentences_are_compared_without_dropout() -> None:
     assert "pool.name" not in alone
 
 
+def test_few_words_are_read_whole() -> None:
+    records = facts(examples=40_000, words=(20.0, 20.0), distinct=(150, 5_000))
+    found = chosen(generation, records, "describe")
+    assert found["source.size"] == 1_000
+    assert found["target.size"] == 1_700  # a third of the different words
+    assert chosen(generation, facts(examples=100, words=(8.0, 8.0), distinct=(400, 400)))["source.size"] < 500
+
+
 def test_a_long_text_has_room() -> None:
     assert chosen(generation, facts(longest=2_000))["longest"] == 2_001
     assert "longest" not in chosen(generation, facts())

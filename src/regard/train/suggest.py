@@ -140,6 +140,7 @@ WIDTHS = (64, 96, 128, 192, 256)
 NEEDED = {64: 0.0, 96: 0.6e6, 128: 1.2e6, 192: 2.2e6, 256: 5e6}
 HELD = {64: 0, 96: 3_000, 128: 20_000, 192: 150_000, 256: 2_000_000}
 LARGE = 200_000  # words of target text from which on a GPU the tasks' own defaults, measured there, are the best known
+WHOLE = 1_000  # different words that all find room in a vocabulary of as many subwords
 PIECES = 1.25  # subwords in a word
 USUAL = 3e6  # target tokens to train on where nobody limits the time
 MOST_EPOCHS = 60
@@ -196,7 +197,10 @@ def generation(facts: Facts, parts: Parts) -> list[Choice]:
 
 
 def _pieces(words: float, distinct: int, letters: int) -> int:
-    """A vocabulary of subwords grows with the text, and needs a third of the different words at most."""
+    """A vocabulary of subwords grows with the text, and needs a third of the different words at most. Few words that
+    come again and again, as in records, are best read whole."""
+    if distinct <= WHOLE and words >= 20 * distinct:
+        return WHOLE
     wished = 2000 * (max(words, 1) / 60_000) ** 0.4
     return int(round(_clamp(min(wished, distinct / 3), 300 + letters, 16_000), -2))
 
