@@ -289,6 +289,18 @@ def train(
         return _train(task, asked, folder, fresh, show, started, trust, hold)
 
 
+def resume(
+    task: str, asked: Mapping[str, Any], folder: Path, fresh: bool = False, trust: bool = False
+) -> tuple[Run | None, Prepared]:
+    """The run that a training goes on with, if the folder holds one and `fresh` is not asked for, and what it needs."""
+    trusted = trust or set(outside(configure(task, asked)))  # what is asked for here needs no trust
+    if fresh or not Run.is_in(folder):
+        return None, prepare(task, asked)
+    run = Run.open(folder, trusted)
+    options = gone_on(run.folder, run.config, {**asked, "task": task}, lambda o: configure(task, o))
+    return run, prepare(task, options, run)
+
+
 def _train(
     task: str,
     asked: dict[str, Any],
@@ -300,15 +312,7 @@ def _train(
     hold: Hold,
 ) -> Trained:
     show.phase("reading", "the data")
-    trusted = trust or set(outside(configure(task, asked)))  # what is asked for here needs no trust
-    run = Run.open(folder, trusted) if Run.is_in(folder) and not fresh else None
-    ready = prepare(
-        task,
-        asked
-        if run is None
-        else gone_on(run.folder, run.config, {**asked, "task": task}, lambda o: configure(task, o)),
-        run,
-    )
+    run, ready = resume(task, asked, folder, fresh, trust)
     if run is None:
         if Run.is_in(folder):
             if clear := getattr(ready.task, "clear", None):  # what `finish` wrote there

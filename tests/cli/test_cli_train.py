@@ -179,7 +179,21 @@ def test_a_dry_run_shows_all_and_writes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_dry_run_without_wishes(regard: Regard, pairs: Path) -> None:
+def test_a_dry_run_of_a_run_that_goes_on(regard: Regard, run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(run, folder)
+    before = contents(folder)
+    said = regard("train", "--out", folder, "--dry-run", "train.steps=40")
+    assert (said.code, said.err) == (0, "")
+    assert said.out.startswith(f"goes on with {folder}\n")
+    assert "  train.rate              0.02 " in said.out  # its own options are the base
+    assert contents(folder) == before
+    line = regard("train", "--out", folder, "--dry-run", "train.rate=0.5").line()
+    assert "was begun with train.rate=0.02, not 0.5" in line
+
+
+def test_a_dry_run_without_wishes(regard: Regard, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     said = regard("train", "translate", "--data", pairs, "--dry-run")
     assert "options that differ from the defaults: none\n" in said.out
 

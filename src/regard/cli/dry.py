@@ -3,6 +3,7 @@
 show("translate", {"encoder": {"hidden": 64}})
 """
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.cli.show import plain, setting, table
@@ -19,14 +20,16 @@ __all__ = ["show"]
 deepest = 4  # levels of the model that are worth a line each
 
 
-def show(task: str, options: dict[str, Any]) -> None:
+def show(task: str, options: dict[str, Any], out: str = "", fresh: bool = False, trust: bool = False) -> None:
     from rich.console import Console
     from rich.text import Text
     from rich.tree import Tree
 
-    from regard.api import configure, flat, prepare
+    from regard.api import configure, flat, resume
 
-    ready = prepare(task, options)
+    run, ready = resume(task, options, Path(out or f"runs/{task}"), fresh, trust)
+    if run is not None:
+        print(f"goes on with {plain(str(run.folder))}")
     size = _size(ready.network)
     memory = sum(p.numel() * p.element_size() for p in ready.network.parameters()) / 2**20
     tree = Tree(Text(f"{task}: {size:,} parameters, {memory:.1f} MiB"))

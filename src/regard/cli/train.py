@@ -60,7 +60,7 @@ def run(
     if dry_run:
         from regard.cli.dry import show
 
-        show(task, options)
+        show(task, options, out, fresh, trust)
         return
     from regard import api
 

@@ -200,7 +200,7 @@ class Agree(Translate):
     def clear(self, folder: Path) -> None:
         """Take away what `finish` wrote."""
         for inner in (folder / name for name in self.yields):
-            if Run.is_in(inner):
+            if Run.is_in(inner) and not inner.is_symlink():  # a link leads to what `finish` did not write
                 with lock(inner):
                     for part in PARTS:
                         (inner / f"{part}.jsonl").unlink(missing_ok=True)

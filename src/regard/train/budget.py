@@ -16,6 +16,7 @@ __all__ = ["NO_LIMIT", "Budget", "seconds_each", "spread"]
 
 # Shares of the limit: all validations together, one of them, the test, one probe of how fast answers come.
 VALIDATING, ONE, TESTING, PROBE = 0.12, 0.03, 0.15, 0.005
+FEW = 64  # examples
 # Probes are taken when this much of the time is gone: a model that has learned more writes shorter answers.
 MOMENTS = (0.1, 0.4, 0.7, 0.9)
 # Loading the best weights, drawing the curve, writing the card, leaving the process: seconds, but no more than a share.
@@ -112,10 +113,12 @@ class Budget:
         return True
 
     def fitting(self, wanted: int, each: float) -> int:
-        """How many examples one validation may have, of so many seconds each."""
+        """How many examples one validation may have, of so many seconds each. A few are too few to choose weights by,
+        and may take twice as long."""
         if not self.limited or each <= 0:
             return wanted
-        return max(1, min(wanted, int(ONE * self.limit / each)))
+        usual, most = (int(share * self.limit / each) for share in (ONE, 2 * ONE))
+        return max(1, min(wanted, max(usual, min(FEW, most))))
 
 
 NO_LIMIT = Budget(math.inf, 0.0, lambda: 0.0)
