@@ -61,19 +61,6 @@ def test_p_is_the_share_of_all_orders() -> None:
         assert p == pytest.approx(min(1.0, 2 * min(lower, upper)))
 
 
-@pytest.mark.parametrize("n", [2, 3, 7, 20, 33, 34, 60])
-@pytest.mark.parametrize("tied", [False, True])
-def test_as_scipy_has_it(n: int, tied: bool) -> None:
-    stats = pytest.importorskip("scipy.stats")
-    random = np.random.default_rng(n)
-    x, y = random.random(n), random.random(n)
-    if tied and n > 3:
-        x, y = np.round(x * 4), np.round(y * 3)
-    y = y + 0.3 * x
-    theirs = stats.kendalltau(x, y)
-    assert kendall(x, y) == pytest.approx((theirs.statistic, theirs.pvalue), abs=1e-9)
-
-
 def case(**given: float) -> Case:
     values: dict[str, Any] = {
         "tau_gradient": 0.6,

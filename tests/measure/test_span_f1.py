@@ -1,11 +1,8 @@
-import subprocess
-import sys
-
 import pytest
 
 from regard.errors import RegardError
 from regard.measure import Results
-from regard.measure.span_f1 import SpanF1
+from regard.measure.span_f1 import SpanF1, spans
 from regard.types import Example, Prediction
 
 
@@ -53,7 +50,17 @@ def test_as_many_tags_must_be_predicted():
         measured(("B-x O", "B-x"))
 
 
-def test_seqeval_is_brought_in_late():
-    code = "import sys, regard.measure.span_f1; print('seqeval' in sys.modules, 'sklearn' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-    assert done.stdout.split() == ["False", "False"], done.stderr
+@pytest.mark.parametrize(
+    ("labels", "found"),
+    [
+        ("B-x I-x O", {("x", 0, 2)}),
+        ("I-x I-x I-y", {("x", 0, 2), ("y", 2, 3)}),  # begun without B-, and by another kind
+        ("B-x B-x I-x", {("x", 0, 1), ("x", 1, 3)}),
+        ("B-x E-x I-x", {("x", 0, 2), ("x", 2, 3)}),  # E- is the last of its span
+        ("S-x E-y S-x", {("x", 0, 1), ("y", 1, 2), ("x", 2, 3)}),
+        ("B-a-b I-a-b", {("a-b", 0, 2)}),  # a kind may hold a dash
+        ("BIG NOUN -x B", set()),
+    ],
+)
+def test_spans(labels: str, found: set[tuple[str, int, int]]):
+    assert spans(labels.split()) == found

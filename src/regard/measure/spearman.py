@@ -7,19 +7,10 @@ Pearson's r of the ranks; equal numbers share the mean of their ranks. Numbers t
 
 from typing import Literal
 
-import numpy as np
-
 from regard.measure import Results
-from regard.measure.pearson import numbers_of, pearson
+from regard.measure.pearson import numbers_of
 
-__all__ = ["Spearman", "ranks"]
-
-
-def ranks(numbers: list[float]) -> list[float]:
-    """The place of each in their order, from 1; those that are equal share the mean of their places."""
-    _, which, counts = np.unique(numbers, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    return [float(rank) for rank in (last - (counts - 1) / 2)[which]]
+__all__ = ["Spearman"]
 
 
 class Spearman:
@@ -28,5 +19,8 @@ class Spearman:
     better: Literal["higher", "lower"] = "higher"
 
     def __call__(self, results: Results) -> dict[str, float | str]:
+        from scipy.stats import spearmanr  # slow to import
+
         predicted, true = numbers_of(results)
-        return {"spearman": pearson(ranks(predicted), ranks(true))}
+        constant = min(predicted) == max(predicted) or min(true) == max(true)
+        return {"spearman": 0.0 if constant else float(spearmanr(predicted, true).statistic)}
