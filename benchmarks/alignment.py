@@ -75,12 +75,12 @@ RECIPE: dict[str, Any] = {
     "measures": ["perplexity", {"name": "bleu", "tokenize": "none"}],
     "train": {
         "steps": 4000,
-        "tokens": 256,
-        "rate": 8e-3,
-        "average": 0.98,
-        "every": 500,
+        "batch_tokens": 256,
+        "lr": 8e-3,
+        "ema": 0.98,
+        "validate_every": 500,
         "patience": 8,
-        "valid": 200,
+        "max_validation": 200,
         "auto": False,
     },
 }

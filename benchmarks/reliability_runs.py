@@ -34,7 +34,7 @@ from safetensors.torch import load_file, save_file
 TRIALS, SECONDS, MEMORY = 10_000, 20, 2 * 2**30
 CANARY = "regard_canary"
 small = [
-    *("train.rows=8", "train.every=2", "train.save_every=0", "train.device=cpu", "train.rate=0.01", "train.warmup=2"),
+    *("train.batch_size=8", "train.validate_every=2", "train.save_every=0", "train.device=cpu", "train.lr=0.01", "train.warmup=2"),
 ]
 kinds = {
     "translate": [

@@ -48,7 +48,7 @@ def sitting(folder: Path, steps: int, **more: Any) -> int:
         "drop": 0.2,
         "data": {"train": str(folder.parent / "train.tsv"), "valid": str(folder.parent / "valid.tsv")},
         # Saved after every step, so that there is always a save to be killed in.
-        "train": {"rows": 32, "steps": steps, "every": 10, "save_every": 0, "time": "", "warmup": 5},
+        "train": {"batch_size": 32, "steps": steps, "validate_every": 10, "save_every": 0, "time": "", "warmup": 5},
     }
     done = train("translate", out=folder, quiet=True, **more, **merge(Translate.preset, small))
     return 128 + done.outcome.stopped if done.outcome.stopped else 0

@@ -53,8 +53,8 @@ STILL: dict[str, Any] = {"inner": 0.0, "drop": 0.0, "embed": {"mode": "fixed"}, 
 GRIDS: dict[str, dict[str, dict[str, Any]]] = {
     "snli": {
         "rate 0.001": {"inner": 0.2, "drop": 0.2},
-        "rate 0.002, decay 0.1": {"inner": 0.2, "drop": 0.2, "train": {"rate": 2e-3, "weight_decay": 0.1}},
-        "rate 0.002, decay 0.1, drop 0.3": {"inner": 0.0, "drop": 0.3, "train": {"rate": 2e-3, "weight_decay": 0.1}},
+        "rate 0.002, decay 0.1": {"inner": 0.2, "drop": 0.2, "train": {"lr": 2e-3, "weight_decay": 0.1}},
+        "rate 0.002, decay 0.1, drop 0.3": {"inner": 0.0, "drop": 0.3, "train": {"lr": 2e-3, "weight_decay": 0.1}},
     },
     "sick": {
         "fixed": {"inner": 0.0, "drop": 0.0, "embed": {"mode": "fixed"}},
@@ -77,12 +77,12 @@ def recipe(kind: str, folder: Path, vectors: str, seconds: str) -> dict[str, Any
             "text": {"name": "word", "split": "space", "lower": True},
             "embed": {"mode": "tuned"},
             "match": "distance",
-            "train": {"rows": 256, "epochs": 10, "valid": 9842, "warmup": 300},
+            "train": {"batch_size": 256, "epochs": 10, "max_validation": 9842, "warmup": 300},
         }
     elif kind == "sick":
         own = {
             "data": files(folder, "SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt"),
-            "train": {"rows": 32, "epochs": 12, "warmup": 100, "every": 141, "patience": 4},
+            "train": {"batch_size": 32, "epochs": 12, "warmup": 100, "validate_every": 141, "patience": 4},
             "head": {"hidden": 50, "act": "tanh"},
         }
     else:
@@ -91,9 +91,9 @@ def recipe(kind: str, folder: Path, vectors: str, seconds: str) -> dict[str, Any
         own = {
             "data": {**files(folder, *parts), "form": "labelled"},
             "text": {"name": "word", "split": "space", "lower": True},
-            "train": {"rows": 64, "epochs": 12, "warmup": 100},
+            "train": {"batch_size": 64, "epochs": 12, "warmup": 100},
         }
-    return merge(own, {"embed": {"vectors": vectors}, "train": {"tokens": 0, "time": seconds, "auto": False}})
+    return merge(own, {"embed": {"vectors": vectors}, "train": {"batch_tokens": 0, "time": seconds, "auto": False}})
 
 
 def files(folder: Path, *names: str) -> dict[str, str]:

@@ -30,7 +30,7 @@ RECIPE: dict[str, Any] = {
     "target": {"name": "bpe", "size": 6000},
     "best": "bleu",
     "measures": [{"name": "bleu", "tokenize": "none"}, "perplexity", "token_accuracy"],
-    "train": {"epochs": 60, "tokens": 8192, "rate": 2e-3, "patience": 15, "auto": False},
+    "train": {"epochs": 60, "batch_tokens": 8192, "lr": 2e-3, "patience": 15, "auto": False},
 }
 
 # JoeyNMT's RNN of the comparison: GRU 256/512 both ways, Bahdanau's score, input feeding, batches of 64 sentences.
@@ -41,7 +41,7 @@ JOEY: dict[str, Any] = {
     "encoder": {"name": "recurrent", "hidden": 512, "layers": 1, "dropout": 0.0},
     "decoder": {"name": "recurrent", "embed": 256, "hidden": 512, "place": "after", "feed": True, "tie": False},
     "attention": {"score": {"name": "additive", "hidden": 512}},
-    "train": {"rows": 64, "tokens": 0, "auto": False},
+    "train": {"batch_size": 64, "batch_tokens": 0, "auto": False},
 }
 
 

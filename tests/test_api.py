@@ -39,7 +39,7 @@ small: dict[str, Any] = {
     "measures": ["perplexity", "exact_match", "bleu"],
     "best": "perplexity",
     "longest": 24,
-    "train": {"rows": 8, "steps": 24, "every": 8, "rate": 0.01, "warmup": 4, "average": 0.5, "device": "cpu"},
+    "train": {"batch_size": 8, "steps": 24, "validate_every": 8, "lr": 0.01, "warmup": 4, "ema": 0.5, "device": "cpu"},
 }
 
 
@@ -87,26 +87,26 @@ def test_presets_are_for_the_built_in_data() -> None:
     ours, own = configure("translate", {}), configure("translate", {"data": {"train": "mine.tsv"}})
     assert ours["source"]["name"] == "character"
     assert ours["embed"] == Translate.preset["embed"] == 64
-    assert ours["train"]["rate"] == Translate.preset["train"]["rate"]
+    assert ours["train"]["lr"] == Translate.preset["train"]["lr"]
     assert own["source"]["name"] == "bpe"
     assert own["embed"] == 256
-    assert own["train"]["rate"] != ours["train"]["rate"]
+    assert own["train"]["lr"] != ours["train"]["lr"]
 
 
 def test_what_is_asked_for_counts_over_the_presets() -> None:
-    config = configure("translate", {"embed": 5, "encoder": {"hidden": 7}, "train": {"rate": 1, "rows": 3}})
+    config = configure("translate", {"embed": 5, "encoder": {"hidden": 7}, "train": {"lr": 1, "batch_size": 3}})
     assert config["embed"] == 5
     assert config["encoder"]["hidden"] == 7
     assert config["encoder"]["name"] == "recurrent"
     assert config["decoder"]["hidden"] == Translate.preset["decoder"]["hidden"]
-    assert (config["train"]["rate"], config["train"]["rows"]) == (1.0, 3)
+    assert (config["train"]["lr"], config["train"]["batch_size"]) == (1.0, 3)
     assert config["train"]["warmup"] == Translate.preset["train"]["warmup"]
     assert config["task"] == "translate"
 
 
 def test_the_presets_stay_as_they_are() -> None:
     before = repr(Translate.preset)
-    configure("translate", {"encoder": {"hidden": 7}, "attention": {"score": {"hidden": 1}}, "train": {"rate": 1.0}})
+    configure("translate", {"encoder": {"hidden": 7}, "attention": {"score": {"hidden": 1}}, "train": {"lr": 1.0}})
     assert repr(Translate.preset) == before
 
 
@@ -154,7 +154,7 @@ def test_merging(base: dict[str, Any], over: dict[str, Any], both: dict[str, Any
         ({"attention": {"score": {"hiden": 3}}}, "unknown option 'attention.score.hiden'; did you mean 'hidden'?"),
         ({"train": {"rat": 3}}, "unknown option 'train.rat'; did you mean 'rate'?"),
         ({"data": {"trian": "x"}}, "unknown option 'data.trian'; did you mean 'train'?"),
-        ({"rate": 1e-3}, "unknown option 'rate'"),
+        ({"lr": 1e-3}, "unknown option 'rate'"),
         ({"search": "beem"}, "no search is named 'beem'; did you mean 'beam'?"),
         ({"embed": "big"}, "embed: got 'big'; expected a whole number"),
         ({"train": {"decay": "cosin"}}, "train.decay: got 'cosin'; expected one of cosine"),
@@ -339,7 +339,7 @@ def test_a_run_goes_on_with_what_it_holds(tmp_path: Path, pairs: str, monkeypatc
     out = tmp_path / "run"
     train("translate", data=pairs, out=out, quiet=True, **with_train(steps=2))
     before = tomllib.loads((out / "config.toml").read_text())
-    monkeypatch.setattr(Translate, "preset", {**Translate.preset, "embed": 99, "train": {"rate": 0.5}})
+    monkeypatch.setattr(Translate, "preset", {**Translate.preset, "embed": 99, "train": {"lr": 0.5}})
     with monkeypatch.context() as patch:
         patch.setattr(api, "suited", lambda *_: pytest.fail("chosen anew"))
         more = train("translate", out=out, quiet=True, train={"steps": 4, "time": "1h"})
@@ -372,7 +372,7 @@ def test_data_that_changed_before_the_first_checkpoint_is_refused(
     ("options", "named"),
     [
         ({**small, "embed": 16}, "embed=8, not 16"),
-        (with_train(rate=0.5), "train.rate=0.01, not 0.5"),
+        (with_train(lr=0.5), "train.lr=0.01, not 0.5"),
         (with_train(seed=9), "train.seed=1, not 9"),
         ({**small, "attention": {"score": "dot"}}, "attention.score=additive, not dot"),
         ({**small, "decoder": {"embed": 8, "hidden": 16, "cell": "lstm"}}, "decoder.cell=gru, not lstm"),

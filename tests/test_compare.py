@@ -18,8 +18,8 @@ from regard.train.lock import lock
 from regard.train.log import read
 
 tiny = [
-    *("encoder.hidden=4", "embed.width=4", "train.steps=4", "train.every=2", "train.rows=8", "train.device=cpu"),
-    *("train.rate=0.01", "drop=0.0"),
+    *("encoder.hidden=4", "embed.width=4", "train.steps=4", "train.validate_every=2", "train.batch_size=8", "train.device=cpu"),
+    *("train.lr=0.01", "drop=0.0"),
 ]
 choices = ["encoder=bigru,resan", *tiny]
 

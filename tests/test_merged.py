@@ -21,9 +21,9 @@ def test_every_option_by_its_dotted_name() -> None:
 
 
 def test_what_is_not_asked_for_is_not_changed() -> None:
-    begun = {"task": "t", "embed": 8, "train": {"rate": 0.1, "time": "5m"}}
+    begun = {"task": "t", "embed": 8, "train": {"lr": 0.1, "time": "5m"}}
     found = gone_on(Path("run"), begun, {"task": "t", "train": {"time": "10m"}, "drop": 0.1}, whole)
-    assert found == {"task": "t", "embed": 8, "train": {"rate": 0.1, "time": "10m"}, "drop": 0.1}
+    assert found == {"task": "t", "embed": 8, "train": {"lr": 0.1, "time": "10m"}, "drop": 0.1}
 
 
 @pytest.mark.parametrize(

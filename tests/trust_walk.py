@@ -73,7 +73,7 @@ def words(verb: str, run: str, task: str) -> list[str]:
         "serve": ["serve", run, "--port", "0"],
         "info": ["info", run],
         "config": ["train", task, "--config", f"{run}/config.toml", "--out", f"{run}-new", "--dry-run"],
-        "compare": ["compare", task, "train.rate=0.1,0.2", "--config", f"{run}/config.toml", "--out", f"{run}-several"],
+        "compare": ["compare", task, "train.lr=0.1,0.2", "--config", f"{run}/config.toml", "--out", f"{run}-several"],
     }[verb]
 
 

@@ -11,8 +11,8 @@ from command_line import Regard
 from regard import compare as module
 
 tiny = [
-    *("encoder.hidden=4", "embed.width=4", "train.steps=2", "train.every=2", "train.rows=8", "train.device=cpu"),
-    *("train.rate=0.01", "drop=0.0"),
+    *("encoder.hidden=4", "embed.width=4", "train.steps=2", "train.validate_every=2", "train.batch_size=8", "train.device=cpu"),
+    *("train.lr=0.01", "drop=0.0"),
 ]
 
 

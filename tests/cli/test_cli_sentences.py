@@ -19,7 +19,7 @@ from tiers import sweep_but
 
 small = [
     *("encoder=bigru", "encoder.hidden=8", "embed.width=8", "drop=0.0", "train.device=cpu"),
-    *("train.steps=8", "train.every=4", "train.rows=16", "train.rate=0.02", "train.warmup=2"),
+    *("train.steps=8", "train.validate_every=4", "train.batch_size=16", "train.lr=0.02", "train.warmup=2"),
 ]
 pooled = [*small, "pool=attention"]
 choosing = [*small, "encoder=resan", "encoder.soft=0.25", "encoder.start=-5.0"]  # few tokens are chosen

@@ -14,7 +14,7 @@ from regard.cli.main import answer
 
 small = [
     *("encoder.hidden=8", "embed.width=8", "drop=0.0", "train.device=cpu"),
-    *("train.steps=12", "train.every=6", "train.rows=8", "train.rate=0.03", "train.warmup=2"),
+    *("train.steps=12", "train.validate_every=6", "train.batch_size=8", "train.lr=0.03", "train.warmup=2"),
 ]
 sentences = ["the red dog runs", "dog runs", "old boats", "the old car stands there"]
 
@@ -101,7 +101,7 @@ def test_through_a_pipe(tagger: Path) -> None:
 
 def test_of_characters_a_space_is_one_too(regard: Regard, folder: Path) -> None:
     lines = [f"{one}\t{' '.join('S' if c == ' ' else 'L' for c in one)}" for one in sentences]
-    run = trained(folder, "tag", lines, "encoder=lstm", "text=character", "train.rows=4")
+    run = trained(folder, "tag", lines, "encoder=lstm", "text=character", "train.batch_size=4")
     [whole] = load(run).predict(["a dog"], look=False)
     said = regard("predict", run, "--stream", stdin=b"a\n \ndo\ng\n").out
     assert [line.count(" ") for line in said.splitlines()] == [0, 0, 1, 0]

@@ -77,7 +77,7 @@ def test_the_ending_of_a_language_model(regard: Regard, tmp_path: Path) -> None:
 @pytest.mark.sweep
 def test_the_ending_tells_of_all_runs(regard: Regard, pairs: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    said = regard("train", "agree", "--data", pairs, "--out", run, "--quiet", *tiny, "train.steps=2", "train.every=2")
+    said = regard("train", "agree", "--data", pairs, "--out", run, "--quiet", *tiny, "train.steps=2", "train.validate_every=2")
     assert f"The run lies in {run}, and runs of their own in {run}/there and {run}/back. Try next:" in said.out
     assert regard("evaluate", run / "back").code == 0
 
@@ -125,12 +125,12 @@ def test_another_wish_for_the_same_run(regard: Regard, run: Path, pairs: Path, t
         folder,
         "--quiet",
         *tiny,
-        "train.rate=0.5",
+        "train.lr=0.5",
         "train.steps=1",
     ]
     before = contents(folder)
     line = regard(*words).line()
-    assert "was begun with train.rate=0.02, not 0.5" in line
+    assert "was begun with train.lr=0.02, not 0.5" in line
     assert "--fresh" in line
     assert contents(folder) == before
     assert regard(*words, "--fresh").code == 0
@@ -150,8 +150,8 @@ def test_a_run_goes_on_by_its_folder_alone(regard: Regard, run: Path, tmp_path: 
     assert read(folder / "log.jsonl")[-1]["step"] == 32
     old, new = ((path / "config.toml").read_text() for path in (run, folder))
     assert new == old.replace("steps = 30", "steps = 32")
-    line = regard("train", "--out", folder, "--quiet", "train.rate=0.5").line()
-    assert f"{folder} was begun with train.rate=0.02, not 0.5" in line
+    line = regard("train", "--out", folder, "--quiet", "train.lr=0.5").line()
+    assert f"{folder} was begun with train.lr=0.02, not 0.5" in line
 
 
 def test_a_runs_own_config_is_a_config(regard: Regard, run: Path, tmp_path: Path) -> None:
@@ -186,10 +186,10 @@ def test_a_dry_run_of_a_run_that_goes_on(regard: Regard, run: Path, tmp_path: Pa
     said = regard("train", "--out", folder, "--dry-run", "train.steps=40")
     assert (said.code, said.err) == (0, "")
     assert said.out.startswith(f"goes on with {folder}\n")
-    assert "  train.rate              0.02 " in said.out  # its own options are the base
+    assert "  train.lr              0.02 " in said.out  # its own options are the base
     assert contents(folder) == before
-    line = regard("train", "--out", folder, "--dry-run", "train.rate=0.5").line()
-    assert "was begun with train.rate=0.02, not 0.5" in line
+    line = regard("train", "--out", folder, "--dry-run", "train.lr=0.5").line()
+    assert "was begun with train.lr=0.02, not 0.5" in line
 
 
 def test_a_dry_run_without_wishes(regard: Regard, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

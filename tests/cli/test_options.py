@@ -49,7 +49,7 @@ def test_what_is_no_pair(pair: str) -> None:
         (["encoder.hidden=64", "encoder=recurrent"], {"encoder": {"hidden": 64, "name": "recurrent"}}),
         (["a.s=bilinear", "a.s.hidden=6", "a.w=x"], {"a": {"s": {"name": "bilinear", "hidden": 6}, "w": "x"}}),
         (["e=gru", "e={hidden = 3}"], {"e": {"name": "gru", "hidden": 3}}),
-        (["train.rate=1", "train.rate=2"], {"train": {"rate": 2}}),
+        (["train.lr=1", "train.lr=2"], {"train": {"lr": 2}}),
         ([], {}),
     ],
 )

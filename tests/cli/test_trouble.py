@@ -31,16 +31,16 @@ def full() -> OSError:
         ),
         (KeyboardInterrupt(), 130, ""),
         (BrokenPipeError(), 141, ""),
-        (MemoryError(), 2, "ran out of memory; lower train.tokens, or choose a smaller model"),
+        (MemoryError(), 2, "ran out of memory; lower train.batch_tokens, or choose a smaller model"),
         (
             torch.cuda.OutOfMemoryError("CUDA out of memory"),
             2,
-            "ran out of memory; lower train.tokens, or choose a smaller model",
+            "ran out of memory; lower train.batch_tokens, or choose a smaller model",
         ),
         (
             RuntimeError("[enforce] DefaultCPUAllocator: can't allocate memory: you tried"),
             2,
-            "ran out of memory; lower train.tokens, or choose a smaller model",
+            "ran out of memory; lower train.batch_tokens, or choose a smaller model",
         ),
         (
             ZeroDivisionError("by\nzero"),

@@ -26,7 +26,7 @@ def hosted(model: Model, **limits: Any) -> Hosted:
 
 def made(folder: Path, task: str, lines: list[str], **options: Any) -> Model:
     (folder / "some.tsv").write_text("".join(f"{line}\n" for line in lines))
-    brief = {"steps": 1, "every": 1, "device": "cpu"}
+    brief = {"steps": 1, "validate_every": 1, "device": "cpu"}
     data = {"train": str(folder / "some.tsv"), "valid": str(folder / "some.tsv")}
     return train(task, data, folder / "run", quiet=True, train=brief, **options).model
 

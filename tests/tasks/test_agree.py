@@ -225,7 +225,7 @@ def test_options_of_data_turned(data: dict[str, str], expected: dict[str, str] |
 
 
 def quick(folder: Path, **options: Any) -> api.Trained:
-    train = {"steps": 20, "every": 10, "rows": 16, "rate": 0.02, "warmup": 2, "average": 0.0, "device": "cpu"}
+    train = {"steps": 20, "validate_every": 10, "batch_size": 16, "lr": 0.02, "warmup": 2, "ema": 0.0, "device": "cpu"}
     return api.train("agree", out=folder / "run", quiet=True, train=train, **{**sizes, **options})
 
 

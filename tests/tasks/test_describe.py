@@ -181,7 +181,7 @@ def test_it_says_names_it_has_never_seen(tmp_path: Path, monkeypatch: pytest.Mon
         attention={"score": {"hidden": 16}},
         drop=0.0,
         smoothing=0.0,
-        train={"steps": 40, "every": 20, "rows": 24, "rate": 0.03, "warmup": 4, "average": 0.0, "device": "cpu"},
+        train={"steps": 40, "validate_every": 20, "batch_size": 24, "lr": 0.03, "warmup": 4, "ema": 0.0, "device": "cpu"},
     )
     assert done.model("place[San Marino], sky[clear]").text == "In San Marino it is clear."
     assert done.model('{"sky": "grey", "place": "Ulm"}').text == "It is grey in Ulm."

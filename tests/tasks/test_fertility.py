@@ -159,7 +159,7 @@ def test_it_is_logged_and_comes_back(tmp_path: Any, monkeypatch: pytest.MonkeyPa
     made = api.train(
         "translate", data=str(data), out=tmp_path / "run", quiet=True, source="word", target="word", embed=8,
         encoder={"hidden": 8, "layers": 1}, decoder={"embed": 8, "hidden": 8}, fertility=0.5,
-        train={"steps": 40, "every": 20, "rate": 0.02, "warmup": 2},
+        train={"steps": 40, "validate_every": 20, "lr": 0.02, "warmup": 2},
     )  # fmt: skip
     first, last = (event["notes"]["fertility"] for event in read(tmp_path / "run" / "log.jsonl"))
     assert last < first

@@ -268,7 +268,7 @@ def test_it_learns_a_text_by_heart(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         window=12,
         context=4,
         search="greedy",
-        train={"steps": 60, "every": 30, "rows": 8, "rate": 0.03, "warmup": 4, "average": 0.0, "device": "cpu"},
+        train={"steps": 60, "validate_every": 30, "batch_size": 8, "lr": 0.03, "warmup": 4, "ema": 0.0, "device": "cpu"},
     )
     assert done.outcome.best < 1.2
     model = done.model

@@ -561,7 +561,7 @@ def test_the_log_tells_the_reward(tmp_path: Any, monkeypatch: pytest.MonkeyPatch
         "decoder": {"name": "recurrent", "embed": 4, "hidden": 4},
         "attention": {"weigh": "sample"},
         "reinforce": {"expected": 0.5, "bonus": 0.1},
-        "train": {"steps": 4, "every": 2, "device": "cpu"},
+        "train": {"steps": 4, "validate_every": 2, "device": "cpu"},
         "data": {"train": str(data), "valid": str(data)},
     }
     trained = api.train("translate", out=tmp_path / "run", quiet=True, **options)

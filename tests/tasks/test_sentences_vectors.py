@@ -76,7 +76,7 @@ def test_a_run_does_without_the_file(vectors: Path, tmp_path: Path, mode: str) -
         "data": {"train": str(file_of("entail", tmp_path))},
         "embed": {"vectors": str(vectors), "mode": mode},
         "encoder": {"name": "bigru", "hidden": 4},
-        "train": {"steps": 2, "every": 1, "rows": 4, "device": "cpu"},
+        "train": {"steps": 2, "validate_every": 1, "batch_size": 4, "device": "cpu"},
     }
     trained = api.train("entail", out=tmp_path / "run", quiet=True, **options)
     texts = [("a zebra runs", "a gnu"), ("an unheard word", "a cat")]

@@ -71,7 +71,7 @@ def test_it_learns_a_few_pairs_by_heart(tmp_path: Path, monkeypatch: pytest.Monk
         out=tmp_path / "run",
         quiet=True,
         **small,
-        train={"steps": 40, "every": 20, "rows": 24, "rate": 0.03, "warmup": 4, "average": 0.0, "device": "cpu"},
+        train={"steps": 40, "validate_every": 20, "batch_size": 24, "lr": 0.03, "warmup": 4, "ema": 0.0, "device": "cpu"},
     )
     assert {word: done.model(word).text for word in words} == words
     assert done.outcome.best == 1.0

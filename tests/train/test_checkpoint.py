@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.train import checkpoint
-from regard.train.average import Average
+from regard.train.ema import Average
 from regard.train.place import Place
 
 files = {

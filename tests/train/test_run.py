@@ -17,12 +17,12 @@ config: dict[str, Any] = {
     "task": "translate",
     "search": None,
     "measures": ("bleu", {"name": "chrf", "word_order": 2}),
-    "train": {"rate": 1e-3, "time": "", "deep": {"none": None, "on": True}},
+    "train": {"lr": 1e-3, "time": "", "deep": {"none": None, "on": True}},
 }
 told = {
     "task": "translate",
     "measures": ["bleu", {"name": "chrf", "word_order": 2}],
-    "train": {"rate": 1e-3, "time": "", "deep": {"on": True}},
+    "train": {"lr": 1e-3, "time": "", "deep": {"on": True}},
 }
 kept = {"source": {"ü": "漢字 ☃"}}
 

@@ -32,7 +32,7 @@ def test_by_hand() -> None:
     found = chosen(generation, facts())
     assert (found["embed"], found["encoder.hidden"], found["decoder.hidden"]) == (128, 128, 256)
     assert found["target.size"] == 1900  # 2000 · (4500 · 11.5 / 60000) ** 0.4 = 1886
-    assert (found["train.tokens"], found["train.rate"], found["drop"]) == (1024, 8e-3, 0.3)
+    assert (found["train.batch_tokens"], found["train.lr"], found["drop"]) == (1024, 8e-3, 0.3)
 
 
 def test_more_time_or_data_gives_larger_models() -> None:
@@ -64,7 +64,7 @@ def test_only_options_of_the_part_that_is_used() -> None:
     )
     assert "encoder.hidden" not in found
     assert "attention.score.hidden" not in found
-    assert (found["encoder.size"], found["train.rate"]) == (128, 2e-3)
+    assert (found["encoder.size"], found["train.lr"]) == (128, 2e-3)
     assert not [key for key in chosen(generation, facts(), encoder="my.Encoder") if key.startswith("encoder")]
     assert "source.size" not in chosen(generation, facts(), source="character")
 
@@ -149,10 +149,10 @@ def test_what_the_user_sets_stays(tmp_path) -> None:
     pairs.write_text(
         "".join(f"{a} {b}\t{b} {a}\n" for a in ["one", "two", "three", "four"] for b in ["six", "seven", "ten"])
     )
-    asked = {"data": {"train": str(pairs)}, "encoder": {"hidden": 48}, "train": {"rate": 0.5, "time": "5m"}}
+    asked = {"data": {"train": str(pairs)}, "encoder": {"hidden": 48}, "train": {"lr": 0.5, "time": "5m"}}
     ready = api.prepare("translate", asked)
-    assert (ready.config["encoder"]["hidden"], ready.config["train"]["rate"]) == (48, 0.5)
-    assert not {"encoder.hidden", "train.rate"} & {choice.key for choice in ready.choices}
+    assert (ready.config["encoder"]["hidden"], ready.config["train"]["lr"]) == (48, 0.5)
+    assert not {"encoder.hidden", "train.lr"} & {choice.key for choice in ready.choices}
     assert ready.config["decoder"]["hidden"] == 128
     assert "decoder.hidden" in {choice.key for choice in ready.choices}
     assert any("--dry-run" in note for note in ready.task.notes)

@@ -162,7 +162,7 @@ def test_a_translator_is_taught_and_its_log_says_so(place: str, tmp_path: Any) -
         "translate", data=str(data), out=tmp_path / "run", quiet=True, source="word", target="word", embed=8,
         encoder={"hidden": 8, "layers": 1}, decoder={"embed": 8, "hidden": 8, "place": place},
         teach={"sampling": "inverse", "least": 0.5, "drop": 0.1, "swap": 0.1, "replace": 0.1, "blank": 0.1},
-        train={"steps": 6, "every": 3},
+        train={"steps": 6, "validate_every": 3},
     )  # fmt: skip
     log = (made.model.run.folder / "log.jsonl").read_text()
     notes = json.loads(log.splitlines()[-1])["notes"]

@@ -111,7 +111,7 @@ def asked(
     for source in (from_file, from_pairs):
         for key, value in source.items():
             if key in ("data", "train") and not isinstance(value, Mapping):
-                instead = "write --data, or data.train=" if key == "data" else "write train.rate= and the like"
+                instead = "write --data, or data.train=" if key == "data" else "write train.lr= and the like"
                 raise RegardError(f"{key}={value}", expected=f"a table of options {key}.…", do=instead)
             if key in flags and key != "data":
                 raise RegardError(f"unknown option {key!r}", do=f"write --{key}")

@@ -22,7 +22,7 @@ advice = {
     errno.ENOSPC: "free some space; the same command then goes on",
     errno.EDQUOT: "free some space; the same command then goes on",
 }
-no_memory = "ran out of memory; lower train.tokens, or choose a smaller model"
+no_memory = "ran out of memory; lower train.batch_tokens, or choose a smaller model"
 
 
 def told(error: BaseException) -> tuple[int, str]:

@@ -70,7 +70,7 @@ class Classify(Labelled):
         "pool": "attention",
         "head": {"hidden": 64},
         "drop": 0.1,
-        "train": {"epochs": 5, "time": "100s", "rate": 4e-3, "warmup": 50, "average": 0.99},
+        "train": {"epochs": 5, "time": "100s", "lr": 4e-3, "warmup": 50, "ema": 0.99},
     }
 
     @ranged

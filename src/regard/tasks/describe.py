@@ -66,7 +66,7 @@ class Describe(Generation):
         "attention": {"score": {"name": "additive", "hidden": 64}},
         "drop": 0.0,
         "smoothing": 0.0,
-        "train": {"epochs": 4, "time": "120s", "tokens": 2048, "rate": 8e-3, "warmup": 50, "average": 0.99},
+        "train": {"epochs": 4, "time": "120s", "batch_tokens": 2048, "lr": 8e-3, "warmup": 50, "ema": 0.99},
     }
 
     def __init__(

@@ -70,7 +70,7 @@ class Language(Measured):
         "attention": {"score": {"name": "additive", "hidden": 64}},
         "running": False,
         "search": "greedy",
-        "train": {"epochs": 5, "time": "120s", "tokens": 2048, "rate": 1e-2, "warmup": 50, "average": 0.99},
+        "train": {"epochs": 5, "time": "120s", "batch_tokens": 2048, "lr": 1e-2, "warmup": 50, "ema": 0.99},
     }
 
     @ranged

@@ -49,7 +49,7 @@ class Relate(Sentences):
         "pool": "attention",
         "head": {"hidden": 128},
         "drop": 0.0,
-        "train": {"epochs": 10, "time": "100s", "rate": 4e-3, "warmup": 50, "average": 0.99},
+        "train": {"epochs": 10, "time": "100s", "lr": 4e-3, "warmup": 50, "ema": 0.99},
     }
 
     def __init__(

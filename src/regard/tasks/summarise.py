@@ -46,7 +46,7 @@ class Summarise(Generation):
         "attention": {"score": {"name": "additive", "hidden": 96}},
         "drop": 0.0,
         "smoothing": 0.0,
-        "train": {"epochs": 2, "time": "120s", "tokens": 2048, "rate": 6e-3, "warmup": 50, "average": 0.99},
+        "train": {"epochs": 2, "time": "120s", "batch_tokens": 2048, "lr": 6e-3, "warmup": 50, "ema": 0.99},
     }
 
     def __init__(

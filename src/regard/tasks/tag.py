@@ -45,7 +45,7 @@ class Tag(Labels):
         "embed": {"width": 64},
         "encoder": {"name": "bigru", "hidden": 64},
         "drop": 0.0,
-        "train": {"epochs": 5, "time": "100s", "rate": 4e-3, "warmup": 50, "average": 0.99},
+        "train": {"epochs": 5, "time": "100s", "lr": 4e-3, "warmup": 50, "ema": 0.99},
     }
 
     def __init__(

@@ -39,7 +39,7 @@ class Translate(Generation):
         "attention": {"score": {"name": "additive", "hidden": 64}},
         "drop": 0.0,
         "smoothing": 0.0,
-        "train": {"epochs": 5, "time": "150s", "rate": 4e-3, "warmup": 100, "average": 0.99},
+        "train": {"epochs": 5, "time": "150s", "lr": 4e-3, "warmup": 100, "ema": 0.99},
     }
 
     def __init__(

@@ -52,7 +52,7 @@ def advised(found: Sequence[str], command: str, outcome: Outcome) -> tuple[str, 
         return ()
     do = f"train it longer: {command}"
     if outcome.ended == "patience":
-        do = "it stopped getting better: check the data, or try a lower train.rate or a smaller model"
+        do = "it stopped getting better: check the data, or try a lower train.lr or a smaller model"
     elif outcome.epochs >= MANY:
         do += ", or check the data and try a smaller model"
     return (*found, do)

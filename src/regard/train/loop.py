@@ -24,7 +24,7 @@ from regard.files import sweep
 from regard.find import nearest
 from regard.ranges import BatchSize, BelowOne, Count, FewOrNone, NonNegative, Number, Range, Seed
 from regard.train import checkpoint
-from regard.train.average import Average
+from regard.train.ema import Average
 from regard.train.budget import NO_LIMIT, PROBE, Budget, seconds_each
 from regard.train.curve import draw
 from regard.train.device import device_of, precise, widest
@@ -77,16 +77,16 @@ def fit(
     epochs: Number = 30,
     steps: Count = 0,
     time: str = "",
-    tokens: BatchSize = 4096,
-    rows: BatchSize = 0,
-    rate: Annotated[float, Range(0, 1000, above=True)] = 1e-3,
+    batch_tokens: BatchSize = 4096,
+    batch_size: BatchSize = 0,
+    lr: Annotated[float, Range(0, 1000, above=True)] = 1e-3,
     warmup: Count = 200,
     decay: Decay = "cosine",
     weight_decay: NonNegative = 0.01,
     clip: NonNegative = 1.0,
-    average: BelowOne = 0.999,
-    every: Count = 0,
-    valid: Number = 2000,
+    ema: BelowOne = 0.999,
+    validate_every: Count = 0,
+    max_validation: Number = 2000,
     patience: Number = 10,
     save_every: Count = 60,
     seed: Seed = 1,
@@ -112,12 +112,12 @@ def fit(
     lengths = [item.lengths for item in items]
 
     def batches_of(epoch: int) -> list[list[int]]:
-        return batches(lengths, tokens=tokens, rows=rows, seed=seed, epoch=epoch)
+        return batches(lengths, tokens=batch_tokens, rows=batch_size, seed=seed, epoch=epoch)
 
     an_epoch = len(batches_of(0))
-    wanted, every = steps or epochs * an_epoch, every or max(an_epoch, RARELY)
-    optimiser = torch.optim.AdamW(_groups(model, weight_decay), lr=rate, betas=(0.9, 0.98), fused=where.type == "cuda")
-    mean = Average(model, average)
+    wanted, validate_every = steps or epochs * an_epoch, validate_every or max(an_epoch, RARELY)
+    optimiser = torch.optim.AdamW(_groups(model, weight_decay), lr=lr, betas=(0.9, 0.98), fused=where.type == "cuda")
+    mean = Average(model, ema)
     log = Log(run.folder / "log.jsonl")
     torch.manual_seed(seed)
     fresh = Place(digest(splits.train), wanted, wanted, limit)
@@ -148,7 +148,7 @@ def fit(
 
     def probe() -> None:
         """How long a validation and the test would take now. It leaves no trace in the training."""
-        before, held = clock.monotonic(), splits.valid[:valid]
+        before, held = clock.monotonic(), splits.valid[:max_validation]
         with _aside(model, mean, where, precision), torch.random.fork_rng([where] if where.type == "cuda" else []):
             if not budget.probed:  # the first answer also pays for what is done once
                 task.results(model, held[:1], quick=True)
@@ -206,7 +206,7 @@ def fit(
                 show.say(plan.shortened)
                 told = True
             for group in optimiser.param_groups:
-                group["lr"] = rate * plan.rate(place.step)
+                group["lr"] = lr * plan.rate(place.step)
             loss = step(task, model, batch, optimiser, clip=clip, precision=precision)
             place.step += 1
             mean.update(place.step)
@@ -217,26 +217,26 @@ def fit(
                 noted.setdefault(name, []).append(number)
 
             # Just before the end of a limited time it would be made twice: the last step always validates.
-            validate = place.step % every == 0 and (not budget.limited or place.steps - place.step >= every // 4)
+            validate = place.step % validate_every == 0 and (not budget.limited or place.steps - place.step >= validate_every // 4)
             slow = place.step == first + 1 or clock.monotonic() - glanced >= SECONDS
             if place.step % GLANCE == 0 or validate or slow or place.step >= place.steps or budget.over():
                 value = float(loss_sum) / max(1, place.loss_count)
                 if not math.isfinite(value):
-                    raise RegardError(f"the loss became {value} at step {place.step}", do="lower train.rate")
+                    raise RegardError(f"the loss became {value} at step {place.step}", do="lower train.lr")
                 if place.step > first + 1:  # the first is no measure: kernels are compiled, memory is fetched
                     budget.stepped(place.step - counted, clock.monotonic() - glanced)
                 if not budget.over() and (budget.due() or (validate and budget.limited and not budget.probed)):
                     probe()
                 validate = validate and budget.may_validate()
-                place.steps = budget.plan(wanted, place.step, every)
+                place.steps = budget.plan(wanted, place.step, validate_every)
                 notes = {name: float(torch.stack(some).mean()) for name, some in noted.items()}
                 noted.clear()
                 aside = "".join(f"  {name} {number:.3g}" for name, number in notes.items())
                 figures_now = f"loss {value:.3f}{aside}{latest}  {speed():,.0f} {task.counts}/s"
-                show.step(place.step, place.steps, figures_now, budget.remaining(place.step, place.steps, every))
+                show.step(place.step, place.steps, figures_now, budget.remaining(place.step, place.steps, validate_every))
                 glanced, counted = clock.monotonic(), place.step
             if validate or place.step >= place.steps:
-                held = splits.valid[: place.checked or valid]
+                held = splits.valid[: place.checked or max_validation]
                 show.phase("validating", f"{len(held):,} examples")
                 with _aside(model, mean, where, precision):
                     figures = task.measure(task.results(model, held, quick=True))
@@ -256,7 +256,7 @@ def fit(
                     loss=value,
                     valid=figures,
                     epoch=place.epoch,
-                    rate=optimiser.param_groups[0]["lr"],
+                    lr=optimiser.param_groups[0]["lr"],
                     seconds=round(spent(), 2),
                     **{f"{task.counts}_per_second": round(speed())},
                     **({"notes": notes} if notes else {}),

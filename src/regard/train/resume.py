@@ -5,7 +5,7 @@ import math
 from torch import nn
 
 from regard.errors import RegardError
-from regard.train.average import Average
+from regard.train.ema import Average
 from regard.train.place import Place
 from regard.train.run import Run
 

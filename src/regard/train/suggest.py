@@ -188,8 +188,8 @@ def generation(facts: Facts, parts: Parts) -> list[Choice]:
         choices.append(Choice("attention.score.hidden", width, enough))
     choices += [
         Choice("drop", dropout, often),
-        Choice("train.tokens", batch, f"{often}, small batches for more steps"),
-        Choice("train.rate", lr, "the smaller the model, the higher"),
+        Choice("train.batch_tokens", batch, f"{often}, small batches for more steps"),
+        Choice("train.lr", lr, "the smaller the model, the higher"),
         *_schedule(facts, epochs, seen / batch, often),
         Choice("train.patience", 20, "the learning rate falls to 0 at the end, and the score rises until then"),
     ]
@@ -242,7 +242,7 @@ def _schedule(facts: Facts, epochs: int, steps: float, why: str, most: int = MOS
             f"{epochs} estimated for this time; more if steps turn out faster" if wished != epochs else why,
         ),
         Choice("train.warmup", int(_clamp(steps / 10, 10, 200)), f"a tenth of about {counted(round(steps), 'step')}"),
-        Choice("train.average", 0.99 if steps < 5000 else 0.999, "a mean over the last steps, not over all"),
+        Choice("train.ema", 0.99 if steps < 5000 else 0.999, "a mean over the last steps, not over all"),
     ]
 
 
@@ -316,9 +316,9 @@ def _reading(
     rows = 32 if facts.examples < 20_000 else 64
     choices += [
         Choice("drop", drop, dropout),
-        Choice("train.tokens", 0, "batches are counted in examples"),
-        Choice("train.rows", rows, "small batches for more steps"),
-        Choice("train.rate", SENTENCE_LR[width], "the smaller the model, the higher"),
+        Choice("train.batch_tokens", 0, "batches are counted in examples"),
+        Choice("train.batch_size", rows, "small batches for more steps"),
+        Choice("train.lr", SENTENCE_LR[width], "the smaller the model, the higher"),
         *_schedule(facts, epochs, epochs * facts.examples / rows, "more would overfit a set of this size", most=epochs),
     ]
     return choices
@@ -363,8 +363,8 @@ def language(facts: Facts, parts: Parts) -> list[Choice]:
         choices += [Choice(f"network.{name}", value, why) for name, value in sizes.items()]
     lr = 2e-3 if parts.name("network") == "transformer" else _round(min(1e-2, 6e-3 * (128 / width) ** 0.7))
     choices += [
-        Choice("train.tokens", 1024 if epochs * an_epoch < 2.2e6 else 2048, f"{often}, small batches for more steps"),
-        Choice("train.rate", lr, "the smaller the model, the higher"),
+        Choice("train.batch_tokens", 1024 if epochs * an_epoch < 2.2e6 else 2048, f"{often}, small batches for more steps"),
+        Choice("train.lr", lr, "the smaller the model, the higher"),
         *_schedule(facts, epochs, epochs * an_epoch / 1024, often, MOST_EPOCHS_OF_TEXT),
     ]
     return choices

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from regard.train.average import Average
+from regard.train.ema import Average
 
 
 def small(value: float) -> nn.Linear:
