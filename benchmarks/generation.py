@@ -71,7 +71,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "encoder": {"name": "transformer", "positions": "rotary", "dropout": 0.2},
         "decoder": {"name": "transformer", "positions": "rotary", "dropout": 0.2},
         **scored("scaled_dot"),
-        "drop": 0.0,
+        "dropout": 0.0,
     },
     "teach_linear": {"teach": {"sampling": "linear", "least": 0.7}},
     "teach_exponential": {"teach": {"sampling": "exponential", "least": 0.7}},
@@ -80,7 +80,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "teach_drop": {"teach": {"drop": 0.1}},
     "teach_swap": {"teach": {"swap": 0.1}},
     "teach_replace": {"teach": {"replace": 0.1}},
-    "no_smoothing": {"smoothing": 0.0},
+    "no_smoothing": {"label_smoothing": 0.0},
 }
 
 

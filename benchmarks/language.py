@@ -36,7 +36,7 @@ from regard.train.step import step
 BASE: dict[str, Any] = {
     "text": {"name": "word"},
     "network": {"cell": "lstm", "layers": 2},
-    "measures": ["word_perplexity"],
+    "metrics": ["word_perplexity"],
     "train": {"batch_tokens": 0, "epochs": 150, "warmup": 200, "patience": 100, "max_validation": 4000, "auto": False},
 }
 

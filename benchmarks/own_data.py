@@ -50,8 +50,8 @@ def recurrent(width: int, vocab: tuple[int, int], batch: int, lr: float, drop: f
 def reader(width: int, lr: float, epochs: int, rows: int, drop: float, drop_words: float, *more: str) -> list[str]:
     """The options of a sentence encoder, all set by hand."""
     return [
-        *(f"embed.width={width}", f"embed.drop={drop_words}", f"encoder.hidden={width}", "encoder.layers=1"),
-        *("text.least=2", f"drop={drop}", "train.batch_tokens=0", f"train.batch_size={rows}", f"train.lr={lr}"),
+        *(f"embed.width={width}", f"embed.dropout={drop_words}", f"encoder.hidden={width}", "encoder.layers=1"),
+        *("text.least=2", f"dropout={drop}", "train.batch_tokens=0", f"train.batch_size={rows}", f"train.lr={lr}"),
         *(f"train.epochs={epochs}", "train.ema=0.99", "train.patience=1000", *more),
     ]
 
@@ -121,7 +121,7 @@ CASES: dict[str, dict[str, Any]] = {
         "time": 300,
         "measures": ("rouge_l", "rouge_1"),
         "read": ("data.source=body", "data.target=subject"),
-        "hand": recurrent(128, (4000, 3000), 2048, 6e-3, 0.2, "longest=40000"),
+        "hand": recurrent(128, (4000, 3000), 2048, 6e-3, 0.2, "max_length=40000"),
     },
     "language": {
         "task": "language",

@@ -35,7 +35,7 @@ recipes: dict[str, tuple[str, str, dict[str, Any]]] = {
     "structured": ("classify", "40s", {"pool": "structured"}),
     "multi_head": ("entail", "80s", {"encoder": {"name": "multi_head", "size": 128}}),
     "disan": ("entail", "80s", {"encoder": {"name": "disan", "hidden": 24, "c": 2.0}}),
-    "resan": ("entail", "90s", {"encoder": {"name": "resan", "hidden": 32, "soft": 0.3}, "price": 0.15}),
+    "resan": ("entail", "90s", {"encoder": {"name": "resan", "hidden": 32, "soft": 0.3}, "sparsity": 0.15}),
 }
 date = "Dienstag, 5. März 2024"
 pair = ("Not every boy is towing an instrument in the hall", "All boys are towing an instrument in the hall")

@@ -454,7 +454,11 @@ def prepared(room: Path) -> None:
     (room / "lines.txt").write_text("abc\n\nba\n")
     (room / "pairs.tsv").write_text("".join(f"{a}{b}{c}\t{c}{b}{a}\n" for a in "abcd" for b in "abcd" for c in "abcd"))
     options: dict[str, Any] = {"source": "character", "target": "character", "embed": 8}
-    options |= {"encoder": {"hidden": 8}, "decoder": {"hidden": 16}, "train": {"steps": 4, "validate_every": 4, "device": "cpu"}}
+    options |= {
+        "encoder": {"hidden": 8},
+        "decoder": {"hidden": 16},
+        "train": {"steps": 4, "validate_every": 4, "device": "cpu"},
+    }
     told = io.StringIO()
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(told):
         regard.train("translate", data=str(room / "pairs.tsv"), out=room / "run", quiet=True, **options)

@@ -43,9 +43,9 @@ def sitting(folder: Path, steps: int, **more: Any) -> int:
         "embed": 32,
         "encoder": {"hidden": 48},
         "decoder": {"embed": 32, "hidden": 64, "dropout": 0.2},
-        "measures": ["exact_match", "perplexity"],
-        "best": "perplexity",
-        "drop": 0.2,
+        "metrics": ["exact_match", "perplexity"],
+        "best_metric": "perplexity",
+        "dropout": 0.2,
         "data": {"train": str(folder.parent / "train.tsv"), "valid": str(folder.parent / "valid.tsv")},
         # Saved after every step, so that there is always a save to be killed in.
         "train": {"batch_size": 32, "steps": steps, "validate_every": 10, "save_every": 0, "time": "", "warmup": 5},

@@ -28,8 +28,8 @@ from regard.train.step import step
 # The defaults of the task, which were chosen on Multi30k's validation set (docs/LOG.md), with targets as they are.
 RECIPE: dict[str, Any] = {
     "target": {"name": "bpe", "size": 6000},
-    "best": "bleu",
-    "measures": [{"name": "bleu", "tokenize": "none"}, "perplexity", "token_accuracy"],
+    "best_metric": "bleu",
+    "metrics": [{"name": "bleu", "tokenize": "none"}, "perplexity", "token_accuracy"],
     "train": {"epochs": 60, "batch_tokens": 8192, "lr": 2e-3, "patience": 15, "auto": False},
 }
 

@@ -77,9 +77,9 @@ trained = regard.train(
     encoder={"name": "recurrent", "hidden": 128, "layers": 1, "dropout": 0.0},
     attention={"score": {"name": "additive", "hidden": 64}, "weigh": "softmax"},
     decoder={"name": "recurrent", "embed": 64, "hidden": 128, "dropout": 0.0},
-    drop=0.0,
-    smoothing=0.0,
-    measures=["exact_match", "alignment"],
+    dropout=0.0,
+    label_smoothing=0.0,
+    metrics=["exact_match", "alignment"],
     best="exact_match",
     train={"epochs": 8, "time": f"{seconds:g}s", "rate": 4e-3, "warmup": 50, "average": 0.99},
 )

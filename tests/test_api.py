@@ -36,9 +36,9 @@ small: dict[str, Any] = {
     "decoder": {"embed": 8, "hidden": 16},
     "attention": {"score": {"hidden": 8}},
     "search": {"width": 3, "nbest": 2},
-    "measures": ["perplexity", "exact_match", "bleu"],
-    "best": "perplexity",
-    "longest": 24,
+    "metrics": ["perplexity", "exact_match", "bleu"],
+    "best_metric": "perplexity",
+    "max_length": 24,
     "train": {"batch_size": 8, "steps": 24, "validate_every": 8, "lr": 0.01, "warmup": 4, "ema": 0.5, "device": "cpu"},
 }
 
@@ -158,7 +158,7 @@ def test_merging(base: dict[str, Any], over: dict[str, Any], both: dict[str, Any
         ({"search": "beem"}, "no search is named 'beem'; did you mean 'beam'?"),
         ({"embed": "big"}, "embed: got 'big'; expected a whole number"),
         ({"train": {"decay": "cosin"}}, "train.decay: got 'cosin'; expected one of cosine"),
-        ({"measures": ["blue"]}, "no measure is named 'blue'; did you mean 'bleu'?"),
+        ({"metrics": ["blue"]}, "no measure is named 'blue'; did you mean 'bleu'?"),
     ],
 )
 def test_a_slip_is_told_with_its_place(options: dict[str, Any], said: str) -> None:
@@ -283,8 +283,8 @@ def test_nothing_is_written_where_something_is_wrong(tmp_path: Path, pairs: str)
     out = tmp_path / "run"
     assert "time 'soon'" in refused(lambda: train("translate", data=pairs, out=out, time="soon", **small))
     assert "device" in refused(lambda: train("translate", data=pairs, out=out, **with_train(device="toaster")))
-    assert "best" in refused(lambda: train("translate", data=pairs, out=out, **{**small, "best": "bleurt"}))
-    assert "best" in refused(lambda: train("translate", data=pairs, out=out, **{**small, "best": "chrf"}))
+    assert "best" in refused(lambda: train("translate", data=pairs, out=out, **{**small, "best_metric": "bleurt"}))
+    assert "best" in refused(lambda: train("translate", data=pairs, out=out, **{**small, "best_metric": "chrf"}))
     refused(lambda: train("translate", data=str(tmp_path / "none.tsv"), out=out, **small))
     refused(lambda: train("translate", data=pairs, out=out, **{**small, "embed": -1}))
     assert list(tmp_path.iterdir()) == []
@@ -348,8 +348,8 @@ def test_a_run_goes_on_with_what_it_holds(tmp_path: Path, pairs: str, monkeypatc
     assert tomllib.loads((out / "config.toml").read_text()) == changed
     assert train("translate", out=out, quiet=True).outcome.per_second == 0
     assert tomllib.loads((out / "config.toml").read_text()) == changed
-    assert refused(lambda: train("translate", out=out, quiet=True, drop=0.77)).startswith(
-        f"{out} was begun with drop={before['drop']}, not 0.77"
+    assert refused(lambda: train("translate", out=out, quiet=True, dropout=0.77)).startswith(
+        f"{out} was begun with dropout={before['dropout']}, not 0.77"
     )
     assert f"{out} was begun with task=translate, not agree" in refused(lambda: train("agree", out=out, quiet=True))
 
@@ -376,7 +376,7 @@ def test_data_that_changed_before_the_first_checkpoint_is_refused(
         (with_train(seed=9), "train.seed=1, not 9"),
         ({**small, "attention": {"score": "dot"}}, "attention.score=additive, not dot"),
         ({**small, "decoder": {"embed": 8, "hidden": 16, "cell": "lstm"}}, "decoder.cell=gru, not lstm"),
-        ({**small, "measures": ["perplexity"]}, "measures="),
+        ({**small, "metrics": ["perplexity"]}, "metrics="),
     ],
 )
 def test_another_configuration_is_refused_by_name(
@@ -519,8 +519,8 @@ def copy(source: Path, target: Path) -> None:
         {"task": "evil.Thing"},
         {"encoder": "evil.Thing"},
         {"encoder": {"name": "evil.Thing"}},
-        {"measures": ["evil.Thing"]},
-        {"measures": [{"name": "evil.Thing"}]},
+        {"metrics": ["evil.Thing"]},
+        {"metrics": [{"name": "evil.Thing"}]},
         {"attention": {"score": {"name": "evil.Thing"}}},
         {"attention": {"bias": [{"name": "evil.Thing"}]}},
         {"search": "ev-il.Thing"},
@@ -581,7 +581,7 @@ def test_what_is_wrong_with_a_configuration_names_its_file(trained: api.Trained,
         {"embed": "²"},
         {"embedding": 3},
         {"task": "nothing"},
-        {"drop": 7.0},
+        {"dropout": 7.0},
         {"decoder": {"hidden": 0}},
     ):
         (folder / "config.toml").write_text(tomli_w.dumps({**config, **change}))

@@ -19,7 +19,7 @@ import sentences
 
 OPTIONS = {
     "embed": {"width": 4},
-    "drop": 0.0,
+    "dropout": 0.0,
     "train": {"steps": 2, "validate_every": 2, "batch_size": 8, "device": "cpu", "auto": False},
 }
 
@@ -158,7 +158,11 @@ def test_costs_of_a_table_are_of_the_models_it_would_train(
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("".join(f"{word} {i}.5 1 2 3\n" for i, word in enumerate(("red", "dog", "cat"))))
     embed = {"vectors": str(vectors), "mode": mode}
-    shared = {"data": {"train": str(data)}, "embed": embed, "train": {"batch_tokens": 0, "device": "cpu", "auto": False}}
+    shared = {
+        "data": {"train": str(data)},
+        "embed": embed,
+        "train": {"batch_tokens": 0, "device": "cpu", "auto": False},
+    }
     names = {"bigru": 4, "multi_head": 8, "resan": 16}
     sizes = {"bigru": {"hidden": 4}, "multi_head": {"heads": 2, "size": 2}, "resan": {"hidden": 4}}
     recipes = {

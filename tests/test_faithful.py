@@ -62,7 +62,7 @@ def by_hand(equal: bool) -> Model:
             layer.weight.zero_()  # type: ignore[union-attr,operator]
             layer.bias.zero_()  # type: ignore[union-attr,operator]
             layer.weight[:, -8:] += scale * torch.eye(8)  # type: ignore[union-attr,index]
-    network = Reader(words, Same(), pool, None, head, None, drop=0.5)
+    network = Reader(words, Same(), pool, None, head, None, dropout=0.5)
     return Model(Run(Path("nowhere"), {"task": "classify", "train": {"precision": "fp32"}}, {}), task, network)
 
 

@@ -21,7 +21,7 @@ nowhere = Places()
 
 def block(**options: Any) -> Block:
     asking = make(size, size, size, score="scaled_dot", heads=heads)
-    return Block(size, heads, inner=12, dropout=0.3, asking=asking, **options).double().eval()
+    return Block(size, heads, ffn=12, dropout=0.3, asking=asking, **options).double().eval()
 
 
 def norm(x: Tensor, layer: nn.LayerNorm) -> Tensor:
@@ -52,7 +52,7 @@ def shaken(part: nn.Module) -> None:
 
 def test_the_network_by_hand() -> None:
     """(0, 2) is normalised to (−1, 1); of the inner (−1 + 0.5, 2·1 − 1) relu leaves (0, 1); W_2 gives (3, −1) + 0.5."""
-    part = Block(2, 1, inner=2, dropout=0.0).double()
+    part = Block(2, 1, ffn=2, dropout=0.0).double()
     with torch.no_grad():
         part.norm_think.eps = 0.0
         part.W_1.weight.copy_(torch.tensor([[1.0, 0.0], [0.0, 2.0]]))

@@ -38,7 +38,7 @@ def test_numbers_worked_by_hand() -> None:
     assert_close(loss, torch.tensor([4.128883083, -2.149441542], dtype=f64), atol=1e-6, rtol=0)
     loss.sum().backward()
     assert_close(log_p.grad, torch.tensor([-3.0, 3.0], dtype=f64))
-    assert_close(reward(torch.tensor([-0.5]), torch.tensor([0.25]), price=0.04), torch.tensor([-0.51]))
+    assert_close(reward(torch.tensor([-0.5]), torch.tensor([0.25]), sparsity=0.04), torch.tensor([-0.51]))
 
 
 def test_reward_and_baseline_are_held_fixed() -> None:
@@ -483,7 +483,7 @@ def test_a_selector_learns_what_is_worth_its_price() -> None:
         x, mask, marked = sentences()
         (choice,) = selector(x, mask, sample=True)
         right = (choice.chosen & marked).any(1).float()
-        loss = reinforce([choice], reward(right, share(choice.chosen, mask), price=0.5)).mean()
+        loss = reinforce([choice], reward(right, share(choice.chosen, mask), sparsity=0.5)).mean()
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()

@@ -11,8 +11,15 @@ from command_line import Regard
 from regard import compare as module
 
 tiny = [
-    *("encoder.hidden=4", "embed.width=4", "train.steps=2", "train.validate_every=2", "train.batch_size=8", "train.device=cpu"),
-    *("train.lr=0.01", "drop=0.0"),
+    *(
+        "encoder.hidden=4",
+        "embed.width=4",
+        "train.steps=2",
+        "train.validate_every=2",
+        "train.batch_size=8",
+        "train.device=cpu",
+    ),
+    *("train.lr=0.01", "dropout=0.0"),
 ]
 
 
@@ -75,5 +82,5 @@ def test_mistakes_are_one_line(regard: Regard, lines: Path, tmp_path: Path) -> N
     )
     assert regard("compare", "classify", "bigru,disan", *words).line().startswith("nothing to compare")
     assert regard("compare", "classify").code == 2
-    assert regard("compare", "encoder=a,b", "drop=0,1").line().startswith("'encoder=a,b' where the task should be")
+    assert regard("compare", "encoder=a,b", "dropout=0,1").line().startswith("'encoder=a,b' where the task should be")
     assert not (tmp_path / "out").exists()

@@ -72,7 +72,7 @@ def numbers() -> list[Any]:
 
 needed = {
     "align": ("run", "--data", "x"),
-    "compare": ("translate", "drop=0.1,0.2"),
+    "compare": ("translate", "dropout=0.1,0.2"),
     "judge": (),
     "look": ("run", "text"),
 }

@@ -18,7 +18,7 @@ from regard.types import Token
 from tiers import sweep_but
 
 small = [
-    *("encoder=bigru", "encoder.hidden=8", "embed.width=8", "drop=0.0", "train.device=cpu"),
+    *("encoder=bigru", "encoder.hidden=8", "embed.width=8", "dropout=0.0", "train.device=cpu"),
     *("train.steps=8", "train.validate_every=4", "train.batch_size=16", "train.lr=0.02", "train.warmup=2"),
 ]
 pooled = [*small, "pool=attention"]

@@ -13,7 +13,7 @@ from regard.api import load
 from regard.cli.main import answer
 
 small = [
-    *("encoder.hidden=8", "embed.width=8", "drop=0.0", "train.device=cpu"),
+    *("encoder.hidden=8", "embed.width=8", "dropout=0.0", "train.device=cpu"),
     *("train.steps=12", "train.validate_every=6", "train.batch_size=8", "train.lr=0.03", "train.warmup=2"),
 ]
 sentences = ["the red dog runs", "dog runs", "old boats", "the old car stands there"]
@@ -124,7 +124,7 @@ def test_models_that_cannot(regard: Regard, run: Path, folder: Path, tagger: Pat
     both = trained(folder, "tag", [f"{one}\t{labelled(one)}" for one in sentences], "encoder=bigru")
     assert regard("predict", both, "--stream", stdin=b"the\n").line() == (
         f"--stream: {both} has an encoder that must see the whole sentence; expected a one-way one, to tag a stream; "
-        "train with encoder=lstm, or encoder=recurrent encoder.both=false"
+        "train with encoder=lstm, or encoder=recurrent encoder.bidirectional=false"
     )
     said = regard("predict", run, "--stream", stdin=b"the\n").line()
     assert said == f"--stream: {run} is a run of translate; expected one of tag"

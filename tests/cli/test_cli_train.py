@@ -57,7 +57,7 @@ def test_the_ending_of_a_language_model(regard: Regard, tmp_path: Path) -> None:
     """Text alone has no truth to be told, and what is shown is gone on from its first words."""
     data, folder = tmp_path / "book.txt", tmp_path / "run"
     data.write_text("".join(f"{a} and {b} went home again\n" for a in "abcdef" for b in "ghij"))
-    options = ("text=word", "network.hidden=8", "network.layers=1", "train.steps=3", "window=20", "longest=9")
+    options = ("text=word", "network.hidden=8", "network.layers=1", "train.steps=3", "window=20", "max_length=9")
     said = regard("train", "language", "--data", data, "--out", folder, "--quiet", *options)
     assert (said.code, said.err) == (0, "")
     shown = next(line for line in said.out.split("\n") if " → " in line)
@@ -77,7 +77,9 @@ def test_the_ending_of_a_language_model(regard: Regard, tmp_path: Path) -> None:
 @pytest.mark.sweep
 def test_the_ending_tells_of_all_runs(regard: Regard, pairs: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    said = regard("train", "agree", "--data", pairs, "--out", run, "--quiet", *tiny, "train.steps=2", "train.validate_every=2")
+    said = regard(
+        "train", "agree", "--data", pairs, "--out", run, "--quiet", *tiny, "train.steps=2", "train.validate_every=2"
+    )
     assert f"The run lies in {run}, and runs of their own in {run}/there and {run}/back. Try next:" in said.out
     assert regard("evaluate", run / "back").code == 0
 

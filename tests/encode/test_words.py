@@ -167,7 +167,7 @@ def test_without_a_file_vectors_have_length_about_one() -> None:
 
 @each
 def test_dropout_only_in_training(make: Callable[..., Words]) -> None:
-    part = make(drop=0.5)
+    part = make(dropout=0.5)
     whole = make().eval()
     whole.load_state_dict(part.state_dict())
     torch.testing.assert_close(part.eval()(TOKENS), whole(TOKENS), rtol=0, atol=0)
@@ -187,8 +187,8 @@ def test_other_devices_and_types() -> None:
 
 
 def test_options_from_a_configuration() -> None:
-    made = find.call(Words, {"width": 7, "drop": 0.1}, vocab=9, found=0)
-    assert (made.size, made.drop, made.learned.shape) == (7, 0.1, (9, 7))
+    made = find.call(Words, {"width": 7, "dropout": 0.1}, vocab=9, found=0)
+    assert (made.size, made.dropout, made.learned.shape) == (7, 0.1, (9, 7))
     with pytest.raises(RegardError, match="one of fixed, tuned, missing"):
         find.call(Words, {"mode": "frozen"}, vocab=9, found=0)
 
@@ -198,8 +198,8 @@ def test_options_from_a_configuration() -> None:
     [
         ({"width": 0}, r"width: got 0"),
         ({"most": -1}, r"most: got -1"),
-        ({"drop": 1.0}, r"drop: got 1\.0"),
-        ({"drop": -0.1}, r"drop: got -0\.1"),
+        ({"dropout": 1.0}, r"dropout: got 1\.0"),
+        ({"dropout": -0.1}, r"dropout: got -0\.1"),
         ({"found": 3}, "vectors for 3 of 10"),
         ({"found": -1, "vectors": "x"}, "vectors for -1"),
         ({"found": 7, "vectors": "x"}, "vectors for 7 of 10"),

@@ -87,7 +87,7 @@ class Hashed:
             result.append(digest)
         return result
 
-    def everything(self, seed: int, longest: int, banned: tuple[int, ...] = ()) -> dict[tuple[int, ...], float]:
+    def everything(self, seed: int, max_length: int, banned: tuple[int, ...] = ()) -> dict[tuple[int, ...], float]:
         """Every sequence there is, with its log-probability."""
         found: dict[tuple[int, ...], float] = {}
 
@@ -95,7 +95,7 @@ class Hashed:
             for v, log_prob in enumerate(self.python_log_probs(digest, banned)):
                 if log_prob > -math.inf:
                     longer = (*tokens, v)
-                    if v == self.end or len(longer) == longest:
+                    if v == self.end or len(longer) == max_length:
                         found[longer] = total + log_prob
                     else:
                         go(longer, digest_after(digest, v), total + log_prob)
@@ -106,7 +106,7 @@ class Hashed:
     def plain_beam(
         self,
         seed: int,
-        longest: int,
+        max_length: int,
         width: int,
         length: float,
         nbest: int,
@@ -118,7 +118,7 @@ class Hashed:
         beams = [[(0.0, (), digest_after(seed, START))] for _ in range(groups)]
         pools: list[list[tuple[tuple[int, ...], float]]] = [[] for _ in range(groups)]
         each = width // groups
-        for t in range(1, longest + 1):
+        for t in range(1, max_length + 1):
             taken = Counter[int]()
             for group in range(groups):
                 candidates = [
@@ -131,7 +131,7 @@ class Hashed:
                 candidates = candidates[: 2 * each]
                 taken.update(tokens[-1] for _, tokens, _ in candidates[:each])
                 for rank, (total, tokens, _) in enumerate(candidates):
-                    if t == longest or (tokens[-1] == self.end and rank < each):
+                    if t == max_length or (tokens[-1] == self.end and rank < each):
                         pools[group].append((tokens, total / t**length))
                 beams[group] = [c for c in candidates if c[1][-1] != self.end][:each]
         lists = [sorted(pool, key=lambda p: -p[1])[:nbest] for pool in pools]
@@ -147,7 +147,7 @@ class Hashed:
 class Allowance:
     """Limits in plain Python: whether the last of these tokens may come after the others."""
 
-    longest: int
+    max_length: int
     least: int = 0
     repeat: int = 0
     prefix: tuple[int, ...] = ()
@@ -171,7 +171,7 @@ class Allowance:
         """Whether an allowed answer keeps the other limits."""
         twice = any(self.again(answer[: i + 1]) for i in range(len(answer)))
         inside = not any(token in self.banned for token in (*answer, END))
-        return self.least <= len(answer) < self.longest and not twice and inside
+        return self.least <= len(answer) < self.max_length and not twice and inside
 
     def again(self, tokens: tuple[int, ...]) -> bool:
         """Whether the last n tokens were there before."""

@@ -18,9 +18,14 @@ from tiers import sweep_but
 seeds = st.integers(0, 10**6)
 
 
-def search(beam, decoder, seeds, longest, **more):
+def search(beam, decoder, seeds, max_length, **more):
     return beam(
-        decoder, memory_of(seeds), start=START, end=getattr(decoder, "end", END), longest=torch.tensor(longest), **more
+        decoder,
+        memory_of(seeds),
+        start=START,
+        end=getattr(decoder, "end", END),
+        max_length=torch.tensor(max_length),
+        **more,
     )
 
 
@@ -51,20 +56,20 @@ def test_by_hand():
 
 
 @settings(max_examples=60, deadline=None)
-@given(seed=seeds, longest=st.integers(1, 4), length=st.sampled_from([0.0, 0.6, 1.0, 2.0]), nbest=st.integers(1, 6))
+@given(seed=seeds, max_length=st.integers(1, 4), length=st.sampled_from([0.0, 0.6, 1.0, 2.0]), nbest=st.integers(1, 6))
 @pytest.mark.parametrize(
     ("holes", "banned"), sweep_but([(0, ()), (2, ()), (0, (2,)), (3, (0,)), (0, (END,))], (2, ()), (3, (0,)))
 )
-def test_a_wide_beam_finds_what_brute_force_finds(holes, banned, seed, longest, length, nbest):
+def test_a_wide_beam_finds_what_brute_force_finds(holes, banned, seed, max_length, length, nbest):
     decoder = Hashed(vocab=3, holes=holes)
     everything = {
-        tokens: total / len(tokens) ** length for tokens, total in decoder.everything(seed, longest, banned).items()
+        tokens: total / len(tokens) ** length for tokens, total in decoder.everything(seed, max_length, banned).items()
     }
     if not everything:
         with pytest.raises(RegardError, match="no token can follow"):
-            search(Beam(81, length, nbest), decoder, [seed], [longest], banned=banned)
+            search(Beam(81, length, nbest), decoder, [seed], [max_length], banned=banned)
         return
-    [found] = search(Beam(81, length, nbest), decoder, [seed], [longest], banned=banned)
+    [found] = search(Beam(81, length, nbest), decoder, [seed], [max_length], banned=banned)
     assert [h.rank_score for h in found] == pytest.approx(sorted(everything.values(), reverse=True)[:nbest])
     assert [h.rank_score for h in found] == pytest.approx([everything[h.tokens] for h in found])
     assert len({h.tokens for h in found}) == len(found)
@@ -79,17 +84,17 @@ def test_a_wide_beam_finds_what_brute_force_finds(holes, banned, seed, longest, 
     seed=seeds,
     vocab=st.integers(2, 6),
     scale=st.sampled_from([1.0, 6.0, 20.0]),
-    longest=st.lists(st.integers(1, 9), min_size=1, max_size=3),
+    max_length=st.lists(st.integers(1, 9), min_size=1, max_size=3),
     width=st.integers(1, 7),
     length=st.sampled_from([0.0, 0.6, 1.0, 1.7]),
     nbest=st.integers(1, 4),
     end=st.integers(0, 1),
 )
-def test_stopping_early_changes_nothing(seed, vocab, scale, longest, width, length, nbest, end):
+def test_stopping_early_changes_nothing(seed, vocab, scale, max_length, width, length, nbest, end):
     decoder = Hashed(vocab, scale, end=end)
-    sentences = [seed + i for i in range(len(longest))]
-    found = search(Beam(width, length, nbest), decoder, sentences, longest)
-    for sentence, most, list_found in zip(sentences, longest, found, strict=True):
+    sentences = [seed + i for i in range(len(max_length))]
+    found = search(Beam(width, length, nbest), decoder, sentences, max_length)
+    for sentence, most, list_found in zip(sentences, max_length, found, strict=True):
         expected = decoder.plain_beam(sentence, most, width, length, nbest)
         assert [h.tokens for h in list_found] == [tokens for tokens, _ in expected]
         assert [h.rank_score for h in list_found] == pytest.approx([score for _, score in expected])
@@ -112,29 +117,29 @@ def test_groups_by_hand():
     vocab=st.integers(2, 6),
     scale=st.sampled_from([1.0, 6.0]),
     holes=st.sampled_from([0, 0, 1]),
-    longest=st.lists(st.integers(1, 8), min_size=1, max_size=3),
+    max_length=st.lists(st.integers(1, 8), min_size=1, max_size=3),
     groups=st.integers(1, 4),
     each=st.integers(1, 3),
     nbest=st.integers(1, 5),
     diversity=st.sampled_from([0.0, 0.3, 2.0]),
 )
 # Here the likeliest beginning is not the one that its group ranks first, and the list would be closed too soon.
-@example(seed=39013, vocab=6, scale=6.0, holes=0, longest=[4], groups=3, each=3, nbest=2, diversity=2.0)
-@example(seed=30730, vocab=3, scale=6.0, holes=0, longest=[8], groups=3, each=2, nbest=2, diversity=5.0)
-def test_groups_are_those_on_paper(seed, vocab, scale, holes, longest, groups, each, nbest, diversity):
+@example(seed=39013, vocab=6, scale=6.0, holes=0, max_length=[4], groups=3, each=3, nbest=2, diversity=2.0)
+@example(seed=30730, vocab=3, scale=6.0, holes=0, max_length=[8], groups=3, each=2, nbest=2, diversity=5.0)
+def test_groups_are_those_on_paper(seed, vocab, scale, holes, max_length, groups, each, nbest, diversity):
     decoder = Hashed(vocab, scale, holes=holes)
-    sentences = [seed + i for i in range(len(longest))]
+    sentences = [seed + i for i in range(len(max_length))]
     options = {"groups": groups, "diversity": diversity}
     expected = [
         decoder.plain_beam(sentence, most, groups * each, 1.0, nbest, **options)
-        for sentence, most in zip(sentences, longest, strict=True)
+        for sentence, most in zip(sentences, max_length, strict=True)
     ]
     beam = Beam(groups * each, 1.0, nbest, **options)
     if not all(expected):
         with pytest.raises(RegardError, match="no token can follow"):
-            search(beam, decoder, sentences, longest)
+            search(beam, decoder, sentences, max_length)
         return
-    found = search(beam, decoder, sentences, longest, weights=True)
+    found = search(beam, decoder, sentences, max_length, weights=True)
     for sentence, list_found, list_expected in zip(sentences, found, expected, strict=True):
         assert [h.tokens for h in list_found] == [tokens for tokens, _ in list_expected]
         assert [h.rank_score for h in list_found] == pytest.approx([score for _, score in list_expected])
@@ -275,7 +280,7 @@ def test_bad_options(options):
 
 def test_limits():
     nobody = torch.zeros(0, dtype=torch.long)
-    assert Beam()(Hashed(), memory_of([]), start=START, end=END, longest=nobody) == []
+    assert Beam()(Hashed(), memory_of([]), start=START, end=END, max_length=nobody) == []
     with pytest.raises(RegardError, match="length of 0"):
         search(Beam(), Hashed(), [1, 2], [3, 0])
 

@@ -19,8 +19,8 @@ inf = math.inf
 words = st.lists(st.sampled_from([0, 2, 3]), max_size=3).map(tuple)
 
 
-def search(how, decoder, seeds, longest, **more):
-    return how(decoder, memory_of(seeds), start=START, end=END, longest=torch.tensor(longest), **more)
+def search(how, decoder, seeds, max_length, **more):
+    return how(decoder, memory_of(seeds), start=START, end=END, max_length=torch.tensor(max_length), **more)
 
 
 @st.composite
@@ -30,7 +30,7 @@ def allowances(draw):
         st.sampled_from([answer[:n] for answer in allowed for n in range(len(answer) + 1)]) if allowed else words
     )
     return Allowance(
-        longest=draw(st.integers(1, 4)),
+        max_length=draw(st.integers(1, 4)),
         least=draw(st.integers(0, 3)),
         repeat=draw(st.integers(0, 3)),
         prefix=draw(st.just(()) | beginnings),
@@ -46,7 +46,7 @@ def limits_of(asked):
 def by_hand(decoder, seed, asked):
     """Python's own maximum of what may come, token after token; None where nothing may."""
     digest, tokens, total = digest_after(seed, START), (), 0.0
-    while len(tokens) < asked.longest and END not in tokens:
+    while len(tokens) < asked.max_length and END not in tokens:
         chances = {v: p for v, p in enumerate(decoder.python_log_probs(digest)) if asked((*tokens, v)) and p > -inf}
         if not chances:
             return None
@@ -60,15 +60,15 @@ def by_hand(decoder, seed, asked):
 @given(seed=st.integers(0, 10**6), asked=allowances(), holes=st.sampled_from([0, 0, 1]))
 def test_against_every_sequence_there_is(seed, asked, holes):
     decoder = Hashed(vocab=4, holes=holes)
-    possible = {t: p for t, p in decoder.everything(seed, asked.longest).items() if asked.whole(t)}
+    possible = {t: p for t, p in decoder.everything(seed, asked.max_length).items() if asked.whole(t)}
     more = {"limits": limits_of(asked)}
     if not possible:
         with pytest.raises(RegardError):
-            search(Beam(width=256, **more), decoder, [seed], [asked.longest], banned=asked.banned)
+            search(Beam(width=256, **more), decoder, [seed], [asked.max_length], banned=asked.banned)
         with pytest.raises(RegardError):
-            search(Greedy(**more), decoder, [seed], [asked.longest], banned=asked.banned)
+            search(Greedy(**more), decoder, [seed], [asked.max_length], banned=asked.banned)
         return
-    [found] = search(Beam(256, 0.0, 300, **more), decoder, [seed], [asked.longest], banned=asked.banned)
+    [found] = search(Beam(256, 0.0, 300, **more), decoder, [seed], [asked.max_length], banned=asked.banned)
     assert {h.tokens for h in found} == set(possible)
     assert [h.log_prob for h in found] == pytest.approx(sorted(possible.values(), reverse=True))
 
@@ -76,9 +76,9 @@ def test_against_every_sequence_there_is(seed, asked, holes):
     if expected is None:  # it went where nothing can follow; without holes or blocked repeats that cannot be
         assert holes or asked.repeat
         with pytest.raises(RegardError, match="no token can follow"):
-            search(Greedy(**more), decoder, [seed], [asked.longest], banned=asked.banned)
+            search(Greedy(**more), decoder, [seed], [asked.max_length], banned=asked.banned)
         return
-    [[h]] = search(Greedy(**more), decoder, [seed], [asked.longest], banned=asked.banned)
+    [[h]] = search(Greedy(**more), decoder, [seed], [asked.max_length], banned=asked.banned)
     assert (h.tokens, h.log_prob) == (expected[0], pytest.approx(expected[1]))
 
 
@@ -87,19 +87,19 @@ def test_against_every_sequence_there_is(seed, asked, holes):
 @given(
     seed=st.integers(0, 10**6),
     asked=allowances(),
-    longest=st.integers(4, 9),
+    max_length=st.integers(4, 9),
     width=st.integers(1, 4),
     nbest=st.integers(1, 3),
 )
-def test_a_narrow_beam_is_the_one_on_paper(seed, asked, longest, width, nbest):
-    decoder, asked = Hashed(vocab=6, scale=3.0), Allowance(**{**vars(asked), "longest": longest})
-    expected = decoder.plain_beam(seed, longest, width, 1.0, nbest, may=asked)
+def test_a_narrow_beam_is_the_one_on_paper(seed, asked, max_length, width, nbest):
+    decoder, asked = Hashed(vocab=6, scale=3.0), Allowance(**{**vars(asked), "max_length": max_length})
+    expected = decoder.plain_beam(seed, max_length, width, 1.0, nbest, may=asked)
     if not expected:
         with pytest.raises(RegardError):
-            search(Beam(width, 1.0, nbest, limits=limits_of(asked)), decoder, [seed], [longest], banned=asked.banned)
+            search(Beam(width, 1.0, nbest, limits=limits_of(asked)), decoder, [seed], [max_length], banned=asked.banned)
         return
     beam = Beam(width, 1.0, nbest, limits=limits_of(asked))
-    [found] = search(beam, decoder, [seed], [longest], banned=asked.banned)
+    [found] = search(beam, decoder, [seed], [max_length], banned=asked.banned)
     assert [h.tokens for h in found] == [tokens for tokens, _ in expected]
     assert [h.rank_score for h in found] == pytest.approx([score for _, score in expected])
 
@@ -239,6 +239,6 @@ def test_options():
 
 
 def test_the_rules_cost_nothing_where_none_is_asked_for():
-    past = Rules(Limits(), start=START, end=END, longest=torch.tensor([3, 4])).begin(5)
+    past = Rules(Limits(), start=START, end=END, max_length=torch.tensor([3, 4])).begin(5)
     assert past.said is None
     assert past.node is None

@@ -25,8 +25,8 @@ sizes: dict[str, Any] = {
     "encoder": {"name": "recurrent", "hidden": 5, "layers": 1},
     "decoder": {"name": "recurrent", "embed": 6, "hidden": 7, "dropout": 0.0},
     "attention": {"score": {"name": "additive", "hidden": 4}},
-    "best": "exact_match",
-    "drop": 0.0,
+    "best_metric": "exact_match",
+    "dropout": 0.0,
 }
 
 
@@ -158,7 +158,7 @@ def test_both_attentions_learn_from_it() -> None:
 
 
 def test_until_it_counts_each_direction_learns_by_itself() -> None:
-    task, network = small(gamma=0.5, after=0.5, smoothing=0.0, drop=0.0)
+    task, network = small(gamma=0.5, after=0.5, label_smoothing=0.0, dropout=0.0)
     network.train()
     batch, totals = task.collate(task.items(examples)), []
     for progress in (0.0, 0.49, 0.5, 1.0):

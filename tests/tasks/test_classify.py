@@ -109,7 +109,7 @@ def test_a_label_that_one_example_has_stays_in_train(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["classify", "entail"])
 def test_a_smoothing_that_is_no_share(name: str) -> None:
     with pytest.raises(RegardError, match=r"^smoothing: got 2; expected a number from 0 to below 1$"):
-        make_task(configure(name, {"smoothing": 2}))
+        make_task(configure(name, {"label_smoothing": 2}))
 
 
 def test_nothing_to_validate_on_is_told_before_anything_is_trained(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def both(**options: Any) -> tuple[Describe, EncoderDecoder]:
         "encoder": {"name": "recurrent", "hidden": 5},
         "decoder": {"name": "recurrent", "embed": 6, "hidden": 7},
         "attention": {"score": {"name": "additive", "hidden": 4}},
-        "longest": 30,
+        "max_length": 30,
     }
     task = Describe(**{**sizes, **options})
     task.learn(examples)
@@ -179,9 +179,17 @@ def test_it_says_names_it_has_never_seen(tmp_path: Path, monkeypatch: pytest.Mon
         encoder={"hidden": 16},
         decoder={"embed": 16, "hidden": 24, "dropout": 0.0},
         attention={"score": {"hidden": 16}},
-        drop=0.0,
-        smoothing=0.0,
-        train={"steps": 40, "validate_every": 20, "batch_size": 24, "lr": 0.03, "warmup": 4, "ema": 0.0, "device": "cpu"},
+        dropout=0.0,
+        label_smoothing=0.0,
+        train={
+            "steps": 40,
+            "validate_every": 20,
+            "batch_size": 24,
+            "lr": 0.03,
+            "warmup": 4,
+            "ema": 0.0,
+            "device": "cpu",
+        },
     )
     assert done.model("place[San Marino], sky[clear]").text == "In San Marino it is clear."
     assert done.model('{"sky": "grey", "place": "Ulm"}').text == "It is grey in Ulm."

@@ -98,7 +98,7 @@ def small(**options: Any) -> Translate:
         "encoder": {"name": "recurrent", "hidden": 5},
         "decoder": {"name": "recurrent", "embed": 6, "hidden": 7, "dropout": 0.0},
         "attention": {"score": {"name": "additive", "hidden": 4}},
-        "drop": 0.0,
+        "dropout": 0.0,
     }
     task = Translate(**{**sizes, **options})
     task.learn(examples)
@@ -137,7 +137,7 @@ def test_without_it_nothing_is_built_and_no_weights_are_asked_for(monkeypatch: p
 def test_the_attention_learns_from_it(decoder: dict[str, Any], teach: dict[str, Any]) -> None:
     """Of the loss only the fertilities are left: what has a gradient has it through the weights."""
     torch.manual_seed(1)
-    spec = {"name": "recurrent", "hidden": 7} if "name" not in decoder else {"size": 8, "layers": 1, "inner": 8}
+    spec = {"name": "recurrent", "hidden": 7} if "name" not in decoder else {"size": 8, "layers": 1, "ffn": 8}
     task = small(fertility=1.0, teach=teach, decoder={**spec, **decoder})
     network = task.model().train()
     task.advance(network, 0.9)

@@ -17,7 +17,7 @@ from regard.encode.resan import others, weights_of_others
 from regard.find import find, names, settable
 from regard.types import Example
 
-small: dict[str, Any] = {"hidden": 4, "size": 4, "inner": 4, "embed": 4, "layers": 2, "heads": 2}
+small: dict[str, Any] = {"hidden": 4, "size": 4, "ffn": 4, "embed": 4, "layers": 2, "heads": 2}
 pairs = [Example((a,), b) for a, b in (("a b c", "x y"), ("b c c a", "y"), ("c a", "x x y"), ("a c b", "y x"))]
 data = {
     **examples,

@@ -41,7 +41,7 @@ def small(**options: Any) -> Translate:
         "encoder": {"name": "recurrent", "hidden": 5},
         "decoder": {"name": "recurrent", "embed": 6, "hidden": 7, "dropout": 0.3},
         "attention": {"score": {"name": "additive", "hidden": 4}},
-        "drop": 0.3,
+        "dropout": 0.3,
     }
     task = Translate(**{**sizes, **options})
     task.learn(examples)
@@ -86,18 +86,18 @@ def fixed(task: Generation, probabilities: list[float]) -> EncoderDecoder:
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.3])
-def test_the_loss_by_hand(smoothing: float) -> None:
+def test_the_loss_by_hand(label_smoothing: float) -> None:
     """Six tokens: <pad> <unk> <s> </s> and two letters; each step gives </s> 0.5 and the others 0.1.
 
     −log p is ln 2 for an end and ln 10 for a letter; smoothed, (1 − ε) of that and ε of the mean over all
     six, (ln 2 + 5 ln 10) / 6. Targets: xy</s> and </s>; the padding beside the short one is not counted.
     """
-    task = small(smoothing=smoothing)
+    task = small(label_smoothing=label_smoothing)
     assert len(task.texts["target"]) == 6
     model = fixed(task, [0.1, 0.1, 0.1, 0.5, 0.1, 0.1])
     loss = task.loss(model, batch_of(task, [examples[0], examples[2]]))
     mean = (math.log(2) + 5 * math.log(10)) / 6
-    end, letter = ((1 - smoothing) * math.log(n) + smoothing * mean for n in (2, 10))
+    end, letter = ((1 - label_smoothing) * math.log(n) + label_smoothing * mean for n in (2, 10))
     assert loss.count == 4
     assert loss.total.item() == pytest.approx(2 * end + 2 * letter, rel=1e-6)
 
@@ -124,9 +124,9 @@ def wider(sequences: Sequences, by: int) -> Sequences:
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
 @pytest.mark.parametrize("place", ["before", "after"])
-def test_padding_does_not_change_the_loss(smoothing: float, place: str) -> None:
+def test_padding_does_not_change_the_loss(label_smoothing: float, place: str) -> None:
     decoder = {"name": "recurrent", "embed": 6, "hidden": 7, "dropout": 0.0, "place": place}
-    task, model = both(smoothing=smoothing, decoder=decoder, drop=0.0)
+    task, model = both(label_smoothing=label_smoothing, decoder=decoder, dropout=0.0)
     alone = [task.loss(model, batch_of(task, [one])) for one in examples]
     batch = batch_of(task, examples)
     together = task.loss(model, batch)
@@ -161,7 +161,7 @@ def test_dropout_is_for_training_only() -> None:
 
 def test_results_are_those_of_a_plain_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("regard.tasks._generation.in_order", lambda lengths, tokens: in_order(lengths, rows=2))
-    task, model = both(smoothing=0.2)
+    task, model = both(label_smoothing=0.2)
     nats, tokens, right = 0.0, 0, 0
     for example in examples:
         target = task.texts["target"].encode(example.target)
@@ -200,7 +200,7 @@ def test_looks_are_kept_only_where_their_truth_is_known() -> None:
 
 
 def test_every_measure_is_taken_and_the_best_one_has_a_direction() -> None:
-    task, model = both(measures=("exact_match", "perplexity", "token_accuracy"), best="perplexity")
+    task, model = both(metrics=("exact_match", "perplexity", "token_accuracy"), best_metric="perplexity")
     figures = task.measure(task.results(model, examples, quick=True))
     assert figures.keys() == {"exact_match", "perplexity", "token_accuracy"}
     assert task.better(1.0, 2.0)
@@ -214,7 +214,7 @@ def test_every_measure_is_taken_and_the_best_one_has_a_direction() -> None:
 @pytest.mark.parametrize("best", ["exact", "bleu", ""])
 def test_the_best_is_one_that_is_measured(best: str) -> None:
     with pytest.raises(RegardError, match="is not among the measures"):
-        small(measures=("exact_match", {"name": "perplexity"}), best=best)
+        small(metrics=("exact_match", {"name": "perplexity"}), best_metric=best)
 
 
 # --- answers -------------------------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ def test_what_is_no_text_is_never_answered() -> None:
 
 def test_an_answer_has_an_end() -> None:
     """A model that never stops is stopped: at 2 n + 20 tokens, or at `longest`."""
-    task, model = both(longest=30)
+    task, model = both(max_length=30)
     assert [task.room(n) for n in (1, 4, 5, 6, 30)] == [22, 28, 30, 30, 30]
     bias = model.decoder.tied_bias
     assert isinstance(bias, Tensor)
@@ -296,7 +296,7 @@ def test_an_answer_has_an_end() -> None:
 
 
 def test_too_long_a_text_is_refused_with_its_place() -> None:
-    task, model = both(longest=10)
+    task, model = both(max_length=10)
     texts = [("a" * 9,), ("a" * 10,)]  # ten tokens with the end, and eleven
     task.predict(model, texts[:1])
     with pytest.raises(RegardError, match=r"^input 2: 11 tokens; expected at most 10; shorten it"):
@@ -321,7 +321,9 @@ def test_what_was_learned_is_kept() -> None:
     assert [one.text for one in other.predict(twin, [("ab",)])] == [one.text for one in task.predict(model, [("ab",)])]
 
 
-@pytest.mark.parametrize("option", [{"smoothing": 1.5}, {"smoothing": -0.5}, {"drop": 1.0}, {"drop": -0.1}])
+@pytest.mark.parametrize(
+    "option", [{"label_smoothing": 1.5}, {"label_smoothing": -0.5}, {"dropout": 1.0}, {"dropout": -0.1}]
+)
 def test_chances_are_chances(option: dict[str, float]) -> None:
     [name] = option
     with pytest.raises(RegardError, match=f"{name}: got .*; expected a number from 0 to below 1"):

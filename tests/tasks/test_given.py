@@ -27,7 +27,7 @@ from regard.types import Example, Prediction, Sequences, Token
 
 examples = [Example(("ab ba",), "xy"), Example(("a",), "y"), Example(("abba abab baba",), "xxyyxy")]
 rows = [("ab ba", "xy"), ("a", "yxxyyxyxxy"), ("abba abab baba", "y"), ("b", "xx")]
-deep = {"name": "transformer", "size": 8, "inner": 8, "heads": 2, "layers": 2}
+deep = {"name": "transformer", "size": 8, "ffn": 8, "heads": 2, "layers": 2}
 decoders: dict[str, dict[str, Any]] = {
     "before": {"decoder": {"name": "recurrent", "embed": 6, "hidden": 7}},
     "after": {"decoder": {"name": "recurrent", "embed": 6, "hidden": 7, "place": "after"}},
@@ -46,7 +46,7 @@ def both(kind: type[Generation] = Translate, some: list[Example] = examples, **o
         "encoder": {"name": "recurrent", "hidden": 5, "layers": 1},
         **decoders["before"],
         "attention": {"score": {"name": "additive", "hidden": 4}},
-        "longest": 40,
+        "max_length": 40,
     }
     task = kind(**{**sizes, **options})
     task.learn(some)

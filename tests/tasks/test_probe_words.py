@@ -20,7 +20,7 @@ examples = [
     Example(("der Hund schläft",), "the dog sleeps"),
 ]
 recurrent: dict[str, Any] = {"name": "recurrent", "embed": 8, "hidden": 8, "dropout": 0.3}
-transformer: dict[str, Any] = {"name": "transformer", "size": 8, "layers": 2, "heads": 2, "inner": 8}
+transformer: dict[str, Any] = {"name": "transformer", "size": 8, "layers": 2, "heads": 2, "ffn": 8}
 decoders: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "before": (recurrent, {"score": "additive"}),
     "after": (recurrent | {"place": "after", "feed": False}, {"score": "bilinear"}),
@@ -42,7 +42,7 @@ def made(name: str = "before", **options: Any) -> tuple[Translate, Any]:
     decoder, attention = decoders[name]
     task = Translate(
         source="word", target="word", embed=8, encoder={"name": "recurrent", "hidden": 4}, decoder=decoder,
-        attention=attention, drop=0.3, longest=6, **options,
+        attention=attention, dropout=0.3, max_length=6, **options,
     )  # fmt: skip
     task.learn(examples)
     model = task.model().eval()

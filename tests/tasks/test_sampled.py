@@ -32,7 +32,7 @@ from regard.types import Batch, Example, Look, Memory, Sequences
 examples = [Example(("ab",), "x"), Example(("a",), "yx"), Example(("",), ""), Example(("babb",), "xyy")]
 recurrent: dict[str, Any] = {"name": "recurrent", "embed": 3, "hidden": 3, "dropout": 0.0}
 lstmn: dict[str, Any] = {"name": "lstmn", "embed": 3, "hidden": 3, "dropout": 0.0}
-transformer: dict[str, Any] = {"name": "transformer", "size": 4, "heads": 1, "inner": 4, "dropout": 0.0}
+transformer: dict[str, Any] = {"name": "transformer", "size": 4, "heads": 1, "ffn": 4, "dropout": 0.0}
 hard: dict[str, Any] = {"score": {"name": "additive", "hidden": 3}, "weigh": "sample"}
 # The decoder, its attention, and whether a look has a part in later steps.
 kinds: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
@@ -53,7 +53,13 @@ every = pytest.mark.parametrize("name", kinds)
 def made(name: str = "before", sharper: float = 3.0, **options: Any) -> tuple[Translate, EncoderDecoder]:
     torch.manual_seed(2)
     decoder, attention, _ = kinds[name]
-    given: dict[str, Any] = {"decoder": decoder, "attention": attention, "drop": 0.0, "smoothing": 0.0, **options}
+    given: dict[str, Any] = {
+        "decoder": decoder,
+        "attention": attention,
+        "dropout": 0.0,
+        "label_smoothing": 0.0,
+        **options,
+    }
     task = Translate("character", "character", 3, {"name": "recurrent", "hidden": 2}, **given)
     task.learn(examples)
     model = task.model().double()
@@ -265,7 +271,7 @@ def test_the_loss_by_hand() -> None:
 @every
 def test_padding_has_no_part(name: str) -> None:
     """Outside training the likeliest keys are taken: alone and in a batch, the same loss and the same gradients."""
-    task, model = made(name, smoothing=0.1, reinforce={"baseline": "none", "bonus": 0.1})
+    task, model = made(name, label_smoothing=0.1, reinforce={"baseline": "none", "bonus": 0.1})
     model.eval()
     together = task.loss(model, batch_of(task, examples))
     alone = [task.loss(model, batch_of(task, [one])) for one in examples]
@@ -290,8 +296,8 @@ def test_a_step_of_training_moves_what_scores(name: str) -> None:
 def test_nothing_changes_where_nothing_samples(name: str) -> None:
     """The loss is the cross entropy to the last bit, and no random number, parameter or note is new."""
     soft = {**kinds[name][1], "weigh": "softmax"}
-    task, model = made(name, attention=soft, smoothing=0.1)
-    _, other = made(name, attention=soft, smoothing=0.1, reinforce={"baseline": "learned", "expected": 0.5})
+    task, model = made(name, attention=soft, label_smoothing=0.1)
+    _, other = made(name, attention=soft, label_smoothing=0.1, reinforce={"baseline": "learned", "expected": 0.5})
     assert model.reinforce is None
     assert model.state_dict().keys() == other.state_dict().keys()
     assert not any("reinforce" in key for key in model.state_dict())
@@ -475,7 +481,7 @@ def test_what_nothing_would_teach_is_refused() -> None:
 def test_both_directions_are_taught() -> None:
     torch.manual_seed(1)
     agree = Agree(
-        "character", "character", 3, {"name": "recurrent", "hidden": 2}, hard, recurrent, gamma=0.0, smoothing=0.0,
+        "character", "character", 3, {"name": "recurrent", "hidden": 2}, hard, recurrent, gamma=0.0, label_smoothing=0.0,
         reinforce={"bonus": 0.1},
     )  # fmt: skip
     agree.learn(examples)
@@ -528,7 +534,7 @@ def copied(scale: float) -> float:
         "character", "character", 8, {"name": "recurrent", "hidden": 8, "dropout": 0.0},
         {"score": {"name": "additive", "hidden": 8}, "weigh": "sample"},
         {"name": "recurrent", "embed": 8, "hidden": 8, "place": "after", "feed": False, "dropout": 0.0},
-        drop=0.0, smoothing=0.0, reinforce={"scale": scale},
+        dropout=0.0, label_smoothing=0.0, reinforce={"scale": scale},
     )  # fmt: skip
     some = [Example((source,), target) for source, target in rows]
     task.learn(some)

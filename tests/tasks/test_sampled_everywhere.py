@@ -21,7 +21,7 @@ from regard.tasks._sampled import must_learn
 from regard.types import Example
 
 HERE = object()  # stands where the name of a normalizer goes
-small = {"hidden": 4, "size": 4, "inner": 4, "embed": 4, "layers": 2, "heads": 1}
+small = {"hidden": 4, "size": 4, "ffn": 4, "embed": 4, "layers": 2, "heads": 1}
 pairs = [Example((a,), b) for a, b in (("a b c", "x y"), ("b c c a", "y"), ("c a", "x x y"), ("a c b", "y x"))]
 records = [Example((f"name[{a}], area[{b}]",), f"{a} is {b}") for a, b in (("x", "near"), ("y", "far"), ("z", "near"))]
 data = {**examples, "describe": records, "language": [Example((f"{one.source} .",), "") for one in pairs]}

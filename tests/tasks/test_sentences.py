@@ -68,7 +68,7 @@ def test_what_teaches_a_choice(name: str, phase: str, copies: int) -> None:
     The policies get the gradient of this alone and the rest that of the task's own loss alone.
     """
     reinforce = {"baseline": "moving" if copies == 1 else "others", "samples": copies, "bonus": 0.0}
-    task, model = both(name, encoder={**choosing, "soft": 0.0, "policy": 0.5}, price=0.4, reinforce=reinforce)
+    task, model = both(name, encoder={**choosing, "soft": 0.0, "policy": 0.5}, sparsity=0.4, reinforce=reinforce)
     model.train()
     task.advance(model, 0.0 if phase == "policy" else 0.5)
     twin, batch = copy.deepcopy(model), batch_of(task, examples[name])
@@ -233,8 +233,8 @@ def test_results_are_those_of_a_plain_loop(name: str, encoder: Any, monkeypatch:
 @every
 def test_the_best_is_one_that_is_measured(name: str) -> None:
     with pytest.raises(RegardError, match="is not among the measures"):
-        task_of(name, best="bleu")
-    task = task_of(name, best="loss")
+        task_of(name, best_metric="bleu")
+    task = task_of(name, best_metric="loss")
     assert task.better(1.0, 2.0)
     assert not task.better(1.0, 1.0)
     assert task_of(name).better(2.0, 1.0)
@@ -264,7 +264,7 @@ def test_answers_do_not_depend_on_neighbours(name: str, encoder: str) -> None:
 
 def test_too_long_and_empty_texts_are_told_with_their_place() -> None:
     task, model = both("entail")
-    task.longest = 3
+    task.max_length = 3
     good, long, empty = ("a dog", "a cat"), ("a dog", "a cat runs fast"), ("", "a cat")
     with pytest.raises(RegardError, match=r"^input 2: 4 tokens in the hypothesis; expected at most 3; shorten it"):
         task.predict(model, [good, long])
@@ -307,7 +307,7 @@ def test_a_mistake_in_the_data_is_told_before_a_run_is_begun(name: str) -> None:
 
 
 def test_dropout_and_smoothing_are_for_training_only() -> None:
-    task, model = both("entail", drop=0.5, smoothing=0.3)
+    task, model = both("entail", dropout=0.5, label_smoothing=0.3)
     batch = batch_of(task, examples["entail"])
     read = model(batch.inputs)
     assert torch.equal(read.logits, model(batch.inputs).logits)
@@ -340,7 +340,7 @@ sampling: dict[str, Any] = {"name": "attention", "hidden": 4, "weigh": "sample"}
 @pytest.mark.parametrize("name", ["entail", "classify"])
 def test_a_learned_baseline_does_not_know_what_was_drawn(name: str, options: dict[str, Any]) -> None:
     """Else it would take part of what the policy should learn from."""
-    task, model = both(name, reinforce={"baseline": "learned"}, drop=0.0, **options)
+    task, model = both(name, reinforce={"baseline": "learned"}, dropout=0.0, **options)
     model.train()
     task.advance(model, 1.0)
     batch = batch_of(task, examples[name])
@@ -356,8 +356,8 @@ def test_a_learned_baseline_does_not_know_what_was_drawn(name: str, options: dic
 
 def test_of_some_examples_the_expected_value_is_read() -> None:
     """In place of a sample, in both sentences of a pair or in none (Xu et al. 2015, section 4.1)."""
-    task, model = both("entail", pool=sampling, reinforce={"expected": 0.5}, drop=0.0)
-    _, soft = both("entail", pool={**sampling, "weigh": "softmax"}, drop=0.0)
+    task, model = both("entail", pool=sampling, reinforce={"expected": 0.5}, dropout=0.0)
+    _, soft = both("entail", pool={**sampling, "weigh": "softmax"}, dropout=0.0)
     soft.load_state_dict({key: value for key, value in model.state_dict().items() if not key.startswith("reinforce")})
     batch = batch_of(task, examples["entail"])
     expected = soft(batch.inputs).logits

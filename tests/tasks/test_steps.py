@@ -22,7 +22,7 @@ decoding: dict[str, Any] = {
     "encoder": {"name": "recurrent", "hidden": 5},
     "decoder": {"name": "recurrent", "embed": 6, "hidden": 7},
     "attention": {"score": {"name": "additive", "hidden": 4}},
-    "longest": 24,
+    "max_length": 24,
 }
 word = {"name": "word", "split": "punctuation"}
 letters = {"source": "character", "target": "character"}
@@ -30,7 +30,7 @@ options: dict[str, dict[str, Any]] = {
     "translate": {**decoding, **letters},
     "summarise": {**decoding, **letters},
     "describe": {**decoding, "source": word, "target": word, "delexicalise": ["name"]},
-    "language": {"text": "word", "network": {"hidden": 6}, "longest": 12},
+    "language": {"text": "word", "network": {"hidden": 6}, "max_length": 12},
 }
 lines = {
     "translate": ["ab ba", "a", "abba abab baba", ""],

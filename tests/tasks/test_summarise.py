@@ -31,7 +31,7 @@ def test_presets_and_defaults_make_a_model(options: dict[str, Any]) -> None:
 
 
 def test_a_summary_is_shorter_than_its_document() -> None:
-    task = Summarise(longest=300)
+    task = Summarise(max_length=300)
     assert [task.room(length) for length in (1, 100, 2000)] == [40, 90, 300]
 
 

@@ -24,7 +24,15 @@ from regard.train.log import read
 from tiers import sweep_but
 
 sizes = {"train": 64, "valid": 8, "test": 8}
-few: dict[str, Any] = {"batch_size": 16, "epochs": 100, "steps": 24, "validate_every": 6, "warmup": 4, "time": "", "device": "cpu"}
+few: dict[str, Any] = {
+    "batch_size": 16,
+    "epochs": 100,
+    "steps": 24,
+    "validate_every": 6,
+    "warmup": 4,
+    "time": "",
+    "device": "cpu",
+}
 
 
 def cut(name: str) -> Splits:

@@ -47,9 +47,9 @@ def small_task(**options: Any) -> Translate:
         "decoder": {"name": "recurrent", "embed": 8, "hidden": 16, "dropout": 0.2},
         "attention": {"score": {"name": "additive", "hidden": 8}},
         "search": "greedy",
-        "measures": measures,
-        "best": "perplexity",
-        "drop": 0.2,
+        "metrics": measures,
+        "best_metric": "perplexity",
+        "dropout": 0.2,
     }
     return Translate(**{**small, **options})
 

@@ -407,7 +407,9 @@ def test_a_time_limit_ends_training_in_time_with_its_rate_gone_down(
     tmp_path: Path, ticking: Callable[[float], Change]
 ) -> None:
     folder = tmp_path / "run"
-    outcome = fit_in(folder, both(ticking(1.0), scripted([1.0] * 99)), steps=10_000, time="2m", validate_every=1000, warmup=4)
+    outcome = fit_in(
+        folder, both(ticking(1.0), scripted([1.0] * 99)), steps=10_000, time="2m", validate_every=1000, warmup=4
+    )
     assert outcome.step == 117  # two and a half seconds are for what is written afterwards
     assert (outcome.seconds, outcome.ended) == (117.0, "time")
     assert rates(folder)[-1] < 0.001 * 5e-3  # cosine: nothing is left of the rate at the end
@@ -778,7 +780,7 @@ def test_the_log_is_strict_about_what_it_says(tmp_path: Path) -> None:
     fit_in(tmp_path / "run", steps=5)
     [event] = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
     assert event.keys() == {"step", "loss", "valid", "epoch", "rate", "seconds", "tokens_per_second", "notes"}
-    assert event["notes"] == {"smoothing": pytest.approx(0.1)}
+    assert event["notes"] == {"label_smoothing": pytest.approx(0.1)}
     assert event["valid"].keys() == {"perplexity", "exact_match", "token_accuracy"}
     assert 0 < event["seconds"] < 100
     assert event["tokens_per_second"] > 0

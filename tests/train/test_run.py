@@ -16,12 +16,12 @@ from regard.train.run import Run, plain
 config: dict[str, Any] = {
     "task": "translate",
     "search": None,
-    "measures": ("bleu", {"name": "chrf", "word_order": 2}),
+    "metrics": ("bleu", {"name": "chrf", "word_order": 2}),
     "train": {"lr": 1e-3, "time": "", "deep": {"none": None, "on": True}},
 }
 told = {
     "task": "translate",
-    "measures": ["bleu", {"name": "chrf", "word_order": 2}],
+    "metrics": ["bleu", {"name": "chrf", "word_order": 2}],
     "train": {"lr": 1e-3, "time": "", "deep": {"on": True}},
 }
 kept = {"source": {"ü": "漢字 ☃"}}

@@ -32,7 +32,7 @@ def test_by_hand() -> None:
     found = chosen(generation, facts())
     assert (found["embed"], found["encoder.hidden"], found["decoder.hidden"]) == (128, 128, 256)
     assert found["target.size"] == 1900  # 2000 · (4500 · 11.5 / 60000) ** 0.4 = 1886
-    assert (found["train.batch_tokens"], found["train.lr"], found["drop"]) == (1024, 8e-3, 0.3)
+    assert (found["train.batch_tokens"], found["train.lr"], found["dropout"]) == (1024, 8e-3, 0.3)
 
 
 def test_more_time_or_data_gives_larger_models() -> None:
@@ -77,11 +77,11 @@ def test_vectors_keep_their_width_and_all_their_words() -> None:
 def test_two_sentences_are_compared_without_dropout() -> None:
     pairs = facts(words=(9.0, 9.0, 1.0), distinct=(5_000, 5_000, 3))
     found = chosen(sentence, pairs, "entail")
-    assert (found["pool.name"], found["match.name"], found["drop"]) == ("max", "distance", 0.0)
+    assert (found["pool.name"], found["match.name"], found["dropout"]) == ("max", "distance", 0.0)
     assert "pool.name" not in chosen(sentence, pairs, "entail", encoder="resan")  # which has its own
     assert "match.name" not in chosen(sentence, pairs, "relate")  # compares by similarity
     alone = chosen(sentence, facts(words=(9.0, 1.0), distinct=(5_000, 3)), "classify")
-    assert (alone["drop"], alone["embed.drop"]) == (0.5, 0.3)
+    assert (alone["dropout"], alone["embed.dropout"]) == (0.5, 0.3)
     assert "pool.name" not in alone
 
 
@@ -94,8 +94,8 @@ def test_few_words_are_read_whole() -> None:
 
 
 def test_a_long_text_has_room() -> None:
-    assert chosen(generation, facts(longest=2_000))["longest"] == 2_001
-    assert "longest" not in chosen(generation, facts())
+    assert chosen(generation, facts(longest=2_000))["max_length"] == 2_001
+    assert "max_length" not in chosen(generation, facts())
 
 
 CASES = [(task, encoder) for task in ("classify", "tag") for encoder in names("encode")]

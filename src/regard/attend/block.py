@@ -101,7 +101,7 @@ class Block(nn.Module):
         self,
         size: int,
         heads: int,
-        inner: int,
+        ffn: int,
         dropout: Probability,
         asking: Attention | None = None,
         score: Spec = "scaled_dot",
@@ -110,7 +110,7 @@ class Block(nn.Module):
         super().__init__()
         self.dropout = dropout
         self.attending, self.asking = SelfAttention(size, heads, score, weigh), asking
-        self.W_1, self.W_2 = nn.Linear(size, inner), nn.Linear(inner, size)
+        self.W_1, self.W_2 = nn.Linear(size, ffn), nn.Linear(ffn, size)
         self.norm_attend, self.norm_think = nn.LayerNorm(size), nn.LayerNorm(size)
         self.norm_ask = None if asking is None else nn.LayerNorm(size)
         xavier(self.W_1, self.W_2)

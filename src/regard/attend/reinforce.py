@@ -22,7 +22,7 @@ best has the log-odds `w / λ_e`: what is worth nearly nothing stays open, and t
 The value of the loss says nothing about progress, only its gradient is meant; watch the reward.
 
     reinforce = Reinforce(size=None, bonus=0.01)
-    loss = cross_entropy + reinforce(memory.choices, reward(log_likelihood, share, price=0.02))     # [batch]
+    loss = cross_entropy + reinforce(memory.choices, reward(log_likelihood, share, sparsity=0.02))     # [batch]
 """
 
 from collections.abc import Sequence
@@ -70,11 +70,11 @@ def surrogate(
 
 
 def reward(
-    log_likelihood: Float[Tensor, " batch"], share: Float[Tensor, " batch"], price: float
+    log_likelihood: Float[Tensor, " batch"], share: Float[Tensor, " batch"], sparsity: float
 ) -> Float[Tensor, " batch"]:
     """`R = log p(y|x) − λ Σ z_i / len(x)`: right, and with few tokens chosen (Shen et al. 2018, ReSAN). Where there are
     several inputs or policies, tasks give the mean of their shares."""
-    return torch.sub(wide(log_likelihood.detach()), share, alpha=price)
+    return torch.sub(wide(log_likelihood.detach()), share, alpha=sparsity)
 
 
 def mix(

@@ -51,7 +51,7 @@ class Words(nn.Module):
         vectors: str = "",
         mode: Literal["fixed", "tuned", "missing"] = "missing",
         most: Count = 50_000,
-        drop: Dropout = 0.0,
+        dropout: Dropout = 0.0,
         init_std: NonNegative = 0.0,
     ) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class Words(nn.Module):
             raise RegardError(
                 f"vectors for {found} of {vocab} words", expected="none without a file, at most all but special ones"
             )
-        self.vocab, self.found, self.width, self.drop = vocab, found, width, drop
+        self.vocab, self.found, self.width, self.dropout = vocab, found, width, dropout
         self.mode = mode if vectors else "tuned"
         rows = {"fixed": 2, "missing": vocab - found, "tuned": vocab}[self.mode]
         self.learned = nn.Parameter(torch.empty(rows, width).normal_(std=init_std or width**-0.5))
@@ -109,7 +109,7 @@ class Words(nn.Module):
         else:
             fixed = embedding(self.fixed_row[tokens], self.fixed)
             vectors = fixed + embedding(self.learned_row[tokens], self.learned, padding_idx=0)
-        return dropout(vectors, self.drop, self.training)
+        return dropout(vectors, self.dropout, self.training)
 
 
 @dataclass(frozen=True)

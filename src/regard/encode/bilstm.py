@@ -22,4 +22,4 @@ class Bilstm(Recurrent):
     pool: ClassVar[Spec] = "source2token"
 
     def __init__(self, inputs: int, hidden: Width = 300, layers: Depth = 1, dropout: Dropout = 0.0) -> None:
-        super().__init__(inputs, "lstm", hidden, layers, both=True, dropout=dropout)
+        super().__init__(inputs, "lstm", hidden, layers, bidirectional=True, dropout=dropout)

@@ -20,4 +20,4 @@ class Lstm(Recurrent):
     pool: ClassVar[Spec] = "last"
 
     def __init__(self, inputs: int, hidden: Width = 300, layers: Depth = 1, dropout: Dropout = 0.0) -> None:
-        super().__init__(inputs, "lstm", hidden, layers, both=False, dropout=dropout)
+        super().__init__(inputs, "lstm", hidden, layers, bidirectional=False, dropout=dropout)

@@ -37,10 +37,10 @@ class Transformer(Encoder):
         size: Width = 256,
         layers: Depth = 4,
         heads: Few = 4,
-        inner: Width = 1024,
+        ffn: Width = 1024,
         dropout: Dropout = 0.1,
         positions: Kind = "sinusoid",
-        longest: Length = 1024,
+        max_length: Length = 1024,
         score: Annotated[Spec, In("attend.score")] = "scaled_dot",
         weigh: Annotated[Spec, In("attend.weigh")] = "softmax",
     ) -> None:
@@ -48,9 +48,9 @@ class Transformer(Encoder):
         self.dropout = dropout
         self.scale = inputs**0.5  # words are made with a variance of 1/inputs (Vaswani, section 3.4)
         self.W_x = nn.Linear(inputs, size) if inputs != size else None
-        self.positions = Positions(positions, size, heads, longest)
+        self.positions = Positions(positions, size, heads, max_length)
         self.blocks: Any = nn.ModuleList(
-            Block(size, heads, inner, dropout, score=score, weigh=weigh) for _ in range(layers)
+            Block(size, heads, ffn, dropout, score=score, weigh=weigh) for _ in range(layers)
         )
         self.norm = nn.LayerNorm(size)
         self.size = self.summary = size

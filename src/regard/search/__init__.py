@@ -46,7 +46,7 @@ class Search:
         *,
         start: int,
         end: int,
-        longest: Int[Tensor, " batch"],
+        max_length: Int[Tensor, " batch"],
         weights: bool = False,
         banned: Sequence[int] = (),
         prefixes: Sequence[Sequence[int]] | None = None,
@@ -59,14 +59,14 @@ class Search:
         `prefixes` (what each sentence's answers begin with) and `allowed` stand in for those of the limits.
         `trace` is told of every step.
         """
-        if not len(longest):
+        if not len(max_length):
             return []
         device = memory.keys.device
         rules = Rules(
             self.limits,
             start=start,
             end=end,
-            longest=longest,
+            max_length=max_length,
             banned=banned,
             prefixes=prefixes,
             allowed=allowed,

@@ -70,32 +70,32 @@ class Rules:
         *,
         start: int,
         end: int,
-        longest: Int[Tensor, " batch"],
+        max_length: Int[Tensor, " batch"],
         banned: Sequence[int] = (),
         prefixes: Sequence[Sequence[int]] | None = None,
         allowed: Sequence[Sequence[int]] | None = None,
         device: torch.device | str = "cpu",
     ) -> None:
         self.start, self.end, self.least, self.repeat = start, end, limits.least, limits.repeat
-        self.steps = steps_of(longest)
-        prefixes = [limits.prefix] * len(longest) if prefixes is None else prefixes
-        if len(prefixes) != len(longest):
-            raise RegardError(f"{len(prefixes)} prefixes", expected=f"{len(longest)}, one a sentence")
+        self.steps = steps_of(max_length)
+        prefixes = [limits.prefix] * len(max_length) if prefixes is None else prefixes
+        if len(prefixes) != len(max_length):
+            raise RegardError(f"{len(prefixes)} prefixes", expected=f"{len(max_length)}, one a sentence")
         tree = None
         if allowed is not None or limits.allowed:
             answers = tuple(map(tuple, limits.allowed if allowed is None else allowed))
             tree = tree_of(answers, end, tuple(banned), limits.least, limits.repeat)
         prefix = Sequences.pad(prefixes, fill=-1)
         if tree is not None or prefix.values.numel():
-            _check(prefix, tree, longest.cpu(), [end, *banned])
+            _check(prefix, tree, max_length.cpu(), [end, *banned])
         self.largest = max(-1 if tree is None else tree.largest, *(max(tokens, default=-1) for tokens in prefixes))
-        self.longest, self.prefix = longest.to(device), prefix.values.to(device)
+        self.max_length, self.prefix = max_length.to(device), prefix.values.to(device)
         self.banned = torch.tensor(list(banned), dtype=torch.long, device=device)
         self.tree = None if tree is None else tree.to(device)
 
     def begin(self, beam: int) -> Past:
         """Before the first token, for so many hypotheses a sentence."""
-        shape, device = (len(self.longest), beam), self.longest.device
+        shape, device = (len(self.max_length), beam), self.max_length.device
         return Past(
             said=torch.zeros(*shape, 0, dtype=torch.long, device=device) if self.repeat else None,
             node=torch.full(shape, ROOT, device=device) if self.tree is not None else None,
@@ -120,7 +120,7 @@ class Rules:
             again = _again(past.said, self.repeat, vocab)
             found.masked_fill_(again if forced is None else again & (forced < 0)[..., None], NOTHING)
         if self.tree is not None and past.node is not None:
-            found.masked_fill_(~self.tree.open(past.node, t, self.longest - (t + 1), vocab), NOTHING)
+            found.masked_fill_(~self.tree.open(past.node, t, self.max_length - (t + 1), vocab), NOTHING)
         if forced is not None:
             other = (forced >= 0) & (torch.arange(vocab, device=forced.device) != forced)
             found.masked_fill_(other[:, None], NOTHING)
@@ -137,7 +137,7 @@ def _again(said: Int[Tensor, "batch beam time"], n: int, vocab: int) -> Bool[Ten
     return mask[..., :vocab]
 
 
-def _check(prefix: Sequences, tree: Tree | None, longest: Int[Tensor, " batch"], never: list[int]) -> None:
+def _check(prefix: Sequences, tree: Tree | None, max_length: Int[Tensor, " batch"], never: list[int]) -> None:
     """Raise where a prefix, or all that is allowed, cannot come out: before the first step, naming the sentence."""
 
     def hold(fine: Bool[Tensor, " batch"], what: str, expected: str) -> None:
@@ -147,12 +147,12 @@ def _check(prefix: Sequences, tree: Tree | None, longest: Int[Tensor, " batch"],
     tokens, there = prefix.values, prefix.mask
     usable = ((tokens >= 0) & ~torch.isin(tokens, torch.tensor(never))) | ~there
     hold(usable.all(1), "a token in its prefix that cannot come", "tokens from 0, neither the end nor a banned one")
-    hold(prefix.lengths <= longest, "a prefix longer than its greatest length", "a shorter prefix, or more room")
+    hold(prefix.lengths <= max_length, "a prefix longer than its greatest length", "a shorter prefix, or more room")
     if tree is None:
         return
-    node = torch.full_like(longest, ROOT)
+    node = torch.full_like(max_length, ROOT)
     for token, is_there in zip(tokens.unbind(1), there.unbind(1), strict=True):
         node = torch.where(is_there, tree.after(node, token), node)
     hold(node != NOWHERE, "no allowed answer begins with its prefix", "the beginning of one")
-    room = longest - prefix.lengths
+    room = max_length - prefix.lengths
     hold(tree.need[node] <= room, "no allowed answer is short enough", "more room, or a shorter answer among them")

@@ -65,13 +65,13 @@ class Beam(Search):
     def find(
         self, decoder: Steps, memory: Memory, rules: Rules, weights: bool, trace: Trace | None = None
     ) -> list[list[Hypothesis]]:
-        batch, groups, width, device = len(rules.longest), self.groups, self.width // self.groups, memory.keys.device
+        batch, groups, width, device = len(rules.max_length), self.groups, self.width // self.groups, memory.keys.device
         wide = 2 * width
         token = torch.full((batch, groups), rules.start, device=device)
         state, past = decoder.start(memory).follow(torch.zeros_like(token)), rules.begin(groups)
         live = torch.zeros(batch, groups, 1, device=device)
         # A row is one group of one sentence: from here on rows know nothing of each other.
-        longest = rules.longest.repeat_interleave(groups)
+        longest = rules.max_length.repeat_interleave(groups)
         best = torch.full((batch * groups, self.nbest), NOTHING, device=device)  # scores of the n-best list …
         place = torch.zeros_like(best, dtype=torch.long)  # … and where in the trail each ends: step · wide + rank
         done = torch.zeros_like(longest, dtype=torch.bool)

@@ -54,21 +54,21 @@ class Generation(Measured):
         attention: Spec,
         decoder: Spec,
         search: Spec,
-        measures: Sequence[Spec],
-        best: str,
-        smoothing: BelowOne,
-        drop: Dropout,
-        longest: Length,
+        metrics: Sequence[Spec],
+        best_metric: str,
+        label_smoothing: BelowOne,
+        dropout: Dropout,
+        max_length: Length,
         teach: Spec = PLAIN,
         fertility: NonNegative = 0.0,
         reinforce: Spec = PLAIN,
     ) -> None:
-        super().__init__(measures, best)
+        super().__init__(metrics, best_metric)
         self.fertility, self.reinforce = fertility, table(reinforce)
         self.teach: Teach = call(Teach, table(teach))
         self.options = {"source": source, "target": target, "encoder": encoder, "decoder": decoder}
-        self.attention, self.embed, self.drop = attention, embed, drop
-        self.smoothing, self.longest = smoothing, longest
+        self.attention, self.embed, self.dropout = attention, embed, dropout
+        self.label_smoothing, self.max_length = label_smoothing, max_length
         self.search: Search = build("search", search)
         self.texts: dict[str, Text] = {}
 
@@ -116,7 +116,7 @@ class Generation(Measured):
             )
         reinforce = call(Reinforce, self.reinforce, size=encoder.size) if samples(decoder) else None
         vocab, fertile = len(self.texts["source"]), self.fertility > 0
-        return EncoderDecoder(vocab, self.embed, self.drop, encoder, decoder, fertile, reinforce)
+        return EncoderDecoder(vocab, self.embed, self.dropout, encoder, decoder, fertile, reinforce)
 
     def items(self, examples: Sequence[Example]) -> list[Item]:
         sources = self.texts["source"].encode_all([example.source for example in examples])
@@ -126,11 +126,11 @@ class Generation(Measured):
         return [Item((source,), target) for source, target in zip(sources, targets, strict=True)]
 
     def _fits(self, tokens: int, where: str) -> None:
-        if tokens > self.longest:
+        if tokens > self.max_length:
             raise RegardError(
                 f"{where}: {tokens:,} tokens",
-                expected=f"at most {self.longest:,}",
-                do=f"shorten it, or train with longest={tokens}",
+                expected=f"at most {self.max_length:,}",
+                do=f"shorten it, or train with max_length={tokens}",
             )
 
     def collate(self, items: Sequence[Item]) -> Batch:
@@ -161,15 +161,15 @@ class Generation(Measured):
             memory, target, before = memory.select(rows), target.select(rows), before[rows]
         with drawing(model.reinforce, model.decoder, memory) as kept:
             look, logits, noted = teach.unroll(model.decoder, memory, before, model.progress)
-        if model.training and self.smoothing:
-            noted = {"smoothing": self.smoothing, **noted}
+        if model.training and self.label_smoothing:
+            noted = {"label_smoothing": self.label_smoothing, **noted}
         notes = {name: torch.tensor(number) for name, number in noted.items()}
         nats = cross_entropy(
             wide(logits.flatten(0, 1)),
             target.values.flatten(),
             ignore_index=Text.pad,
             reduction="sum" if model.reinforce is None else "none",
-            label_smoothing=self.smoothing,
+            label_smoothing=self.label_smoothing,
         )
         total, shown = nats.sum(), None
         if model.fertility is not None:
@@ -202,7 +202,7 @@ class Generation(Measured):
 
     def room(self, source: int) -> int:
         """How many tokens an answer may have, by the number of source tokens."""
-        return min(self.longest, 2 * source + 20)
+        return min(self.max_length, 2 * source + 20)
 
     @torch.no_grad()
     def results(
@@ -252,7 +252,7 @@ class Generation(Measured):
                 model.encode(batch.to(device)),
                 start=Text.start,
                 end=Text.end,
-                longest=longest,
+                max_length=longest,
                 weights=look,
                 banned=(Text.pad, Text.unknown, Text.start),
                 trace=watched,

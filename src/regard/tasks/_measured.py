@@ -16,12 +16,12 @@ class Measured:
 
     best: str = ""  # the one by which weights are kept
 
-    def __init__(self, measures: Sequence[Spec], best: str) -> None:
-        self.measures = [build("measure", one) for one in measures]
-        names = [one if isinstance(one, str) else str(one["name"]) for one in measures]
-        if best not in names:
-            raise RegardError(f"best={best!r} is not among the measures", do=nearest(best, names))
-        self.best = best
+    def __init__(self, metrics: Sequence[Spec], best_metric: str) -> None:
+        self.measures = [build("measure", one) for one in metrics]
+        names = [one if isinstance(one, str) else str(one["name"]) for one in metrics]
+        if best_metric not in names:
+            raise RegardError(f"best_metric={best_metric!r} is not among the measures", do=nearest(best_metric, names))
+        self.best = best_metric
 
     def measure(self, results: Results) -> dict[str, float | str]:
         figures: dict[str, float | str] = {}

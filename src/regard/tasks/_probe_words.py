@@ -131,7 +131,7 @@ def _outputs(
         memory,
         start=Text.start,
         end=Text.end,
-        longest=longest,
+        max_length=longest,
         banned=(Text.pad, Text.unknown, Text.start),
     )
     return [list(best[0].tokens) for best in found]

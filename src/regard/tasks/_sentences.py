@@ -56,16 +56,16 @@ class Sentences(Measured):
         match: Spec | None,
         head: Spec,
         reinforce: Spec,
-        price: float,
-        measures: Sequence[Spec],
-        best: str,
-        drop: float,
-        longest: int,
+        sparsity: float,
+        metrics: Sequence[Spec],
+        best_metric: str,
+        dropout: float,
+        max_length: int,
     ) -> None:
-        super().__init__(measures, best)
+        super().__init__(metrics, best_metric)
         self.options: dict[str, Any] = {"text": text, "encoder": encoder, "pool": pool, "match": match, "head": head}
         self.embed, self.reinforce = table(embed), table(reinforce)
-        self.price, self.drop, self.longest = price, drop, longest
+        self.sparsity, self.dropout, self.max_length = sparsity, dropout, max_length
         self.text: Text
         self.learned: tuple[Sequence[Example], list[Item]] = (), []
         self.found = 0  # words that have a vector
@@ -138,7 +138,7 @@ class Sentences(Measured):
                     expected="a pooling that samples",
                     do="add pool=attention pool.weigh=sample, or leave it out",
                 )
-        return Reader(words, encoder, pool, match, self.head(size), reinforce, self.drop)
+        return Reader(words, encoder, pool, match, self.head(size), reinforce, self.dropout)
 
     def _pool(self, encoder: Encoder) -> Pool | None:
         spec = encoder.pool if self.options["pool"] is None else self.options["pool"]
@@ -168,11 +168,11 @@ class Sentences(Measured):
             where = (places[number].where if places else "") or f"input {number + 1}"
             if not row or not texts[number].strip():
                 raise RegardError(f"{where}: an empty {self.roles[side]}", expected="at least one word")
-            if len(row) > self.longest:
+            if len(row) > self.max_length:
                 raise RegardError(
                     f"{where}: {len(row):,} tokens in the {self.roles[side]}",
-                    expected=f"at most {self.longest:,}",
-                    do=f"shorten it, or train with longest={len(row)}",
+                    expected=f"at most {self.max_length:,}",
+                    do=f"shorten it, or train with max_length={len(row)}",
                 )
         return rows
 
@@ -233,7 +233,7 @@ class Sentences(Measured):
             total = total + read.pooled.penalty.sum()
         if model.reinforce is not None and (taught := self._choice(read, len(batch.inputs))) is not None:
             log_prob, entropy, chosen = taught
-            earned = reward(-nats, chosen, self.price)
+            earned = reward(-nats, chosen, self.sparsity)
             told = {"entropy": entropy, "kept": read.kept, "copies": copies}
             policy = model.reinforce(log_prob, earned, read.summary, **told).sum()
             total = policy if model.encoder.phase == "policy" else total + policy

@@ -101,7 +101,7 @@ class Agree(Translate):
         attention: Annotated[Spec, Of("attend.attention.make")] = ATTENTION,
         decoder: Annotated[Spec, In("predict.generate")] = DECODER,
         search: Annotated[Spec, In("search")] = "beam",
-        measures: Annotated[tuple[Spec, ...], In("measure")] = (
+        metrics: Annotated[tuple[Spec, ...], In("measure")] = (
             "exact_match",
             "token_accuracy",
             "perplexity",
@@ -109,18 +109,18 @@ class Agree(Translate):
             "chrf",
             "alignment",
         ),
-        best: str = "chrf",
-        smoothing: BelowOne = 0.1,
-        drop: Dropout = 0.4,
-        longest: Length = 1024,
+        best_metric: str = "chrf",
+        label_smoothing: BelowOne = 0.1,
+        dropout: Dropout = 0.4,
+        max_length: Length = 1024,
         teach: Annotated[Spec, Of("train.teach.Teach")] = PLAIN,
         fertility: NonNegative = 0.0,
         reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = REINFORCE,
         gamma: NonNegative = 1.0,
         after: BelowOne = 0.0,
     ) -> None:
-        parts = (embed, encoder, attention, decoder, search, measures, best)
-        rest = (*parts, smoothing, drop, longest, teach, fertility, reinforce)
+        parts = (embed, encoder, attention, decoder, search, metrics, best_metric)
+        rest = (*parts, label_smoothing, dropout, max_length, teach, fertility, reinforce)
         super().__init__(source, target, *rest)
         if self.teach.drop or self.teach.swap:
             raise RegardError("teach.drop or teach.swap", expected="both directions to read the same words in order")

@@ -32,7 +32,7 @@ class Labelled(Labels):
     """A sentence or a pair in, a label out."""
 
     Head = Head
-    smoothing: float = 0.0
+    label_smoothing: float = 0.0
 
     @staticmethod
     def labels_of(example: Example) -> tuple[str]:
@@ -42,7 +42,7 @@ class Labelled(Labels):
         return torch.tensor([item.target[0] for item in items])
 
     def nats(self, read: Read, target: Tensor) -> Float[Tensor, " batch"]:
-        smoothing = self.smoothing if torch.is_grad_enabled() else 0.0
+        smoothing = self.label_smoothing if torch.is_grad_enabled() else 0.0
         return cross_entropy(wide(read.logits), target, reduction="none", label_smoothing=smoothing)
 
     def answers(self, read: Read, batch: int) -> list[Prediction]:
@@ -69,7 +69,7 @@ class Classify(Labelled):
         "encoder": {"name": "bigru", "hidden": 64},
         "pool": "attention",
         "head": {"hidden": 64},
-        "drop": 0.1,
+        "dropout": 0.1,
         "train": {"epochs": 5, "time": "100s", "lr": 4e-3, "warmup": 50, "ema": 0.99},
     }
 
@@ -82,12 +82,14 @@ class Classify(Labelled):
         pool: Annotated[Spec | None, In("pool")] = None,
         head: Annotated[Spec, Of("predict.classify.Classify")] = PLAIN,
         reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = PLAIN,
-        price: NonNegative = 0.03,
-        measures: Annotated[tuple[Spec, ...], In("measure")] = ("accuracy", "loss", "chosen"),
-        best: str = "accuracy",
-        smoothing: BelowOne = 0.0,
-        drop: Dropout = 0.3,
-        longest: Length = 1024,
+        sparsity: NonNegative = 0.03,
+        metrics: Annotated[tuple[Spec, ...], In("measure")] = ("accuracy", "loss", "chosen"),
+        best_metric: str = "accuracy",
+        label_smoothing: BelowOne = 0.0,
+        dropout: Dropout = 0.3,
+        max_length: Length = 1024,
     ) -> None:
-        super().__init__(text, embed, encoder, pool, None, head, reinforce, price, measures, best, drop, longest)
-        self.smoothing = smoothing
+        super().__init__(
+            text, embed, encoder, pool, None, head, reinforce, sparsity, metrics, best_metric, dropout, max_length
+        )
+        self.label_smoothing = label_smoothing

@@ -59,13 +59,13 @@ class Describe(Generation):
         "source": {"name": "word", "split": "punctuation"},
         "target": {"name": "word", "split": "punctuation"},
         "delexicalise": ["place"],
-        "best": "exact_match",
+        "best_metric": "exact_match",
         "embed": 64,
         "encoder": {"name": "recurrent", "hidden": 96, "layers": 1, "dropout": 0.0},
         "decoder": {"name": "recurrent", "embed": 64, "hidden": 128, "place": "after", "feed": False, "dropout": 0.0},
         "attention": {"score": {"name": "additive", "hidden": 64}},
-        "drop": 0.0,
-        "smoothing": 0.0,
+        "dropout": 0.0,
+        "label_smoothing": 0.0,
         "train": {"epochs": 4, "time": "120s", "batch_tokens": 2048, "lr": 8e-3, "warmup": 50, "ema": 0.99},
     }
 
@@ -80,7 +80,7 @@ class Describe(Generation):
         attention: Annotated[Spec, Of("attend.attention.make")] = ATTENTION,
         decoder: Annotated[Spec, In("predict.generate")] = DECODER,
         search: Annotated[Spec, In("search")] = "beam",
-        measures: Annotated[tuple[Spec, ...], In("measure")] = (
+        metrics: Annotated[tuple[Spec, ...], In("measure")] = (
             "exact_match",
             "slots",
             "perplexity",
@@ -89,15 +89,15 @@ class Describe(Generation):
             "meteor",
             "alignment",
         ),
-        best: str = "chrf",
-        smoothing: BelowOne = 0.1,
-        drop: Dropout = 0.3,
-        longest: Length = 1024,
+        best_metric: str = "chrf",
+        label_smoothing: BelowOne = 0.1,
+        dropout: Dropout = 0.3,
+        max_length: Length = 1024,
         teach: Annotated[Spec, Of("train.teach.Teach")] = PLAIN,
         reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = REINFORCE,
     ) -> None:
-        parts = (source, target, embed, encoder, attention, decoder, search, measures, best)
-        super().__init__(*parts, smoothing, drop, longest, teach, reinforce=reinforce)
+        parts = (source, target, embed, encoder, attention, decoder, search, metrics, best_metric)
+        super().__init__(*parts, label_smoothing, dropout, max_length, teach, reinforce=reinforce)
         self.delexicalise, self.rerank = delexicalise, rerank
         self.repeated: frozenset[str] = frozenset()  # fields whose values texts repeat
 

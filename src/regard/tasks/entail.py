@@ -34,7 +34,7 @@ class Entail(Labelled):
         "encoder": {"name": "bigru", "hidden": 64},
         "pool": "attention",
         "head": {"hidden": 128},
-        "drop": 0.0,
+        "dropout": 0.0,
         "train": {"epochs": 10, "time": "100s", "lr": 4e-3, "warmup": 50, "ema": 0.99},
     }
 
@@ -48,12 +48,14 @@ class Entail(Labelled):
         match: Annotated[Spec, In("predict.match")] = "difference",
         head: Annotated[Spec, Of("predict.classify.Classify")] = PLAIN,
         reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = PLAIN,
-        price: NonNegative = 0.03,
-        measures: Annotated[tuple[Spec, ...], In("measure")] = ("accuracy", "loss", "chosen"),
-        best: str = "accuracy",
-        smoothing: BelowOne = 0.0,
-        drop: Dropout = 0.3,
-        longest: Length = 512,
+        sparsity: NonNegative = 0.03,
+        metrics: Annotated[tuple[Spec, ...], In("measure")] = ("accuracy", "loss", "chosen"),
+        best_metric: str = "accuracy",
+        label_smoothing: BelowOne = 0.0,
+        dropout: Dropout = 0.3,
+        max_length: Length = 512,
     ) -> None:
-        super().__init__(text, embed, encoder, pool, match, head, reinforce, price, measures, best, drop, longest)
-        self.smoothing = smoothing
+        super().__init__(
+            text, embed, encoder, pool, match, head, reinforce, sparsity, metrics, best_metric, dropout, max_length
+        )
+        self.label_smoothing = label_smoothing

@@ -83,15 +83,15 @@ class Language(Measured):
         context: LengthOrNone = 50,
         running: bool = True,
         search: Annotated[Spec, In("search")] = "sample",
-        measures: Annotated[tuple[Spec, ...], In("measure")] = ("perplexity", "word_perplexity", "token_accuracy"),
-        best: str = "word_perplexity",
-        longest: Length = 200,
+        metrics: Annotated[tuple[Spec, ...], In("measure")] = ("perplexity", "word_perplexity", "token_accuracy"),
+        best_metric: str = "word_perplexity",
+        max_length: Length = 200,
     ) -> None:
-        super().__init__(measures, best)
+        super().__init__(metrics, best_metric)
         self.options = {"text": text, "network": network}
         self.attention, self.window, self.context, self.running = attention, window, context, running
         self.search: Search = build("search", search)
-        self.longest = longest
+        self.max_length = max_length
         self.text: Text
 
     # --- words -------------------------------------------------------------------------------------------
@@ -182,14 +182,14 @@ class Language(Measured):
         begun = [[Text.end, *row[:-1]] for row in self.text.encode_all([text[0] for text in texts])]
         device, found = next(model.parameters()).device, [list[Hypothesis]()] * len(texts)
         steps: dict[int, tuple[tuple[Step, ...], ...]] = {}
-        for rows in in_order([len(one) + self.longest for one in begun], tokens=tokens):
+        for rows in in_order([len(one) + self.max_length for one in begun], tokens=tokens):
             watched = Trace() if trace else None
             hypotheses = (search or self.search)(
                 model,
                 model.read(Sequences.pad([begun[row] for row in rows]).to(device)),
                 start=Text.start,
                 end=Text.end,
-                longest=torch.full((len(rows),), self.longest),
+                max_length=torch.full((len(rows),), self.max_length),
                 banned=(Text.pad, Text.unknown, Text.start),
                 trace=watched,
             )

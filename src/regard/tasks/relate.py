@@ -48,7 +48,7 @@ class Relate(Sentences):
         "encoder": {"name": "bigru", "hidden": 64},
         "pool": "attention",
         "head": {"hidden": 128},
-        "drop": 0.0,
+        "dropout": 0.0,
         "train": {"epochs": 10, "time": "100s", "lr": 4e-3, "warmup": 50, "ema": 0.99},
     }
 
@@ -61,13 +61,15 @@ class Relate(Sentences):
         match: Annotated[Spec, In("predict.match")] = "similarity",
         head: Annotated[Spec, Of("predict.regress.Regress")] = PLAIN,
         reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = PLAIN,
-        price: NonNegative = 0.03,
-        measures: Annotated[tuple[Spec, ...], In("measure")] = ("pearson", "spearman", "mse", "loss", "chosen"),
-        best: str = "pearson",
-        drop: Dropout = 0.3,
-        longest: Length = 512,
+        sparsity: NonNegative = 0.03,
+        metrics: Annotated[tuple[Spec, ...], In("measure")] = ("pearson", "spearman", "mse", "loss", "chosen"),
+        best_metric: str = "pearson",
+        dropout: Dropout = 0.3,
+        max_length: Length = 512,
     ) -> None:
-        super().__init__(text, embed, encoder, pool, match, head, reinforce, price, measures, best, drop, longest)
+        super().__init__(
+            text, embed, encoder, pool, match, head, reinforce, sparsity, metrics, best_metric, dropout, max_length
+        )
         scale = call(Regress, self.options["head"], inputs=1)
         self.low, self.high = scale.low, scale.high
 

@@ -39,13 +39,13 @@ class Summarise(Generation):
     preset: ClassVar[dict[str, Any]] = {
         "source": {"name": "word", "split": "punctuation"},
         "target": {"name": "word", "split": "punctuation"},
-        "best": "exact_match",
+        "best_metric": "exact_match",
         "embed": 96,
         "encoder": {"name": "recurrent", "hidden": 96, "layers": 1, "dropout": 0.0},
         "decoder": {"name": "recurrent", "embed": 96, "hidden": 128, "place": "after", "feed": False, "dropout": 0.0},
         "attention": {"score": {"name": "additive", "hidden": 96}},
-        "drop": 0.0,
-        "smoothing": 0.0,
+        "dropout": 0.0,
+        "label_smoothing": 0.0,
         "train": {"epochs": 2, "time": "120s", "batch_tokens": 2048, "lr": 6e-3, "warmup": 50, "ema": 0.99},
     }
 
@@ -58,7 +58,7 @@ class Summarise(Generation):
         attention: Annotated[Spec, Of("attend.attention.make")] = ATTENTION,
         decoder: Annotated[Spec, In("predict.generate")] = DECODER,
         search: Annotated[Spec, In("search")] = "beam",
-        measures: Annotated[tuple[Spec, ...], In("measure")] = (
+        metrics: Annotated[tuple[Spec, ...], In("measure")] = (
             "rouge",
             "exact_match",
             "perplexity",
@@ -66,16 +66,16 @@ class Summarise(Generation):
             "chrf",
             "alignment",
         ),
-        best: str = "rouge",
-        smoothing: BelowOne = 0.1,
-        drop: Dropout = 0.3,
-        longest: Length = 2048,
+        best_metric: str = "rouge",
+        label_smoothing: BelowOne = 0.1,
+        dropout: Dropout = 0.3,
+        max_length: Length = 2048,
         teach: Annotated[Spec, Of("train.teach.Teach")] = PLAIN,
         reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = REINFORCE,
     ) -> None:
-        parts = (source, target, embed, encoder, attention, decoder, search, measures, best)
-        super().__init__(*parts, smoothing, drop, longest, teach, reinforce=reinforce)
+        parts = (source, target, embed, encoder, attention, decoder, search, metrics, best_metric)
+        super().__init__(*parts, label_smoothing, dropout, max_length, teach, reinforce=reinforce)
 
     def room(self, source: int) -> int:
         """A summary is shorter than its document, but for the shortest."""
-        return min(self.longest, source // 2 + 40)
+        return min(self.max_length, source // 2 + 40)

@@ -44,7 +44,7 @@ class Tag(Labels):
         "text": {"name": "character"},
         "embed": {"width": 64},
         "encoder": {"name": "bigru", "hidden": 64},
-        "drop": 0.0,
+        "dropout": 0.0,
         "train": {"epochs": 5, "time": "100s", "lr": 4e-3, "warmup": 50, "ema": 0.99},
     }
 
@@ -55,13 +55,15 @@ class Tag(Labels):
         encoder: Annotated[Spec, In("encode")] = "bilstm",
         head: Annotated[Spec, Of("predict.tag.Tag")] = PLAIN,
         reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = PLAIN,
-        price: NonNegative = 0.03,
-        measures: Annotated[tuple[Spec, ...], In("measure")] = ("tag_accuracy", "span_f1", "loss", "chosen"),
-        best: str = "tag_accuracy",
-        drop: Dropout = 0.3,
-        longest: Length = 1024,
+        sparsity: NonNegative = 0.03,
+        metrics: Annotated[tuple[Spec, ...], In("measure")] = ("tag_accuracy", "span_f1", "loss", "chosen"),
+        best_metric: str = "tag_accuracy",
+        dropout: Dropout = 0.3,
+        max_length: Length = 1024,
     ) -> None:
-        super().__init__(text, embed, encoder, None, None, head, reinforce, price, measures, best, drop, longest)
+        super().__init__(
+            text, embed, encoder, None, None, head, reinforce, sparsity, metrics, best_metric, dropout, max_length
+        )
 
     @staticmethod
     def labels_of(example: Example) -> list[str]:
@@ -101,11 +103,11 @@ class Tag(Labels):
         """A tagger that answers each token as it arrives."""
         assert isinstance(model, Reader)
         encoder = model.encoder
-        if not isinstance(encoder, Recurrent) or encoder.both:
+        if not isinstance(encoder, Recurrent) or encoder.bidirectional:
             raise RegardError(
                 "an encoder that must see the whole sentence",
                 expected="a one-way one, to tag a stream",
-                do="train with encoder=lstm, or encoder=recurrent encoder.both=false",
+                do="train with encoder=lstm, or encoder=recurrent encoder.bidirectional=false",
             )
         return Stream(self, model, encoder)
 

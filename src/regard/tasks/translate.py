@@ -32,13 +32,13 @@ class Translate(Generation):
     preset: ClassVar[dict[str, Any]] = {
         "source": {"name": "character"},
         "target": {"name": "character"},
-        "best": "exact_match",
+        "best_metric": "exact_match",
         "embed": 64,
         "encoder": {"name": "recurrent", "hidden": 128, "layers": 1, "dropout": 0.0},
         "decoder": {"name": "recurrent", "embed": 64, "hidden": 128, "dropout": 0.0},
         "attention": {"score": {"name": "additive", "hidden": 64}},
-        "drop": 0.0,
-        "smoothing": 0.0,
+        "dropout": 0.0,
+        "label_smoothing": 0.0,
         "train": {"epochs": 5, "time": "150s", "lr": 4e-3, "warmup": 100, "ema": 0.99},
     }
 
@@ -51,7 +51,7 @@ class Translate(Generation):
         attention: Annotated[Spec, Of("attend.attention.make")] = ATTENTION,
         decoder: Annotated[Spec, In("predict.generate")] = DECODER,
         search: Annotated[Spec, In("search")] = "beam",
-        measures: Annotated[tuple[Spec, ...], In("measure")] = (
+        metrics: Annotated[tuple[Spec, ...], In("measure")] = (
             "exact_match",
             "token_accuracy",
             "perplexity",
@@ -59,13 +59,13 @@ class Translate(Generation):
             "chrf",
             "alignment",
         ),
-        best: str = "chrf",
-        smoothing: BelowOne = 0.1,
-        drop: Dropout = 0.4,
-        longest: Length = 1024,
+        best_metric: str = "chrf",
+        label_smoothing: BelowOne = 0.1,
+        dropout: Dropout = 0.4,
+        max_length: Length = 1024,
         teach: Annotated[Spec, Of("train.teach.Teach")] = PLAIN,
         fertility: NonNegative = 0.0,
         reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = REINFORCE,
     ) -> None:
-        parts = (source, target, embed, encoder, attention, decoder, search, measures, best)
-        super().__init__(*parts, smoothing, drop, longest, teach, fertility, reinforce)
+        parts = (source, target, embed, encoder, attention, decoder, search, metrics, best_metric)
+        super().__init__(*parts, label_smoothing, dropout, max_length, teach, fertility, reinforce)

@@ -217,7 +217,9 @@ def fit(
                 noted.setdefault(name, []).append(number)
 
             # Just before the end of a limited time it would be made twice: the last step always validates.
-            validate = place.step % validate_every == 0 and (not budget.limited or place.steps - place.step >= validate_every // 4)
+            validate = place.step % validate_every == 0 and (
+                not budget.limited or place.steps - place.step >= validate_every // 4
+            )
             slow = place.step == first + 1 or clock.monotonic() - glanced >= SECONDS
             if place.step % GLANCE == 0 or validate or slow or place.step >= place.steps or budget.over():
                 value = float(loss_sum) / max(1, place.loss_count)
@@ -233,7 +235,9 @@ def fit(
                 noted.clear()
                 aside = "".join(f"  {name} {number:.3g}" for name, number in notes.items())
                 figures_now = f"loss {value:.3f}{aside}{latest}  {speed():,.0f} {task.counts}/s"
-                show.step(place.step, place.steps, figures_now, budget.remaining(place.step, place.steps, validate_every))
+                show.step(
+                    place.step, place.steps, figures_now, budget.remaining(place.step, place.steps, validate_every)
+                )
                 glanced, counted = clock.monotonic(), place.step
             if validate or place.step >= place.steps:
                 held = splits.valid[: place.checked or max_validation]

@@ -187,7 +187,7 @@ def generation(facts: Facts, parts: Parts) -> list[Choice]:
     if parts.name("attention.score") == "additive":
         choices.append(Choice("attention.score.hidden", width, enough))
     choices += [
-        Choice("drop", dropout, often),
+        Choice("dropout", dropout, often),
         Choice("train.batch_tokens", batch, f"{often}, small batches for more steps"),
         Choice("train.lr", lr, "the smaller the model, the higher"),
         *_schedule(facts, epochs, seen / batch, often),
@@ -213,7 +213,7 @@ def _sized(key: str, folder: str, parts: Parts, width: int, dropout: float, why:
     known = settable(find(folder, name))
     wanted: dict[str, Any] = {"embed": width, "hidden": width if key == "encoder" else 2 * width}
     if name == "transformer":
-        wanted |= {"size": width, "layers": 2, "inner": 2 * width}
+        wanted |= {"size": width, "layers": 2, "ffn": 2 * width}
     elif name == "multi_head":
         wanted |= {"size": 2 * width}
     elif "layers" in known and width < WIDTHS[-1]:
@@ -225,10 +225,10 @@ def _sized(key: str, folder: str, parts: Parts, width: int, dropout: float, why:
 def _room(facts: Facts, parts: Parts) -> list[Choice]:
     """Room for the longest text, where the default is too short for it."""
     usual, room = (
-        settable(parts.task)["longest"].default,
+        settable(parts.task)["max_length"].default,
         facts.longest + 1,
     )  # no more tokens than characters, and an end
-    return [Choice("longest", room, f"the longest text has {facts.longest:,} characters")] if room > usual else []
+    return [Choice("max_length", room, f"the longest text has {facts.longest:,} characters")] if room > usual else []
 
 
 def _schedule(facts: Facts, epochs: int, steps: float, why: str, most: int = MOST_EPOCHS) -> list[Choice]:
@@ -305,7 +305,7 @@ def _reading(
     if not parts.given("embed.vectors"):
         choices += [
             Choice("embed.width", width, why),
-            Choice("embed.drop", drop_words, dropout),
+            Choice("embed.dropout", drop_words, dropout),
             Choice("embed.init_std", SENTENCE_INIT, "word vectors are learned from scratch"),
         ]
         if parts.name("text") == "word":
@@ -315,7 +315,7 @@ def _reading(
         choices.append(Choice("head.hidden", width, why))
     rows = 32 if facts.examples < 20_000 else 64
     choices += [
-        Choice("drop", drop, dropout),
+        Choice("dropout", drop, dropout),
         Choice("train.batch_tokens", 0, "batches are counted in examples"),
         Choice("train.batch_size", rows, "small batches for more steps"),
         Choice("train.lr", SENTENCE_LR[width], "the smaller the model, the higher"),
@@ -359,11 +359,13 @@ def language(facts: Facts, parts: Parts) -> list[Choice]:
             *(Choice(f"network.{name}", dropout, often) for name in ("drop_in", "drop_between", "drop_out")),
         ]
     elif parts.name("network") == "transformer":
-        sizes = {"size": width, "layers": 2, "inner": 2 * width}
+        sizes = {"size": width, "layers": 2, "ffn": 2 * width}
         choices += [Choice(f"network.{name}", value, why) for name, value in sizes.items()]
     lr = 2e-3 if parts.name("network") == "transformer" else _round(min(1e-2, 6e-3 * (128 / width) ** 0.7))
     choices += [
-        Choice("train.batch_tokens", 1024 if epochs * an_epoch < 2.2e6 else 2048, f"{often}, small batches for more steps"),
+        Choice(
+            "train.batch_tokens", 1024 if epochs * an_epoch < 2.2e6 else 2048, f"{often}, small batches for more steps"
+        ),
         Choice("train.lr", lr, "the smaller the model, the higher"),
         *_schedule(facts, epochs, epochs * an_epoch / 1024, often, MOST_EPOCHS_OF_TEXT),
     ]

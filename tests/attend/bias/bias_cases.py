@@ -162,10 +162,10 @@ def small(*bias: Spec, place: str = "before", **attention: Any) -> Translate:
         encoder={"name": "recurrent", "hidden": 8, "layers": 1, "dropout": 0.0},
         attention={"score": {"name": "additive", "hidden": 8}, "bias": list(bias), **attention},
         decoder={"name": "recurrent", "embed": 8, "hidden": 16, "place": place, "feed": False, "dropout": 0.0},
-        measures=("exact_match",),
-        best="exact_match",
-        smoothing=0.0,
-        drop=0.0,
+        metrics=("exact_match",),
+        best_metric="exact_match",
+        label_smoothing=0.0,
+        dropout=0.0,
     )
 
 
@@ -196,7 +196,7 @@ def translated(*bias: Spec, place: str = "before", **attention: Any) -> None:
     source, longest = batch.source, torch.full((len(PAIRS),), 6)
     for search in (Beam(width=3, nbest=2), Sample(count=2, seed=1)):
         memory = model.encode(source)
-        found = search(model.decoder, memory, start=Text.start, end=Text.end, longest=longest, weights=True)
+        found = search(model.decoder, memory, start=Text.start, end=Text.end, max_length=longest, weights=True)
         for row, hypotheses in enumerate(found):
             for one in hypotheses:
                 _read_back(model, source.select(torch.tensor([row])), one)

@@ -24,7 +24,7 @@ scaled = partial(make, score="scaled_dot")
 
 def decoder(attention: Any = scaled, memory: int = width, **options: Any) -> Transformer:
     torch.manual_seed(1)
-    options = {"size": size, "layers": layers, "heads": heads, "inner": 12, "positions": "rotary", **options}
+    options = {"size": size, "layers": layers, "heads": heads, "ffn": 12, "positions": "rotary", **options}
     part = Transformer(vocab, memory, attention, **options)
     for parameter in part.parameters():
         if parameter.dim() == 1:
@@ -164,7 +164,7 @@ def test_a_search_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     part, memory = decoder(), a_memory()
 
     def found() -> list[Any]:
-        return Beam(width=4, nbest=3)(part, memory, start=1, end=2, longest=torch.tensor([9, 6, 4]), weights=True)
+        return Beam(width=4, nbest=3)(part, memory, start=1, end=2, max_length=torch.tensor([9, 6, 4]), weights=True)
 
     quick = found()
     monkeypatch.setattr(Plan, "of", staticmethod(lambda *_: None))
@@ -196,7 +196,7 @@ def test_it_takes_half_the_calls() -> None:
 
 
 def test_learned_places_end() -> None:
-    part, memory = decoder(positions="learned", longest=3), a_memory()
+    part, memory = decoder(positions="learned", max_length=3), a_memory()
     with torch.no_grad():
         state, _, _ = walk(part, part.start(memory), steps=3)
         with pytest.raises(RegardError, match=r"4 tokens.*at most 3"):

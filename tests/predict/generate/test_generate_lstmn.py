@@ -294,7 +294,7 @@ def test_the_likeliest_of_all_is_found(fusion: str) -> None:
     found = {one.tokens: one.log_prob for one in known}
     best = sorted(found, key=found.__getitem__, reverse=True)[:4]
     beam = Beam(width=vocab**2, length=0.0, nbest=4)
-    _, hypotheses = beam(part, memory, start=1, end=2, longest=torch.tensor([5, 3]), weights=True)
+    _, hypotheses = beam(part, memory, start=1, end=2, max_length=torch.tensor([5, 3]), weights=True)
     assert [one.tokens for one in hypotheses] == best
     for one in hypotheses:
         [true] = forced(part, alone, [one.tokens], start=1)

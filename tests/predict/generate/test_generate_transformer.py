@@ -33,7 +33,7 @@ scaled: Callable[..., Attention] = partial(make, score="scaled_dot")
 
 def decoder(attention: Callable[..., Attention] = scaled, memory: int = width, **options: Any) -> Transformer:
     """Small, exact and at rest; gains and biases are not those it begins with, which would hide where they stand."""
-    options = {"size": size, "layers": 2, "heads": heads, "inner": 12, "longest": 30, **options}
+    options = {"size": size, "layers": 2, "heads": heads, "ffn": 12, "max_length": 30, **options}
     part = Transformer(vocab, memory, attention, **options)
     for parameter in part.parameters():
         if parameter.dim() == 1:
@@ -135,7 +135,7 @@ def tired(query: int, key: int, value: int) -> Attention:
 
 def test_worked_by_hand() -> None:
     """One layer, one head, two features, which a norm turns into 1 for the greater and −1 for the less."""
-    part = Transformer(2, 2, scaled, size=2, layers=1, heads=1, inner=2).double().eval()
+    part = Transformer(2, 2, scaled, size=2, layers=1, heads=1, ffn=2).double().eval()
     [block], one = part.blocks, torch.eye(2)
     asking = block.asking.heads
     for norm in [block.norm_attend, block.norm_ask, block.norm_think, part.norm]:
@@ -381,7 +381,7 @@ def test_what_cannot_be_is_said() -> None:
         find.check(Transformer, {"look": "first"}, "decoder.")
     with pytest.raises(RegardError, match="3 heads over a width of 8"):
         decoder(heads=3)
-    part = decoder(positions="learned", longest=2)
+    part = decoder(positions="learned", max_length=2)
     with pytest.raises(RegardError, match=r"3 tokens.*at most 2"):
         part.unroll(a_memory(), some_tokens(3))
 
@@ -395,7 +395,7 @@ def test_a_wide_beam_finds_the_best_of_all(kind: Kind) -> None:
     part, memory, end = decoder(positions=kind), a_memory().select(torch.tensor([0, 1])), 2
     part.embedding = nn.Embedding.from_pretrained(part.embedding.weight[:4] * 2)
     found = Beam(width=40, length=1.0, nbest=3)(
-        part, memory, start=1, end=end, longest=torch.tensor([3, 3]), weights=True
+        part, memory, start=1, end=end, max_length=torch.tensor([3, 3]), weights=True
     )
     others = [0, 1, 3]
     ended = [(*words, end) for n in range(3) for words in product(others, repeat=n)]
@@ -420,8 +420,8 @@ def test_it_learns_to_turn_words_round() -> None:
     words, time, steps = 8, 5, 200
     embedding = nn.Embedding(words, 32)
     nn.init.normal_(embedding.weight, std=32**-0.5)
-    reader = Encoder(32, 32, layers=1, heads=2, inner=64, dropout=0.0)
-    part = Transformer(words, 32, scaled, 32, layers=1, heads=2, inner=64, dropout=0.0)
+    reader = Encoder(32, 32, layers=1, heads=2, ffn=64, dropout=0.0)
+    part = Transformer(words, 32, scaled, 32, layers=1, heads=2, ffn=64, dropout=0.0)
     everything = nn.ModuleList([embedding, reader, part])
     optimiser = torch.optim.AdamW(everything.parameters(), lr=5e-3, betas=(0.9, 0.98))
 
@@ -444,7 +444,7 @@ def test_it_learns_to_turn_words_round() -> None:
     with torch.no_grad():
         memory, before, target = batch(100)
         look, logits = part.unroll(memory, before)
-        found = Beam(width=3)(part, memory, start=1, end=0, longest=torch.full((100,), time))
+        found = Beam(width=3)(part, memory, start=1, end=0, max_length=torch.full((100,), time))
     assert float((logits.argmax(-1) == target).float().mean()) > 0.95
     assert sum(best[0].tokens == tuple(words) for best, words in zip(found, target.tolist(), strict=True)) > 80
     looked = look.weights.mean((0, 1))

@@ -35,7 +35,7 @@ networks: dict[str, tuple[dict[str, Any], str]] = {
     },
     **{
         f"transformer, {positions}, {look}": (
-            {"name": "transformer", "size": 8, "heads": 2, "layers": 2, "inner": 12, "positions": positions}, look
+            {"name": "transformer", "size": 8, "heads": 2, "layers": 2, "ffn": 12, "positions": positions}, look
         )
         for positions, look in (
             ("rotary", "none"), ("sinusoid", "additive"), ("learned", "sparse"), ("rotary", "features")
@@ -115,7 +115,9 @@ def likelihood(model: LanguageModel, begun: list[int], said: tuple[int, ...]) ->
 def test_searches_find_what_enumeration_finds(kind: str) -> None:
     model, rows, longest = small(kind, vocab=6), [[3, 5, 4], [3]], 3
     memory, room = model.read(Sequences.pad(rows)), torch.full((2,), longest)
-    beam = Beam(width=30, length=0.0, nbest=5)(model, memory, start=START, end=END, longest=room, banned=(0, 1, START))
+    beam = Beam(width=30, length=0.0, nbest=5)(
+        model, memory, start=START, end=END, max_length=room, banned=(0, 1, START)
+    )
     every = [
         said
         for length in range(1, longest + 1)
@@ -126,8 +128,8 @@ def test_searches_find_what_enumeration_finds(kind: str) -> None:
         ranked = sorted(every, key=lambda said: -likelihood(model, begun, said))
         assert [one.tokens for one in found] == ranked[:5]
         assert found[0].log_prob == pytest.approx(likelihood(model, begun, ranked[0]))
-    greedy = Greedy()(model, memory, start=START, end=END, longest=room, banned=(0, 1, START))
-    drawn = Sample(count=4, seed=1)(model, memory, start=START, end=END, longest=room, banned=(0, 1, START))
+    greedy = Greedy()(model, memory, start=START, end=END, max_length=room, banned=(0, 1, START))
+    drawn = Sample(count=4, seed=1)(model, memory, start=START, end=END, max_length=room, banned=(0, 1, START))
     for begun, found in zip(rows * 2, [*greedy, *drawn], strict=True):
         for one in found:
             assert one.log_prob == pytest.approx(likelihood(model, begun, one.tokens))

@@ -16,7 +16,7 @@ tokens = torch.tensor([[3, 5, 4, 6, 5]])
 
 def made(**options: Any) -> Transformer:
     torch.manual_seed(4)
-    return Transformer(7, None, **{"size": 4, "heads": 2, "layers": 1, "inner": 6, **options}).double().eval()
+    return Transformer(7, None, **{"size": 4, "heads": 2, "layers": 1, "ffn": 6, **options}).double().eval()
 
 
 def norm(x: Tensor, part: Any) -> Tensor:
@@ -60,7 +60,7 @@ def test_whose_looks_are_shown() -> None:
 
 
 def test_learned_places_end() -> None:
-    model = made(positions="learned", longest=4)
+    model = made(positions="learned", max_length=4)
     with pytest.raises(RegardError, match="a sequence of 5 tokens"):
         model(tokens)
     state = model.start(model.read(Sequences.pad([[3, 5, 4], [3]])))

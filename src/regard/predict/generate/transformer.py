@@ -55,10 +55,10 @@ class Transformer(Layers, Decoder):  # type: ignore[override]
         size: Width = 256,
         layers: Depth = 4,
         heads: Few = 4,
-        inner: Width = 1024,
+        ffn: Width = 1024,
         dropout: Dropout = 0.1,
         positions: Kind = "sinusoid",
-        longest: Length = 1024,
+        max_length: Length = 1024,
         score: Annotated[Spec, In("attend.score")] = "scaled_dot",
         weigh: Annotated[Spec, In("attend.weigh")] = "softmax",
         look: Literal["last", "mean", "all"] | Annotated[int, Range(-1000, 999)] = "last",
@@ -67,13 +67,13 @@ class Transformer(Layers, Decoder):  # type: ignore[override]
         self.size, self.dropout = size, dropout
         self.embedding = nn.Embedding(vocab, size)
         nn.init.normal_(self.embedding.weight, std=size**-0.5)
-        self.positions = Positions(positions, size, heads, longest)
+        self.positions = Positions(positions, size, heads, max_length)
         # A memory of another width is brought to this one once, not at each layer.
         self.W_m = nn.Linear(memory, size) if memory != size else None
         if self.W_m is not None:
             xavier(self.W_m)
         self.blocks: Any = nn.ModuleList(
-            Block(size, heads, inner, dropout, _asking(attention, size, heads), score, weigh) for _ in range(layers)
+            Block(size, heads, ffn, dropout, _asking(attention, size, heads), score, weigh) for _ in range(layers)
         )
         self.norm = nn.LayerNorm(size)
         self.show(look)

@@ -42,7 +42,7 @@ class Begun(Memory):
     """Keys and values of all layers side by side, of each beginning but its last token, which is still to be read."""
 
     last: Int[Tensor, " batch"] | None = None
-    longest: int = 0  # how many tokens the longest beginning has
+    max_length: int = 0  # how many tokens the longest beginning has
 
 
 @dataclass(frozen=True)
@@ -75,10 +75,10 @@ class Transformer(Layers, LanguageModel):  # type: ignore[override]
         size: Width = 256,
         layers: Depth = 4,
         heads: Few = 4,
-        inner: Width = 1024,
+        ffn: Width = 1024,
         dropout: Dropout = 0.2,
         positions: Kind = "rotary",
-        longest: Length = 1024,
+        max_length: Length = 1024,
         look: Literal["last", "mean", "all"] | Annotated[int, Range(-1000, 999)] = "last",
     ) -> None:
         super().__init__(vocab, attention)
@@ -93,9 +93,9 @@ class Transformer(Layers, LanguageModel):  # type: ignore[override]
         self.size, self.dropout = size, dropout
         self.embedding = nn.Embedding(vocab, size)
         nn.init.normal_(self.embedding.weight, std=size**-0.5)
-        self.positions = Positions(positions, size, heads, longest)
+        self.positions = Positions(positions, size, heads, max_length)
         parts = {"score": asked.get("score", "scaled_dot"), "weigh": asked.get("weigh", "softmax")}
-        self.blocks: Any = nn.ModuleList(Block(size, heads, inner, dropout, **parts) for _ in range(layers))
+        self.blocks: Any = nn.ModuleList(Block(size, heads, ffn, dropout, **parts) for _ in range(layers))
         if any(self.looking(block).stateful for block in self.blocks):
             raise RegardError("an attention that keeps a state between looks", expected="one without, to look back")
         self.norm = nn.LayerNorm(size)
@@ -137,7 +137,7 @@ class Transformer(Layers, LanguageModel):  # type: ignore[override]
         last = beginnings.values.gather(1, lengths[:, None] - 1).squeeze(1)
         summary = keys[0].new_zeros(len(lengths), 1)  # nothing sums it up
         return Begun(
-            torch.cat(keys, -1), torch.cat(values, -1), mask, summary, last=last, longest=beginnings.values.shape[1]
+            torch.cat(keys, -1), torch.cat(values, -1), mask, summary, last=last, max_length=beginnings.values.shape[1]
         )
 
     def start(self, memory: Memory) -> State:
@@ -154,7 +154,7 @@ class Transformer(Layers, LanguageModel):  # type: ignore[override]
 
         place = memory.mask.sum(-1, keepdim=True)
         there, last = memory.mask.unsqueeze(1), memory.last.unsqueeze(1)
-        return State(apart(memory.keys), apart(memory.values), there, place, last, memory.longest)
+        return State(apart(memory.keys), apart(memory.values), there, place, last, memory.max_length)
 
     def step(
         self, state: State, token: Int[Tensor, "batch beam"]
