@@ -63,8 +63,8 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
 # words alone, and an encoder whose states stay with their words: a convolution over three of them, and a residual
 # (after 1,000 steps AER 0.80; recurrent 0.96). Attention after the step: its query has read the word before.
 RECIPE: dict[str, Any] = {
-    "source": {"name": "word", "size": 2500},
-    "target": {"name": "word", "size": 2000},
+    "source": {"name": "word", "vocab_size": 2500},
+    "target": {"name": "word", "vocab_size": 2000},
     "embed": 128,
     "encoder": {"name": "hierarchical", "hidden": 128, "layers": 1, "kernel": 3},
     "decoder": {"name": "recurrent", "embed": 128, "hidden": 128, "place": "after", "feed": False, "dropout": 0.2},

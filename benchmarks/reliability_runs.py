@@ -49,13 +49,13 @@ kinds = {
         *(
             "decoder.hidden=16",
             "attention.score.hidden=8",
-            "search.width=2",
+            "search.beam_size=2",
             "metrics=perplexity",
             "best_metric=perplexity",
         ),
     ],
-    "classify": ["encoder=bigru", "encoder.hidden=4", "embed.width=4"],
-    "entail": ["encoder=disan", "embed.width=8"],
+    "classify": ["encoder=bigru", "encoder.hidden=4", "embed.dim=4"],
+    "entail": ["encoder=disan", "embed.dim=8"],
 }
 rows_of_data = {
     "translate": [f"{'one two three four'[: 3 + n % 9]} {n}\t{n}{n % 7}" for n in range(40)],

@@ -70,7 +70,7 @@ for example in made.train[:4]:
 # %%
 options = [
     f"pool={','.join(pools)}",
-    *("text=character", "embed.width=32", "encoder=bigru", "encoder.hidden=32", "head.hidden=32"),
+    *("text=character", "embed.dim=32", "encoder=bigru", "encoder.hidden=32", "head.hidden=32"),
     *("train.epochs=20", "train.batch_tokens=2048", "train.lr=8e-3", "train.warmup=20", "train.ema=0.9"),
 ]
 where = folder / ("pools" if given is None else f"pools-{given}s")

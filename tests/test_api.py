@@ -35,7 +35,7 @@ small: dict[str, Any] = {
     "encoder": {"hidden": 8, "layers": 1},
     "decoder": {"embed": 8, "hidden": 16},
     "attention": {"score": {"hidden": 8}},
-    "search": {"width": 3, "nbest": 2},
+    "search": {"beam_size": 3, "n_best": 2},
     "metrics": ["perplexity", "exact_match", "bleu"],
     "best_metric": "perplexity",
     "max_length": 24,
@@ -240,10 +240,10 @@ def test_the_search_may_be_chosen_for_one_call(trained: api.Trained) -> None:
     model = trained.model
     usual = model("two six")
     assert len(usual.others) == 1
-    assert len(model("two six", nbest=3).others) == 2
+    assert len(model("two six", n_best=3).others) == 2
     greedy = model("two six", name="greedy")
     assert greedy.others == ()
-    alike(greedy, model("two six", width=1, nbest=1, length=0.0))
+    alike(greedy, model("two six", beam_size=1, n_best=1, length_penalty=0.0))
     alike(model("two six"), usual, exactly=True)
     assert "did you mean 'width'?" in refused(lambda: model("two", widht=3))
     assert model("two", look=False).look is None

@@ -20,7 +20,7 @@ from regard.train.log import read
 tiny = [
     *(
         "encoder.hidden=4",
-        "embed.width=4",
+        "embed.dim=4",
         "train.steps=4",
         "train.validate_every=2",
         "train.batch_size=8",

@@ -18,7 +18,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
 import sentences
 
 OPTIONS = {
-    "embed": {"width": 4},
+    "embed": {"dim": 4},
     "dropout": 0.0,
     "train": {"steps": 2, "validate_every": 2, "batch_size": 8, "device": "cpu", "auto": False},
 }
@@ -190,7 +190,7 @@ def test_costs_of_a_table_are_of_the_models_it_would_train(
 
 def test_costs_are_not_taken_on_words_of_another_model(data: Path, kept: Kept) -> None:
     shared = api.merge(OPTIONS, {"data": {"train": str(data)}, "encoder": {"name": "bigru", "hidden": 4}})
-    other = api.merge(shared, {"embed": {"width": 8}})
+    other = api.merge(shared, {"embed": {"dim": 8}})
     with pytest.raises(ValueError, match="other has data or words of its own"):
         sentences.costs("classify", {"one": {"": shared}, "other": {"": other}}, "x")
     assert not kept.networks  # it is told before anything is measured

@@ -48,7 +48,7 @@ def by_hand(equal: bool) -> Model:
     """
     task = Classify(text="word")
     task.learn([Example((" ".join(names),), name) for name in names])
-    words, pool, head = Words(len(task.text), 0, width=9), Attention(9, hidden=1), task.Head(9, 8, hidden=8)
+    words, pool, head = Words(len(task.text), 0, dim=9), Attention(9, hidden=1), task.Head(9, 8, hidden=8)
     with torch.no_grad():
         words.learned.zero_()
         for n, name in enumerate(names):

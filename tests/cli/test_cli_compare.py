@@ -13,7 +13,7 @@ from regard import compare as module
 tiny = [
     *(
         "encoder.hidden=4",
-        "embed.width=4",
+        "embed.dim=4",
         "train.steps=2",
         "train.validate_every=2",
         "train.batch_size=8",

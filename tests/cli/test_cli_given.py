@@ -35,7 +35,9 @@ def test_an_answer_has_one_log_prob_whether_found_or_given(regard: Regard, run: 
     assert scored["log_prob_per_token"] == pytest.approx(scored["log_prob"] / len(scored["tokens"]), abs=1e-5)
     plain = regard("predict", run, "--score", stdin=f"abc\t{found['text']}\n".encode()).out
     assert float(plain) == pytest.approx(found["log_prob"], abs=1e-4)
-    other = load(run)("abc", width=3, length=0.5)  # a penalty on length changes the ranking, never what a name means
+    other = load(run)(
+        "abc", beam_size=3, length_penalty=0.5
+    )  # a penalty on length changes the ranking, never what a name means
     [known] = load(run).score([("abc", other.text)])
     assert (other.log_prob, other.log_prob_per_token) == pytest.approx(
         (known.log_prob, known.log_prob_per_token), abs=1e-5

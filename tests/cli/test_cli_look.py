@@ -17,7 +17,7 @@ def test_in_the_terminal(regard: Regard, run: Path) -> None:
     said = regard("look", run, "abc", "fed", "--beam", "2")
     assert (said.code, said.err) == (0, "")
     lines = said.out.split("\n")
-    assert lines[0] == f"abc → {load(run)('abc', width=2).text}"
+    assert lines[0] == f"abc → {load(run)('abc', beam_size=2).text}"
     assert lines[2].split() == ["a", "b", "c", "</s>"]
     assert any(line.startswith("fed → ") for line in lines)
     assert "\x1b" not in said.out

@@ -18,7 +18,7 @@ from regard.types import Token
 from tiers import sweep_but
 
 small = [
-    *("encoder=bigru", "encoder.hidden=8", "embed.width=8", "dropout=0.0", "train.device=cpu"),
+    *("encoder=bigru", "encoder.hidden=8", "embed.dim=8", "dropout=0.0", "train.device=cpu"),
     *("train.steps=8", "train.validate_every=4", "train.batch_size=16", "train.lr=0.02", "train.warmup=2"),
 ]
 pooled = [*small, "pool=attention"]
@@ -189,7 +189,7 @@ def test_a_line_of_another_number_of_texts_names_its_place(regard: Regard, runs:
 @pytest.mark.parametrize("task", tasks)
 def test_options_of_a_search_where_there_is_none(regard: Regard, runs: Runs, task: str) -> None:
     folder, expected = runs(task), f"{task} has no search; leave out the options of a search"
-    for words in (["--beam", "3"], ["--nbest", "2", "--json"], ["--sample"]):
+    for words in (["--beam", "3"], ["--n-best", "2", "--json"], ["--sample"]):
         assert regard("predict", folder, *words).line() == expected  # even where nothing is asked
     assert regard("look", folder, *texts_of(task), "--beam", "3").line() == expected
     assert regard("evaluate", folder, "--beam", "3").line() == expected
@@ -319,7 +319,7 @@ def test_single_texts_are_strings(runs: Runs) -> None:
     with pytest.raises(RegardError, match=r"2 texts for a task of 1 input$"):
         model([("a", "b")])
     with pytest.raises(RegardError, match="classify has no search"):
-        model("a", width=3)
+        model("a", beam_size=3)
     assert isinstance(one.look, Gaze)
     assert [token.text for token in one.look.columns] == ["the", "old", "dog", "runs"]
     assert one.look.rows == (Token(one.text),)

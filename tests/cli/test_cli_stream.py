@@ -13,7 +13,7 @@ from regard.api import load
 from regard.cli.main import answer
 
 small = [
-    *("encoder.hidden=8", "embed.width=8", "dropout=0.0", "train.device=cpu"),
+    *("encoder.hidden=8", "embed.dim=8", "dropout=0.0", "train.device=cpu"),
     *("train.steps=12", "train.validate_every=6", "train.batch_size=8", "train.lr=0.03", "train.warmup=2"),
 ]
 sentences = ["the red dog runs", "dog runs", "old boats", "the old car stands there"]
@@ -130,4 +130,4 @@ def test_models_that_cannot(regard: Regard, run: Path, folder: Path, tagger: Pat
     assert said == f"--stream: {run} is a run of translate; expected one of tag"
     assert "--stream and --json; expected one of them" in regard("predict", tagger, "--stream", "--json").line()
     assert "tag has no search" in regard("predict", tagger, "--stream", "--beam", "3").line()
-    assert "tag has no search" in regard("predict", tagger, "--stream", "--least", "3").line()
+    assert "tag has no search" in regard("predict", tagger, "--stream", "--min-length", "3").line()

@@ -114,8 +114,8 @@ def test_pairs_that_were_meant_otherwise(task: str, pairs: list[str], match: str
 
 def test_search_by_what_was_asked_for() -> None:
     assert search() == {}
-    assert search(3) == {"name": "beam", "width": 3, "nbest": 1}
-    assert search(None, 4) == {"name": "beam", "nbest": 4}
+    assert search(3) == {"name": "beam", "beam_size": 3, "n_best": 1}
+    assert search(None, 4) == {"name": "beam", "n_best": 4}
     assert search(None, 2, True, {"top_k": 5, "seed": None}) == {"name": "sample", "top_k": 5, "count": 2}
     with pytest.raises(RegardError, match="one of them"):
         search(3, 1, True)

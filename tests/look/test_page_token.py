@@ -28,7 +28,7 @@ def address(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     folder = tmp_path_factory.mktemp("token")
     lines = [f"{colour} {thing}\t{colour}ness\n" for thing in things for colour in colours]
     (folder / "data.tsv").write_text("".join(lines * 2))
-    parts: dict[str, Any] = {"encoder": {"name": "bigru", "hidden": 4}, "embed": {"width": 4}, "pool": "attention"}
+    parts: dict[str, Any] = {"encoder": {"name": "bigru", "hidden": 4}, "embed": {"dim": 4}, "pool": "attention"}
     options = {**parts, "train": {"steps": 2, "validate_every": 1, "device": "cpu"}}
     train("classify", str(folder / "data.tsv"), folder / "payroll", quiet=True, **options)
     command = [sys.executable, "-m", "regard", "serve", str(folder / "payroll"), "--port", "0", "--device", "cpu"]

@@ -16,7 +16,7 @@ precisely = pytest.mark.parametrize("dtype", [torch.float32, torch.float64])  # 
 inputs, summary = 6, 4
 lengths = [3, 5, 1]
 # Made small where a pooling has these options; all else is as a user finds it.
-small = {"hidden": 8, "rows": 3}
+small = {"hidden": 8, "hops": 3}
 
 
 def pool(name: str, dtype: torch.dtype = torch.float64) -> Pool:

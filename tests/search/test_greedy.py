@@ -30,7 +30,7 @@ def by_hand(decoder, seed, max_length, banned=()):
 def test_takes_the_likeliest(seed, max_length, vocab):
     decoder, sentences = Hashed(vocab), [seed + i for i in range(len(max_length))]
     found = search(Greedy(), decoder, sentences, max_length, weights=True)
-    same_by_beam = search(Beam(width=1, length=0.0), decoder, sentences, max_length)
+    same_by_beam = search(Beam(beam_size=1, length_penalty=0.0), decoder, sentences, max_length)
     for sentence, most, [h], [b] in zip(sentences, max_length, found, same_by_beam, strict=True):
         tokens, total = by_hand(decoder, sentence, most)
         assert h.tokens == tokens

@@ -31,8 +31,8 @@ def allowances(draw):
     )
     return Allowance(
         max_length=draw(st.integers(1, 4)),
-        least=draw(st.integers(0, 3)),
-        repeat=draw(st.integers(0, 3)),
+        min_length=draw(st.integers(0, 3)),
+        no_repeat_ngram=draw(st.integers(0, 3)),
         prefix=draw(st.just(()) | beginnings),
         allowed=allowed,
         banned=draw(st.sampled_from([(), (), (2,), (END,)])),
@@ -40,7 +40,7 @@ def allowances(draw):
 
 
 def limits_of(asked):
-    return Limits(asked.least, asked.repeat, asked.prefix, asked.allowed or ())
+    return Limits(asked.min_length, asked.no_repeat_ngram, asked.prefix, asked.allowed or ())
 
 
 def by_hand(decoder, seed, asked):
@@ -64,7 +64,7 @@ def test_against_every_sequence_there_is(seed, asked, holes):
     more = {"limits": limits_of(asked)}
     if not possible:
         with pytest.raises(RegardError):
-            search(Beam(width=256, **more), decoder, [seed], [asked.max_length], banned=asked.banned)
+            search(Beam(beam_size=256, **more), decoder, [seed], [asked.max_length], banned=asked.banned)
         with pytest.raises(RegardError):
             search(Greedy(**more), decoder, [seed], [asked.max_length], banned=asked.banned)
         return
@@ -74,7 +74,7 @@ def test_against_every_sequence_there_is(seed, asked, holes):
 
     expected = by_hand(decoder, seed, asked)
     if expected is None:  # it went where nothing can follow; without holes or blocked repeats that cannot be
-        assert holes or asked.repeat
+        assert holes or asked.no_repeat_ngram
         with pytest.raises(RegardError, match="no token can follow"):
             search(Greedy(**more), decoder, [seed], [asked.max_length], banned=asked.banned)
         return
@@ -88,31 +88,44 @@ def test_against_every_sequence_there_is(seed, asked, holes):
     seed=st.integers(0, 10**6),
     asked=allowances(),
     max_length=st.integers(4, 9),
-    width=st.integers(1, 4),
-    nbest=st.integers(1, 3),
+    beam_size=st.integers(1, 4),
+    n_best=st.integers(1, 3),
 )
-def test_a_narrow_beam_is_the_one_on_paper(seed, asked, max_length, width, nbest):
+def test_a_narrow_beam_is_the_one_on_paper(seed, asked, max_length, beam_size, n_best):
     decoder, asked = Hashed(vocab=6, scale=3.0), Allowance(**{**vars(asked), "max_length": max_length})
-    expected = decoder.plain_beam(seed, max_length, width, 1.0, nbest, may=asked)
+    expected = decoder.plain_beam(seed, max_length, beam_size, 1.0, n_best, may=asked)
     if not expected:
         with pytest.raises(RegardError):
-            search(Beam(width, 1.0, nbest, limits=limits_of(asked)), decoder, [seed], [max_length], banned=asked.banned)
+            search(
+                Beam(beam_size, 1.0, n_best, limits=limits_of(asked)),
+                decoder,
+                [seed],
+                [max_length],
+                banned=asked.banned,
+            )
         return
-    beam = Beam(width, 1.0, nbest, limits=limits_of(asked))
+    beam = Beam(beam_size, 1.0, n_best, limits=limits_of(asked))
     [found] = search(beam, decoder, [seed], [max_length], banned=asked.banned)
     assert [h.tokens for h in found] == [tokens for tokens, _ in expected]
     assert [h.rank_score for h in found] == pytest.approx([score for _, score in expected])
 
 
 ANSWERS = ((2, 3), (2, 4, 5, 6), (3, 2, 3, 2, 5), (4,), (), (6, 6, 6), (5, 4, 3, 2, 6, 5))
-EACH = {"beam": {"width": 4, "nbest": 3}, "sample": {"seed": 5, "count": 3}}
+EACH = {"beam": {"beam_size": 4, "n_best": 3}, "sample": {"seed": 5, "count": 3}}
 
 
 @pytest.mark.thin
 @pytest.mark.parametrize("name", names("search"))
 @pytest.mark.parametrize(
     "limits",
-    [{}, {"least": 4}, {"repeat": 1}, {"repeat": 2}, {"prefix": (4, 2, 4, 2)}, {"least": 2, "allowed": ANSWERS}],
+    [
+        {},
+        {"min_length": 4},
+        {"no_repeat_ngram": 1},
+        {"no_repeat_ngram": 2},
+        {"prefix": (4, 2, 4, 2)},
+        {"min_length": 2, "allowed": ANSWERS},
+    ],
 )
 def test_every_search_keeps_every_limit_alone_and_among_others(name, limits):
     decoder, sentences = Hashed(vocab=7, scale=4.0), list(range(24))
@@ -143,7 +156,7 @@ def log_prob(decoder, seed, tokens):
 @pytest.mark.parametrize("name", names("search"))
 def test_prefixes_differ_by_sentence(name):
     prefixes = [(), (2,), (3, 3, 3, 3), (4, 2), ()]
-    how = build("search", {"name": name, **EACH.get(name, {}), "limits": {"prefix": [5], "repeat": 2}})
+    how = build("search", {"name": name, **EACH.get(name, {}), "limits": {"prefix": [5], "no_repeat_ngram": 2}})
     found = search(how, Hashed(vocab=6), [1, 2, 3, 4, 5], [6, 6, 4, 6, 3], prefixes=prefixes)
     for prefix, hypotheses in zip(prefixes, found, strict=True):
         assert all(h.tokens[: len(prefix)] == prefix for h in hypotheses)
@@ -189,7 +202,7 @@ def test_least_by_hand():
             state, look, _ = super().step(state, token)
             return state, look, p.log().expand(*token.shape, 4)
 
-    found = search(Greedy(limits=Limits(least=2)), Same(vocab=4), [1, 2], [9, 2])
+    found = search(Greedy(limits=Limits(min_length=2)), Same(vocab=4), [1, 2], [9, 2])
     assert [h.tokens for [h] in found] == [(2, 2, END), (2, 2)]
     assert [h.log_prob for [h] in found] == pytest.approx([math.log(0.06**2 * 0.9), math.log(0.06**2)])
 
@@ -223,7 +236,7 @@ def test_what_cannot_be_is_said_before_the_first_step(how, given, match):
 
 def test_options():
     assert isinstance(find("search", "greedy")(), Greedy)
-    assert build("search", {"name": "greedy", "limits": {"least": 3}}).limits == Limits(least=3)
+    assert build("search", {"name": "greedy", "limits": {"min_length": 3}}).limits == Limits(min_length=3)
     assert build("search", {"name": "beam", "limits": {"allowed": [[2, 3], [4]]}}).limits.allowed == ((2, 3), (4,))
     assert build("search", "sample").limits == call(Limits, {}) == Limits()
     with pytest.raises(RegardError, match=r"unknown option 'limits.leest'; did you mean 'least'"):

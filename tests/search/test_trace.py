@@ -30,10 +30,10 @@ def watched(how, decoder, seeds, max_length, **more):
     return found, [[[(tuple(map(int, h.tokens)), h) for h in step] for step in one] for one in steps]
 
 
-def on_paper(decoder, seed, max_length, width, groups=1, diversity=0.0):
+def on_paper(decoder, seed, max_length, beam_size, groups=1, diversity=0.0):
     """All steps of a beam that never stops early: {(tokens, ended): how many groups}, and log p of the tokens."""
     beams = [[(0.0, (), digest_after(seed, START))] for _ in range(groups)]
-    each = width // groups
+    each = beam_size // groups
     for t in range(1, max_length + 1):
         step, logs, taken = Counter(), {}, Counter()
         for group in range(groups):
@@ -92,15 +92,15 @@ def check(found, steps, score):
     max_length=st.lists(st.integers(1, 8), min_size=1, max_size=3),
     each=st.integers(1, 3),
     groups=st.integers(1, 3),
-    nbest=st.integers(1, 3),
-    length=st.sampled_from([0.0, 0.6, 1.0]),
+    n_best=st.integers(1, 3),
+    length_penalty=st.sampled_from([0.0, 0.6, 1.0]),
     diversity=st.sampled_from([0.0, 0.7]),
 )
 def test_a_beam_has_the_steps_of_one_on_paper(
-    seed, vocab, scale, holes, max_length, each, groups, nbest, length, diversity
+    seed, vocab, scale, holes, max_length, each, groups, n_best, length_penalty, diversity
 ):
     decoder, width = Hashed(vocab, scale, holes=holes), each * groups
-    how = Beam(width, length, nbest, groups, diversity)
+    how = Beam(width, length_penalty, n_best, groups, diversity)
     sentences = [seed + i for i in range(len(max_length))]
     try:
         found, all_steps = watched(how, decoder, sentences, max_length)
@@ -111,7 +111,7 @@ def test_a_beam_has_the_steps_of_one_on_paper(
     plain = how(decoder, memory_of(sentences), start=START, end=END, max_length=torch.tensor(max_length))
     assert found == plain
     for sentence, most, best, steps in zip(sentences, max_length, found, all_steps, strict=True):
-        check(best, steps, lambda tokens, total: total / len(tokens) ** length)
+        check(best, steps, lambda tokens, total: total / len(tokens) ** length_penalty)
         paper = on_paper(decoder, sentence, most, width, groups, diversity)
         for t, (step, (counted, logs)) in enumerate(zip(steps, paper, strict=False)):
             here = Counter((tokens, h.ended) for tokens, h in step)
@@ -172,7 +172,7 @@ def test_samples_go_their_own_ways():
 
 
 def test_limits_are_seen():
-    _, [steps] = watched(Beam(3, limits=Limits(least=2, prefix=(2,))), Hashed(vocab=5), [4], [6])
+    _, [steps] = watched(Beam(3, limits=Limits(min_length=2, prefix=(2,))), Hashed(vocab=5), [4], [6])
     assert [tokens for tokens, _ in steps[0]] == [(2,)]
     assert all(END not in tokens for step in steps[:2] for tokens, _ in step)
 

@@ -105,7 +105,7 @@ def test_layers_of_a_transformer(tmp_path: Path, model: Model) -> None:
 
 def test_single_features(tmp_path: Path) -> None:
     lines = ["a b\tx", "b c\ty", "c a\tx", "a b c\ty"]
-    wide = made(tmp_path, "classify", lines, text="word", embed={"width": 8}, encoder={"name": "disan", "hidden": 8})
+    wide = made(tmp_path, "classify", lines, text="word", embed={"dim": 8}, encoder={"name": "disan", "hidden": 8})
     run = hosted(wide, features=4)
     assert run.about["features"]
     for asked, shown in ((2, 2), ([3, 1], ["feature 3", "feature 1"]), ([16], ["feature 16"])):
@@ -128,7 +128,7 @@ def test_only_what_was_asked_for_is_passed_on() -> None:
     run = hosted(echo)
     run.answers([Row(("a",), ((),), "text 1")], Way(False, False, None, False))
     run.answers([Row(("a",), ((1,),), "text 1"), Row(("b",), ((),), "text 1")], Way(True, True, 3, True))
-    beam = {"name": "beam", "width": 3, "nbest": 3}
+    beam = {"name": "beam", "beam_size": 3, "n_best": 3}
     assert echo.asked == [
         (1, {"look": False}),
         (2, {"look": True, "trace": True, "without": [((1,),), ((),)], **beam}),
@@ -140,7 +140,7 @@ def test_a_real_model_answers_as_it_does_alone(model: Model) -> None:
     rows = [Row((text,), ((),), "text 1") for text in texts]
     found = [json.loads(answer) for answer in run.answers(rows, Way(True, False, 2, False))]
     for text, item in zip(texts, found, strict=True):
-        alone = model.predict([text], width=2, nbest=2)[0]
+        alone = model.predict([text], beam_size=2, n_best=2)[0]
         assert (item["run"], item["inputs"], item["answer"]) == (3, [text], alone.text)
         assert item["log_prob"] == pytest.approx(alone.log_prob, abs=1e-5)
         assert [one["text"] for one in item["others"]] == [one.text for one in alone.others]

@@ -14,7 +14,7 @@ from regard.types import Batch, Example, Memory, Sequences
 
 small: dict[str, Any] = {
     "text": "word",
-    "embed": {"width": 6},
+    "embed": {"dim": 6},
     "encoder": {"name": "bigru", "hidden": 4},
     "head": {"hidden": 5},
     "dropout": 0.0,

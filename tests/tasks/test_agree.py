@@ -140,7 +140,7 @@ def test_its_loss_is_that_of_both_and_their_agreement(gamma: float, monkeypatch:
 
 
 def test_both_attentions_learn_from_it() -> None:
-    task, network = small(gamma=1.0, fertility=0.5, teach={"sampling": "linear", "replace": 0.2})
+    task, network = small(gamma=1.0, fertility=0.5, teach={"scheduled_sampling": "linear", "source_replace": 0.2})
     task.advance(network, 0.5)
     assert (network.there.progress, network.back.progress) == (0.5, 0.5)
     batch = task.collate(task.items(examples))
@@ -173,7 +173,14 @@ def test_until_it_counts_each_direction_learns_by_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"gamma": -1.0}, {"after": 1.0}, {"after": -0.1}, {"teach": {"drop": 0.1}}, {"teach": {"swap": 0.1}}]
+    "options",
+    [
+        {"gamma": -1.0},
+        {"after": 1.0},
+        {"after": -0.1},
+        {"teach": {"source_dropout": 0.1}},
+        {"teach": {"source_swap": 0.1}},
+    ],
 )
 def test_what_cannot_agree_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(RegardError, match=r"gamma|after|teach\.drop"):

@@ -118,7 +118,7 @@ def test_answers_are_measured_with_their_values() -> None:
 def test_records_alone_and_together(delexicalise: tuple[str, ...]) -> None:
     task, model = both(delexicalise=delexicalise)
     given = [example.inputs for example in examples]
-    search = Beam(width=3, nbest=2)
+    search = Beam(beam_size=3, n_best=2)
     together, alone = (task.predict(model, given, search=search, tokens=tokens) for tokens in (8_192, 1))
     blind = task.predict(model, given, look=False, search=search)
     for one, other, unseen in zip(together, alone, blind, strict=True):
@@ -218,9 +218,9 @@ def test_values_that_texts_put_otherwise_do_not_count() -> None:
 def test_a_beam_finds_its_hypotheses_to_rerank_and_gives_as_many_as_were_asked_for() -> None:
     task, model = both()
     for nbest in (1, 3):
-        [found] = task.predict(model, [("name[Blue Spice], eatType[pub]",)], search=Beam(width=4, nbest=nbest))
+        [found] = task.predict(model, [("name[Blue Spice], eatType[pub]",)], search=Beam(beam_size=4, n_best=nbest))
         assert len(found.others) == nbest - 1
     plain, model = both(rerank=False)
-    [first] = plain.predict(model, [("name[Blue Spice], eatType[pub]",)], search=Beam(width=4))
-    every = task.predict(model, [("name[Blue Spice], eatType[pub]",)], search=Beam(width=4, nbest=4))[0]
+    [first] = plain.predict(model, [("name[Blue Spice], eatType[pub]",)], search=Beam(beam_size=4))
+    every = task.predict(model, [("name[Blue Spice], eatType[pub]",)], search=Beam(beam_size=4, n_best=4))[0]
     assert first.text in {one.text for one in (every, *every.others)}

@@ -183,7 +183,7 @@ def test_results_are_those_of_a_plain_loop(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_quick_results_take_the_cheapest_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    task, model = both(search={"name": "beam", "width": 3, "nbest": 2})
+    task, model = both(search={"name": "beam", "beam_size": 3, "n_best": 2})
     quick, slow = task.results(model, examples, quick=True), task.results(model, examples)
     greedy = task.predict(model, [example.inputs for example in examples], search=Greedy())
     assert [one.text for one in quick.predictions] == [one.text for one in greedy]
@@ -223,9 +223,9 @@ odd = ["ab", "", "   ", "ünknown ☃", "a\tb", "<s> </s>", "\ud800", "👩‍�
 
 
 @pytest.mark.parametrize(
-    "kind", ["character", "word", {"name": "bpe", "size": 20}, {"name": "character", "lower": True}]
+    "kind", ["character", "word", {"name": "bpe", "vocab_size": 20}, {"name": "character", "lower": True}]
 )
-@pytest.mark.parametrize("search", [Greedy(), Beam(width=3, nbest=3), Sample(count=2)])
+@pytest.mark.parametrize("search", [Greedy(), Beam(beam_size=3, n_best=3), Sample(count=2)])
 def test_a_look_has_a_row_a_piece_and_a_column_a_token(kind: Any, search: Any) -> None:
     task, model = both(source=kind, target=kind)
     for text, prediction in zip(odd, task.predict(model, [(text,) for text in odd], search=search), strict=True):
@@ -258,7 +258,7 @@ def test_without_looks_the_answers_are_the_same() -> None:
 
 
 def test_the_size_of_a_batch_does_not_matter() -> None:
-    task, model = both(search={"name": "beam", "width": 3, "nbest": 3})
+    task, model = both(search={"name": "beam", "beam_size": 3, "n_best": 3})
     texts = [(text,) for text in odd]
     together, alone = task.predict(model, texts), task.predict(model, texts, tokens=1)
     for one, other in zip(together, alone, strict=True):

@@ -163,13 +163,13 @@ def test_what_makes_no_task(options: dict[str, Any]) -> None:
 # --- answers -------------------------------------------------------------------------------------------------
 
 odd = ["the", "the cat", "", "   ", "a snowman ☃ sat", "the  dog ", "\ud800", "</s> <s>"]
-kinds = ["character", "word", {"name": "bpe", "size": 30}, {"name": "word", "split": "punctuation"}]
+kinds = ["character", "word", {"name": "bpe", "vocab_size": 30}, {"name": "word", "split": "punctuation"}]
 
 
 @pytest.mark.thin
 @pytest.mark.parametrize("kind", kinds)
 @pytest.mark.parametrize("attention", [None, looking, {"score": "scaled_dot", "heads": 2}])
-@pytest.mark.parametrize("search", [Greedy(), Beam(width=3, nbest=3), Sample(count=2, seed=1)])
+@pytest.mark.parametrize("search", [Greedy(), Beam(beam_size=3, n_best=3), Sample(count=2, seed=1)])
 def test_an_answer_begins_as_it_was_begun(kind: Any, attention: Any, search: Any) -> None:
     task, model = both(text=kind, attention=attention)
     for text, prediction in zip(odd, task.predict(model, [(text,) for text in odd], search=search), strict=True):
@@ -215,7 +215,7 @@ def test_the_score_is_what_the_loss_says(attention: Any) -> None:
 
 @pytest.mark.parametrize("attention", [None, looking])
 def test_the_size_of_a_batch_does_not_matter(attention: Any) -> None:
-    task, model = both(search={"name": "beam", "width": 3, "nbest": 3}, attention=attention)
+    task, model = both(search={"name": "beam", "beam_size": 3, "n_best": 3}, attention=attention)
     texts = [(text,) for text in odd]
     together, alone = task.predict(model, texts), task.predict(model, texts, tokens=1)
     unseen = task.predict(model, texts, look=False)

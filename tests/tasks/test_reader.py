@@ -22,7 +22,7 @@ def reader(encoder: str = "bigru", pool: str | None = "attention", pair: bool = 
     match = Difference(pooling.size) if pooling is not None and pair else None
     size = part.size if pooling is None else pooling.size
     head = Tag(size, labels=2) if pooling is None else Classify(size * (4 if pair else 1), labels=2, hidden=5)
-    return Reader(Words(vocab=9, found=0, width=4), part, pooling, match, head, None, dropout).eval()
+    return Reader(Words(vocab=9, found=0, dim=4), part, pooling, match, head, None, dropout).eval()
 
 
 def test_several_inputs_stand_one_after_the_other() -> None:

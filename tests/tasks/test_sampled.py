@@ -481,8 +481,8 @@ def test_what_nothing_would_teach_is_refused() -> None:
 def test_both_directions_are_taught() -> None:
     torch.manual_seed(1)
     agree = Agree(
-        "character", "character", 3, {"name": "recurrent", "hidden": 2}, hard, recurrent, gamma=0.0, label_smoothing=0.0,
-        reinforce={"bonus": 0.1},
+        "character", "character", 3, {"name": "recurrent", "hidden": 2}, hard, recurrent, gamma=0.0,
+        label_smoothing=0.0, reinforce={"bonus": 0.1},
     )  # fmt: skip
     agree.learn(examples)
     model = agree.model().train()

@@ -49,7 +49,7 @@ def _wider(given: Sequences) -> Sequences:
 
 
 def test_a_pooling_may_cost_something() -> None:
-    task, model = both("entail", pool={"name": "structured", "rows": 2, "penalty": 0.7})
+    task, model = both("entail", pool={"name": "structured", "hops": 2, "penalty": 0.7})
     batch = batch_of(task, examples["entail"])
     loss = task.loss(model, batch)
     weights = model(batch.inputs).pooled.look.weights  # of premises and hypotheses
@@ -282,7 +282,7 @@ def test_too_long_and_empty_texts_are_told_with_their_place() -> None:
 @every
 def test_what_was_learned_is_kept(name: str) -> None:
     task, model = both(name)
-    other = type(task)(embed={"width": 6}, encoder=task.options["encoder"], head=task.options["head"])
+    other = type(task)(embed={"dim": 6}, encoder=task.options["encoder"], head=task.options["head"])
     other.restore(task.keep())
     assert other.keep() == task.keep()
     assert other.items(examples[name]) == task.items(examples[name])
@@ -386,7 +386,7 @@ def test_a_model_that_chooses_settles_when_it_learns_with_its_choices() -> None:
     from regard.tasks.classify import Classify
     from regard.types import Example
 
-    task = Classify(encoder={"name": "resan", "hidden": 8, "soft": 0.5, "policy": 0.2}, embed={"width": 6})
+    task = Classify(encoder={"name": "resan", "hidden": 8, "soft": 0.5, "policy": 0.2}, embed={"dim": 6})
     task.learn([Example(("a b",), "x"), Example(("c d",), "y")])
     model = task.model()
     found = []
@@ -394,6 +394,6 @@ def test_a_model_that_chooses_settles_when_it_learns_with_its_choices() -> None:
         task.advance(model, progress)
         found.append(task.settled(model))
     assert found == [False, False, False, False, True, True]
-    plain = Classify(embed={"width": 6})
+    plain = Classify(embed={"dim": 6})
     plain.learn([Example(("a b",), "x"), Example(("c d",), "y")])
     assert plain.settled(plain.model())

@@ -27,7 +27,7 @@ def test_where_the_pooling_looked() -> None:
     assert (gaze.title, gaze.breaks) == ("a dog runs | the dog sleeps on", (3,))
     assert gaze.weights[0, :3].sum() == pytest.approx(1, abs=1e-5)
     assert gaze.weights[0, 3:].sum() == pytest.approx(1, abs=1e-5)
-    [gaze] = looks(pool={"name": "structured", "rows": 2})
+    [gaze] = looks(pool={"name": "structured", "hops": 2})
     assert [token.text[-2:] for token in gaze.rows] == [" 1", " 2"]
     assert np.allclose(gaze.weights.sum(-1), 2, atol=1e-5)
     assert looks(pool="max") == ()

@@ -88,7 +88,7 @@ def test_steps_lead_to_the_answers(name: str, search: Search, tmp_path: Path) ->
 
 def test_values_are_in_the_steps(tmp_path: Path) -> None:
     model = model_of("describe", tmp_path)
-    found = model.predict(["name[New Place], eatType[pub]"], trace=True, width=20, look=False)[0]
+    found = model.predict(["name[New Place], eatType[pub]"], trace=True, beam_size=20, look=False)[0]
     seen = {token for step in found.steps for one in step for token in one.tokens}
     assert "x_name" not in seen
     assert "New Place" in seen
@@ -96,7 +96,7 @@ def test_values_are_in_the_steps(tmp_path: Path) -> None:
 
 def test_asked_for_by_a_person(tmp_path: Path) -> None:
     model = model_of("translate", tmp_path)
-    found = model("ab ba", trace=True, width=2)
+    found = model("ab ba", trace=True, beam_size=2)
     assert found.steps
     assert max(map(len, found.steps)) <= 4
     assert [token.text for token in found.look.rows] in [[*tokens] for tokens in walked(found)]

@@ -31,7 +31,7 @@ def test_by_hand() -> None:
     """5,000 pairs in 5 minutes: a width of 128, since 192 would see too few tokens."""
     found = chosen(generation, facts())
     assert (found["embed"], found["encoder.hidden"], found["decoder.hidden"]) == (128, 128, 256)
-    assert found["target.size"] == 1900  # 2000 · (4500 · 11.5 / 60000) ** 0.4 = 1886
+    assert found["target.vocab_size"] == 1900  # 2000 · (4500 · 11.5 / 60000) ** 0.4 = 1886
     assert (found["train.batch_tokens"], found["train.lr"], found["dropout"]) == (1024, 8e-3, 0.3)
 
 
@@ -42,9 +42,7 @@ def test_more_time_or_data_gives_larger_models() -> None:
     sizes = [chosen(generation, facts(examples, seconds=3600.0))["embed"] for examples in (100, 1_000, 5_000, 200_000)]
     assert sizes == sorted(sizes)
     assert sizes[0] < sizes[-1]
-    passes = [
-        chosen(sentence, facts(100_000, seconds=seconds), "classify")["embed.width"] for seconds in (10.0, 3600.0)
-    ]
+    passes = [chosen(sentence, facts(100_000, seconds=seconds), "classify")["embed.dim"] for seconds in (10.0, 3600.0)]
     assert passes[0] < passes[1]
 
 
@@ -66,12 +64,12 @@ def test_only_options_of_the_part_that_is_used() -> None:
     assert "attention.score.hidden" not in found
     assert (found["encoder.size"], found["train.lr"]) == (128, 2e-3)
     assert not [key for key in chosen(generation, facts(), encoder="my.Encoder") if key.startswith("encoder")]
-    assert "source.size" not in chosen(generation, facts(), source="character")
+    assert "source.vocab_size" not in chosen(generation, facts(), source="character")
 
 
 def test_vectors_keep_their_width_and_all_their_words() -> None:
     found = chosen(sentence, facts(), "classify", embed={"vectors": "glove.txt"})
-    assert not {"embed.width", "text.least"} & set(found)
+    assert not {"embed.dim", "text.min_frequency"} & set(found)
 
 
 def test_two_sentences_are_compared_without_dropout() -> None:
@@ -88,9 +86,9 @@ def test_two_sentences_are_compared_without_dropout() -> None:
 def test_few_words_are_read_whole() -> None:
     records = facts(examples=40_000, words=(20.0, 20.0), distinct=(150, 5_000))
     found = chosen(generation, records, "describe")
-    assert found["source.size"] == 1_000
-    assert found["target.size"] == 1_700  # a third of the different words
-    assert chosen(generation, facts(examples=100, words=(8.0, 8.0), distinct=(400, 400)))["source.size"] < 500
+    assert found["source.vocab_size"] == 1_000
+    assert found["target.vocab_size"] == 1_700  # a third of the different words
+    assert chosen(generation, facts(examples=100, words=(8.0, 8.0), distinct=(400, 400)))["source.vocab_size"] < 500
 
 
 def test_a_long_text_has_room() -> None:

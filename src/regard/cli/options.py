@@ -123,7 +123,7 @@ def asked(
 
 def search(
     beam: int | None = None,
-    nbest: int = 1,
+    n_best: int = 1,
     sample: bool = False,
     sampling: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -132,14 +132,14 @@ def search(
     if sample:
         if beam is not None:
             raise RegardError("--sample and --beam", expected="one of them")
-        return {"name": "sample", **given, **({"count": nbest} if nbest != 1 else {})}
+        return {"name": "sample", **given, **({"count": n_best} if n_best != 1 else {})}
     if given:
         flag = "--" + next(iter(given)).replace("_", "-")
         raise RegardError(f"{flag} without --sample", do="add --sample, or leave it out")
-    if beam is None and nbest == 1:
+    if beam is None and n_best == 1:
         return {}
-    if beam is not None and nbest > beam:
+    if beam is not None and n_best > beam:
         raise RegardError(
-            f"--nbest {nbest} with --beam {beam}", expected="a beam at least as wide", do=f"--beam {nbest}"
+            f"--n-best {n_best} with --beam {beam}", expected="a beam at least as wide", do=f"--beam {n_best}"
         )
-    return {"name": "beam", **({} if beam is None else {"width": beam}), "nbest": nbest}
+    return {"name": "beam", **({} if beam is None else {"width": beam}), "n_best": n_best}

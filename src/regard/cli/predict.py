@@ -51,9 +51,9 @@ def run(
     beam: Annotated[
         int | None, typer.Option("--beam", metavar="N", help="Search with a beam of this width."), range_of(Hypotheses)
     ] = None,
-    nbest: Annotated[
+    n_best: Annotated[
         int,
-        typer.Option("--nbest", metavar="N", help="How many answers, best first; needs --json."),
+        typer.Option("--n-best", metavar="N", help="How many answers, best first; needs --json."),
         range_of(Hypotheses),
     ] = 1,
     sample: Annotated[bool, typer.Option("--sample", help="Draw answers instead of searching the best.")] = False,
@@ -87,12 +87,14 @@ def run(
         typer.Option("--diversity", metavar="X", help="With --groups: how much they should differ; 0.5."),
         range_of(NonNegative),
     ] = None,
-    least: Annotated[
-        int | None, typer.Option("--least", metavar="N", help="At least N tokens an answer."), range_of(LengthOrNone)
+    min_length: Annotated[
+        int | None,
+        typer.Option("--min-length", metavar="N", help="At least N tokens an answer."),
+        range_of(LengthOrNone),
     ] = None,
     no_repeat: Annotated[
         int | None,
-        typer.Option("--no-repeat", metavar="N", help="No N tokens in a row come twice in an answer."),
+        typer.Option("--no-repeat-ngram", metavar="N", help="No N tokens in a row come twice in an answer."),
         range_of(FewOrNone),
     ] = None,
     prefix: Annotated[str, typer.Option("--prefix", metavar="TEXT", help="Every answer begins with this.")] = "",
@@ -114,12 +116,12 @@ def run(
 ) -> None:
     """Answer line after line. One line comes out for one line in, in order, as soon as it is there. Exit code 3 means
     that some lines could not be answered: each is named on stderr, and its answer is empty."""
-    if nbest != 1 and not as_json:
-        raise RegardError(f"--nbest {nbest} without --json", do="add --json: a line holds one answer")
+    if n_best != 1 and not as_json:
+        raise RegardError(f"--n-best {n_best} without --json", do="add --json: a line holds one answer")
     if tagging and as_json:
         raise RegardError("--stream and --json", expected="one of them")
     sampling = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
-    wanted = search(beam, nbest, sample, sampling) | _grouped(groups, diversity, sample, nbest)
+    wanted = search(beam, n_best, sample, sampling) | _grouped(groups, diversity, sample, n_best)
     # read1 waits for some bytes, where read would wait for all it was asked for.
     given = getattr(sys.stdin.buffer, "read1", sys.stdin.buffer.read) if file == "-" else None
     name, bad, count = "standard input" if given else file, 0, 0
@@ -131,8 +133,8 @@ def run(
             spec = model.config.get("search")
             own: dict[str, Any] = spec if isinstance(spec, dict) else {}
             shares = max(1, wanted.get("groups", own.get("groups", 1)))
-            wanted["width"] = -(-max(nbest, own.get("width", 5)) // shares) * shares
-        wanted |= _limits(model, least, no_repeat, prefix, allowed)
+            wanted["beam_size"] = -(-max(n_best, own.get("width", 5)) // shares) * shares
+        wanted |= _limits(model, min_length, no_repeat, prefix, allowed)
         if scoring:
             if wanted or tagging:
                 raise RegardError("--score searches for nothing", do="leave out the options of a search, and --stream")
@@ -192,7 +194,7 @@ def _tagger(model: "Model", folder: str) -> Callable[[str], str]:
     return answer
 
 
-def _grouped(groups: int | None, diversity: float | None, sample: bool, nbest: int) -> dict[str, Any]:
+def _grouped(groups: int | None, diversity: float | None, sample: bool, n_best: int) -> dict[str, Any]:
     """The options of a beam in groups, where one was asked for."""
     if groups is None:
         if diversity is not None:
@@ -201,14 +203,14 @@ def _grouped(groups: int | None, diversity: float | None, sample: bool, nbest: i
     if sample:
         raise RegardError("--sample and --groups", expected="one of them")
     given = {} if diversity is None else {"diversity": diversity}
-    return {"name": "beam", "nbest": nbest, "groups": groups, **given}
+    return {"name": "beam", "n_best": n_best, "groups": groups, **given}
 
 
 def _limits(
-    model: "Model", least: int | None, no_repeat: int | None, prefix: str, allowed: str
+    model: "Model", min_length: int | None, no_repeat: int | None, prefix: str, allowed: str
 ) -> dict[str, dict[str, Any]]:
     """The limits of the search, texts as the tokens of the task's answers."""
-    given = {"least": least, "repeat": no_repeat}
+    given = {"min_length": min_length, "no_repeat_ngram": no_repeat}
     limits: dict[str, Any] = {key: number for key, number in given.items() if number is not None}
     if (prefix or allowed) and not model.searches:
         raise RegardError(f"{model.config['task']} has no search", do="leave out --prefix and --allowed")

@@ -47,10 +47,10 @@ class Words(nn.Module):
         self,
         vocab: int,
         found: int,
-        width: Width = 300,
+        dim: Width = 300,
         vectors: str = "",
         mode: Literal["fixed", "tuned", "missing"] = "missing",
-        most: Count = 50_000,
+        max_vectors: Count = 50_000,
         dropout: Dropout = 0.0,
         init_std: NonNegative = 0.0,
     ) -> None:
@@ -59,28 +59,28 @@ class Words(nn.Module):
             raise RegardError(
                 f"vectors for {found} of {vocab} words", expected="none without a file, at most all but special ones"
             )
-        self.vocab, self.found, self.width, self.dropout = vocab, found, width, dropout
+        self.vocab, self.found, self.dim, self.dropout = vocab, found, dim, dropout
         self.mode = mode if vectors else "tuned"
         rows = {"fixed": 2, "missing": vocab - found, "tuned": vocab}[self.mode]
-        self.learned = nn.Parameter(torch.empty(rows, width).normal_(std=init_std or width**-0.5))
+        self.learned = nn.Parameter(torch.empty(rows, dim).normal_(std=init_std or dim**-0.5))
         with torch.no_grad():
             self.learned[0] = 0.0
         if self.mode != "tuned":
-            self.register_buffer("fixed", torch.zeros(found + 1, width))
+            self.register_buffer("fixed", torch.zeros(found + 1, dim))
             self.register_buffer("fixed_row", torch.zeros(vocab, dtype=torch.long))
             self.register_buffer("learned_row", torch.zeros(vocab, dtype=torch.long))
             self._place(torch.arange(found) + len(special))  # any place, until filled or loaded
 
     @property
     def size(self) -> int:
-        return self.width
+        return self.dim
 
     def fill(self, vocabulary: Sequence[str], vectors: Vectors) -> None:
         """Take the vectors of a vocabulary's words; for a model that is new."""
         rows = known(vocabulary, vectors)
         for what, got, expected in (
             ("a vocabulary of {}", len(vocabulary), self.vocab),
-            ("vectors of width {}", vectors.width, self.width),
+            ("vectors of width {}", vectors.width, self.dim),
             ("{} words that have vectors", len(rows), self.found),
         ):
             if got != expected:

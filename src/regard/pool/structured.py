@@ -32,10 +32,10 @@ class Structured(Pool):
     """r rows of attention side by side, `M = softmax(W₂ tanh(W₁ Hᵀ)) H`, with the penalty `‖A Aᵀ − I‖²`"""
 
     @ranged
-    def __init__(self, inputs: int, rows: Few = 10, hidden: Width = 150, penalty: NonNegative = 0.3) -> None:
+    def __init__(self, inputs: int, hops: Few = 10, hidden: Width = 150, penalty: NonNegative = 0.3) -> None:
         super().__init__()
-        self.rows, self.size, self.penalty = rows, rows * inputs, penalty
-        self.attention = Attention(LearnedQuery(inputs, hidden, rows))
+        self.rows, self.size, self.penalty = hops, hops * inputs, penalty
+        self.attention = Attention(LearnedQuery(inputs, hidden, hops))
 
     def forward(self, memory: Memory) -> Pooled:
         H, mask = there(memory)

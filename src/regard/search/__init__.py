@@ -9,7 +9,7 @@ hypothesis. What may not come (a banned token, or one outside the `Limits`) has 
     [[short]] = Beam(limits=Limits(least=3, repeat=2))(decoder, memory, start=1, end=2, longest=torch.tensor([50]))
 
 Every search is called alike, `Search.__call__`, and every limit works under each; in a configuration they are
-`search.limits.least=3`. `forced` looks at a sequence that is given instead of found; a `Trace` watches the steps.
+`search.limits.min_length=3`. `forced` looks at a sequence that is given instead of found; a `Trace` watches the steps.
 """
 
 from collections.abc import Mapping, Sequence

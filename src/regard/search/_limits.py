@@ -1,6 +1,6 @@
 """What may come out of a search, whichever search it is: length, beginning, repeats, the allowed answers.
 
-`Limits` are options of every search (`search.limits.least=3`); `Rules` are the limits of one call as
+`Limits` are options of every search (`search.limits.min_length=3`); `Rules` are the limits of one call as
 tensors. A search asks the rules for log-probabilities instead of the decoder's own: what may not come is
 −inf, and the rest keep the probability the model gave them. A new limit is a field of `Limits` and a line
 in `Rules.log_probs`, and works under every search.
@@ -39,14 +39,14 @@ class Limits:
     `allowed`  the only answers that may come out, whole, as tokens (their end may be left out); none given: any
     """
 
-    least: LengthOrNone = 0
-    repeat: FewOrNone = 0
+    min_length: LengthOrNone = 0
+    no_repeat_ngram: FewOrNone = 0
     prefix: tuple[Annotated[int, Range(0, 10**7)], ...] = ()
     allowed: Any = ()  # any, for there may be thousands, and `find` would look at each token by itself
 
     def __post_init__(self) -> None:
-        within("limits.least", self.least, LengthOrNone)
-        within("limits.repeat", self.repeat, FewOrNone)
+        within("limits.min_length", self.min_length, LengthOrNone)
+        within("limits.no_repeat_ngram", self.no_repeat_ngram, FewOrNone)
         lists = isinstance(self.allowed, Iterable) and all(isinstance(one, list | tuple) for one in self.allowed)
         if not lists or not all(isinstance(token, int) for one in self.allowed for token in one):
             raise RegardError(f"limits.allowed={str(self.allowed)[:40]}", expected="answers, each a list of tokens")
@@ -76,7 +76,12 @@ class Rules:
         allowed: Sequence[Sequence[int]] | None = None,
         device: torch.device | str = "cpu",
     ) -> None:
-        self.start, self.end, self.least, self.repeat = start, end, limits.least, limits.repeat
+        self.start, self.end, self.min_length, self.no_repeat_ngram = (
+            start,
+            end,
+            limits.min_length,
+            limits.no_repeat_ngram,
+        )
         self.steps = steps_of(max_length)
         prefixes = [limits.prefix] * len(max_length) if prefixes is None else prefixes
         if len(prefixes) != len(max_length):
@@ -84,7 +89,7 @@ class Rules:
         tree = None
         if allowed is not None or limits.allowed:
             answers = tuple(map(tuple, limits.allowed if allowed is None else allowed))
-            tree = tree_of(answers, end, tuple(banned), limits.least, limits.repeat)
+            tree = tree_of(answers, end, tuple(banned), limits.min_length, limits.no_repeat_ngram)
         prefix = Sequences.pad(prefixes, fill=-1)
         if tree is not None or prefix.values.numel():
             _check(prefix, tree, max_length.cpu(), [end, *banned])
@@ -97,7 +102,7 @@ class Rules:
         """Before the first token, for so many hypotheses a sentence."""
         shape, device = (len(self.max_length), beam), self.max_length.device
         return Past(
-            said=torch.zeros(*shape, 0, dtype=torch.long, device=device) if self.repeat else None,
+            said=torch.zeros(*shape, 0, dtype=torch.long, device=device) if self.no_repeat_ngram else None,
             node=torch.full(shape, ROOT, device=device) if self.tree is not None else None,
         )
 
@@ -114,10 +119,10 @@ class Rules:
         if self.largest >= vocab:
             raise RegardError(f"token {self.largest} in a prefix or an allowed answer", expected=f"less than {vocab}")
         forced = self.prefix[:, t, None] if t < self.prefix.shape[1] else None
-        if t < self.least:
+        if t < self.min_length:
             found[..., self.end] = NOTHING
         if past.said is not None:
-            again = _again(past.said, self.repeat, vocab)
+            again = _again(past.said, self.no_repeat_ngram, vocab)
             found.masked_fill_(again if forced is None else again & (forced < 0)[..., None], NOTHING)
         if self.tree is not None and past.node is not None:
             found.masked_fill_(~self.tree.open(past.node, t, self.max_length - (t + 1), vocab), NOTHING)

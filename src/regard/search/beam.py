@@ -48,31 +48,36 @@ class Beam(Search):
     @ranged
     def __init__(
         self,
-        width: Hypotheses = 5,
+        beam_size: Hypotheses = 5,
         # Below 0 the bound would not hold (a longer sequence would score ever lower); far above, powers overflow.
-        length: Annotated[float, Range(0, 4)] = 1.0,
-        nbest: Hypotheses = 1,
+        length_penalty: Annotated[float, Range(0, 4)] = 1.0,
+        n_best: Hypotheses = 1,
         groups: Hypotheses = 1,
         diversity: NonNegative = 0.5,
         limits: Asked = None,
     ) -> None:
         super().__init__(limits)
-        if width % groups:
-            raise RegardError(f"groups={groups} of a width={width}", expected="a number of groups that divides it")
-        self.width, self.length, self.nbest = width, length, nbest
+        if beam_size % groups:
+            raise RegardError(f"groups={groups} of a width={beam_size}", expected="a number of groups that divides it")
+        self.beam_size, self.length_penalty, self.n_best = beam_size, length_penalty, n_best
         self.groups, self.diversity = groups, diversity
 
     def find(
         self, decoder: Steps, memory: Memory, rules: Rules, weights: bool, trace: Trace | None = None
     ) -> list[list[Hypothesis]]:
-        batch, groups, width, device = len(rules.max_length), self.groups, self.width // self.groups, memory.keys.device
+        batch, groups, width, device = (
+            len(rules.max_length),
+            self.groups,
+            self.beam_size // self.groups,
+            memory.keys.device,
+        )
         wide = 2 * width
         token = torch.full((batch, groups), rules.start, device=device)
         state, past = decoder.start(memory).follow(torch.zeros_like(token)), rules.begin(groups)
         live = torch.zeros(batch, groups, 1, device=device)
         # A row is one group of one sentence: from here on rows know nothing of each other.
         longest = rules.max_length.repeat_interleave(groups)
-        best = torch.full((batch * groups, self.nbest), NOTHING, device=device)  # scores of the n-best list …
+        best = torch.full((batch * groups, self.n_best), NOTHING, device=device)  # scores of the n-best list …
         place = torch.zeros_like(best, dtype=torch.long)  # … and where in the trail each ends: step · wide + rank
         done = torch.zeros_like(longest, dtype=torch.bool)
         rank = torch.arange(wide, device=device)
@@ -86,7 +91,7 @@ class Beam(Search):
             log_probs = rules.log_probs(logits, past, t).reshape(batch, groups, -1, logits.shape[-1])
             total, tokens, parents = self._likeliest(live[..., None] + log_probs, width)
             if t == 0:
-                power = torch.arange(1, rules.steps + 1, dtype=total.dtype, device=device) ** self.length
+                power = torch.arange(1, rules.steps + 1, dtype=total.dtype, device=device) ** self.length_penalty
                 farthest, powers = power[longest - 1], power.unbind()
 
             ends, cut = tokens == rules.end, longest == t + 1 if t + 1 >= soonest else None
@@ -146,4 +151,4 @@ class Beam(Search):
         """The n-best list after these candidates; among equals the earlier stays."""
         scores, order = torch.cat([best, score], dim=1).sort(dim=1, descending=True, stable=True)
         places = torch.cat([place, here.expand_as(score)], dim=1).gather(1, order)
-        return scores[:, : self.nbest], places[:, : self.nbest]
+        return scores[:, : self.n_best], places[:, : self.n_best]

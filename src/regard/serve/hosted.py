@@ -134,7 +134,7 @@ class Hosted:
         """In the batcher's thread. What was not asked for is not passed on either."""
         options: dict[str, Any] = {}
         if way.beam is not None:
-            options |= {"name": "beam", "width": way.beam, "nbest": way.beam}
+            options |= {"name": "beam", "beam_size": way.beam, "n_best": way.beam}
         if way.trace:
             options["trace"] = True
         if way.without:

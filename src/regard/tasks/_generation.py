@@ -178,7 +178,7 @@ class Generation(Measured):
             notes["fertility"] = (unlikely / tokens).detach()
         if model.reinforce is not None:
             # A token that is said may be shown to later steps, and tell them what was seen.
-            carries = model.decoder.carries or teach.sampling != "none"
+            carries = model.decoder.carries or teach.scheduled_sampling != "none"
             steps = nats.reshape(target.values.shape), target.mask, carries
             policy, told = taught(model.reinforce, look, *steps, memory, kept, copies)
             total, shown = (total + policy) / copies, total.detach() / copies

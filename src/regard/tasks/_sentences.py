@@ -84,7 +84,7 @@ class Sentences(Measured):
     def _learn_vectors(self, texts: Sequence[str]) -> None:
         """Words that only the vector file knows are known too: a text to come may hold them. Several files, with commas
         between, are joined."""
-        most, given = self.embed.get("most", 50_000), str(self.embed["vectors"])
+        most, given = self.embed.get("max_vectors", 50_000), str(self.embed["vectors"])
         paths = [given] if os.path.exists(os.path.expanduser(given)) else given.split(",")
         words = set(self.text.seen[4:])
         self.vectors = side_by_side([read_vectors(path.strip(), words, most) for path in paths])
@@ -94,11 +94,11 @@ class Sentences(Measured):
         self.found = report.found
         width = self.vectors.width
         # What a preset or the default says of the width is meant for words that are learned from nothing.
-        free = settable(Words)["width"].default, getattr(self, "preset", {}).get("embed", {}).get("width")
-        if self.embed.get("width", width) not in (width, *free):
-            got = f"embed.width={self.embed['width']}, and {given} has {width} numbers a word"
-            raise RegardError(got, do=f"leave embed.width out, or set it to {width}")
-        self.embed["width"] = width
+        free = settable(Words)["dim"].default, getattr(self, "preset", {}).get("embed", {}).get("dim")
+        if self.embed.get("dim", width) not in (width, *free):
+            got = f"embed.dim={self.embed['dim']}, and {given} has {width} numbers a word"
+            raise RegardError(got, do=f"leave embed.dim out, or set it to {width}")
+        self.embed["dim"] = width
         self.notes = [str(report)]
 
     def learn_targets(self, examples: Sequence[Example]) -> None:
@@ -106,12 +106,12 @@ class Sentences(Measured):
         raise NotImplementedError
 
     def keep(self) -> dict[str, Any]:
-        return {"text": self.text.to_dict(), "found": self.found, "width": self.embed.get("width")}
+        return {"text": self.text.to_dict(), "found": self.found, "width": self.embed.get("dim")}
 
     def restore(self, kept: dict[str, Any]) -> None:
         self.text, self.found = Text.from_dict(kept["text"]), int(kept["found"])
         if kept["width"] is not None:
-            self.embed["width"] = int(kept["width"])
+            self.embed["dim"] = int(kept["width"])
 
     # --- model and loss ----------------------------------------------------------------------------------
 

@@ -122,8 +122,10 @@ class Agree(Translate):
         parts = (embed, encoder, attention, decoder, search, metrics, best_metric)
         rest = (*parts, label_smoothing, dropout, max_length, teach, fertility, reinforce)
         super().__init__(source, target, *rest)
-        if self.teach.drop or self.teach.swap:
-            raise RegardError("teach.drop or teach.swap", expected="both directions to read the same words in order")
+        if self.teach.source_dropout or self.teach.source_swap:
+            raise RegardError(
+                "teach.source_dropout or teach.source_swap", expected="both directions to read the same words in order"
+            )
         self.gamma, self.after = gamma, after
         self.other = Translate(target, source, *rest)
 

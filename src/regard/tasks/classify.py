@@ -65,7 +65,7 @@ class Classify(Labelled):
     recipe: ClassVar[Recipe] = staticmethod(sentence)
     preset: ClassVar[dict[str, Any]] = {
         "text": {"name": "character"},
-        "embed": {"width": 64},
+        "embed": {"dim": 64},
         "encoder": {"name": "bigru", "hidden": 64},
         "pool": "attention",
         "head": {"hidden": 64},

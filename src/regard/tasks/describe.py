@@ -151,7 +151,7 @@ class Describe(Generation):
         several = search
         if self.rerank and isinstance(search, Beam):
             several = copy(search)
-            several.nbest = search.width
+            several.n_best = search.beam_size
         found = super().predict(
             model, [(source,) for source, _ in records], look, several, places, tokens, trace, without
         )
@@ -162,7 +162,7 @@ class Describe(Generation):
         if several is search:
             return answers
         assert isinstance(search, Beam)
-        return [self._reranked(one, search.nbest) for one in answers]
+        return [self._reranked(one, search.n_best) for one in answers]
 
     def _reranked(self, prediction: Prediction, most: int) -> Prediction:
         """The hypothesis that says most values first, and at most so many."""

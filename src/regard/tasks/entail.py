@@ -30,7 +30,7 @@ class Entail(Labelled):
     default_data: ClassVar[str] = "made:grammar"
     recipe: ClassVar[Recipe] = staticmethod(sentence)
     preset: ClassVar[dict[str, Any]] = {
-        "embed": {"width": 64},
+        "embed": {"dim": 64},
         "encoder": {"name": "bigru", "hidden": 64},
         "pool": "attention",
         "head": {"hidden": 128},

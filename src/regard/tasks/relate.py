@@ -44,7 +44,7 @@ class Relate(Sentences):
     default_data: ClassVar[str] = "made:likeness"
     recipe: ClassVar[Recipe] = staticmethod(sentence)
     preset: ClassVar[dict[str, Any]] = {
-        "embed": {"width": 64},
+        "embed": {"dim": 64},
         "encoder": {"name": "bigru", "hidden": 64},
         "pool": "attention",
         "head": {"hidden": 128},

@@ -42,7 +42,7 @@ class Tag(Labels):
     recipe: ClassVar[Recipe] = staticmethod(tagging)
     preset: ClassVar[dict[str, Any]] = {
         "text": {"name": "character"},
-        "embed": {"width": 64},
+        "embed": {"dim": 64},
         "encoder": {"name": "bigru", "hidden": 64},
         "dropout": 0.0,
         "train": {"epochs": 5, "time": "100s", "lr": 4e-3, "warmup": 50, "ema": 0.99},

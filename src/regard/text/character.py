@@ -20,9 +20,9 @@ class Character:
     """One token a Unicode code point, spaces too."""
 
     @ranged
-    def __init__(self, lower: bool = False, least: Number = 1) -> None:
+    def __init__(self, lower: bool = False, min_frequency: Number = 1) -> None:
         self.lower = lower
-        self.least = least
+        self.min_frequency = min_frequency
 
     def train(self, texts: Iterable[str]) -> Text:
         tokenizer = Tokenizer(models.WordLevel())
@@ -31,6 +31,6 @@ class Character:
         tokenizer.decoder = decoders.Fuse()
         # There are fewer than 0x110000 characters: no limit.
         trainer = trainers.WordLevelTrainer(
-            vocab_size=0x110000, min_frequency=self.least, show_progress=False, special_tokens=[]
+            vocab_size=0x110000, min_frequency=self.min_frequency, show_progress=False, special_tokens=[]
         )
         return learn(tokenizer, trainer, texts)

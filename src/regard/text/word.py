@@ -45,14 +45,14 @@ class Word:
     @ranged
     def __init__(
         self,
-        size: Vocabulary = 30_000,
+        vocab_size: Vocabulary = 30_000,
         lower: bool = False,
-        least: Number = 1,
+        min_frequency: Number = 1,
         split: Literal["space", "punctuation"] = "space",
     ) -> None:
-        self.size = size
+        self.vocab_size = vocab_size
         self.lower = lower
-        self.least = least
+        self.min_frequency = min_frequency
         self.split = split
 
     def train(self, texts: Iterable[str]) -> Text:
@@ -63,6 +63,9 @@ class Word:
         else:  # no decoder: tokenizers then writes spaces between
             tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
         trainer = trainers.WordLevelTrainer(
-            vocab_size=self.size - len(special), min_frequency=self.least, show_progress=False, special_tokens=[]
+            vocab_size=self.vocab_size - len(special),
+            min_frequency=self.min_frequency,
+            show_progress=False,
+            special_tokens=[],
         )
         return learn(tokenizer, trainer, texts)

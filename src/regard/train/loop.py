@@ -24,10 +24,10 @@ from regard.files import sweep
 from regard.find import nearest
 from regard.ranges import BatchSize, BelowOne, Count, FewOrNone, NonNegative, Number, Range, Seed
 from regard.train import checkpoint
-from regard.train.ema import Average
 from regard.train.budget import NO_LIMIT, PROBE, Budget, seconds_each
 from regard.train.curve import draw
 from regard.train.device import device_of, precise, widest
+from regard.train.ema import Average
 from regard.train.log import Log
 from regard.train.place import Place, digest
 from regard.train.progress import Progress

@@ -181,7 +181,7 @@ def generation(facts: Facts, parts: Parts) -> list[Choice]:
     for role, size in zip(("source", "target"), vocabularies, strict=True):
         if parts.name(role) == "bpe":
             met = facts.distinct[0 if role == "source" else -1]
-            choices.append(Choice(f"{role}.size", size, f"{met:,} different words"))
+            choices.append(Choice(f"{role}.vocab_size", size, f"{met:,} different words"))
     choices += _sized("encoder", "encode", parts, width, dropout, enough, often)
     choices += _sized("decoder", "predict.generate", parts, width, dropout, enough, often)
     if parts.name("attention.score") == "additive":
@@ -304,12 +304,12 @@ def _reading(
     dropout = "without it a set of this size is overfitted in a few epochs" if drop else "it hides how sentences differ"
     if not parts.given("embed.vectors"):
         choices += [
-            Choice("embed.width", width, why),
+            Choice("embed.dim", width, why),
             Choice("embed.dropout", drop_words, dropout),
             Choice("embed.init_std", SENTENCE_INIT, "word vectors are learned from scratch"),
         ]
         if parts.name("text") == "word":
-            choices.append(Choice("text.least", 2, "words seen once teach what to do with unknown words"))
+            choices.append(Choice("text.min_frequency", 2, "words seen once teach what to do with unknown words"))
     choices += [*_sized("encoder", "encode", parts, width, 0.0, why, ""), *_room(facts, parts)]
     if head:
         choices.append(Choice("head.hidden", width, why))
@@ -351,7 +351,7 @@ def language(facts: Facts, parts: Parts) -> list[Choice]:
     often = f"about {counted(epochs, 'epoch')}"
     choices = []
     if parts.name("text") == "bpe":
-        choices.append(Choice("text.size", pieces, f"{facts.distinct[0]:,} different words"))
+        choices.append(Choice("text.vocab_size", pieces, f"{facts.distinct[0]:,} different words"))
     if parts.name("network") == "recurrent":
         choices += [
             Choice("network.hidden", width, why),

@@ -33,41 +33,43 @@ from regard.types import Look, Memory, Sequences
 __all__ = ["CHANCES", "Teach", "disturbed", "truth"]
 
 Sampling = Literal["none", "linear", "exponential", "inverse"]
-CHANCES = ("blank", "drop", "replace", "swap")
+CHANCES = ("word_dropout", "source_dropout", "source_replace", "source_swap")
 KAPPA = 0.1
 FAR = 3  # places a word may move
 
 
-def truth(sampling: Sampling, least: float, progress: float) -> float:
+def truth(scheduled_sampling: Sampling, min_truth: float, progress: float) -> float:
     """ε: the chance that the true token is shown."""
-    if sampling == "none":
+    if scheduled_sampling == "none":
         return 1.0
-    if sampling == "linear":
-        return 1 - (1 - least) * progress
-    if sampling == "exponential":
-        return float(least**progress)
+    if scheduled_sampling == "linear":
+        return 1 - (1 - min_truth) * progress
+    if scheduled_sampling == "exponential":
+        return float(min_truth**progress)
     first, last, now = (1 / (1 + math.exp((p - 0.5) / KAPPA)) for p in (0.0, 1.0, progress))
-    return least + (1 - least) * (now - last) / (first - last)
+    return min_truth + (1 - min_truth) * (now - last) / (first - last)
 
 
-def disturbed(source: Sequences, vocab: int, drop: float, replace: float, swap: float) -> Sequences:
+def disturbed(
+    source: Sequences, vocab: int, source_dropout: float, source_replace: float, source_swap: float
+) -> Sequences:
     """The source with words replaced, moved and left out; its end stays, and so does at least one word."""
     values, mask = source.values, source.mask
     words = mask & (values != Text.end)
-    if replace:
+    if source_replace:
         strange = torch.randint(4, max(vocab, 5), values.shape, device=values.device)
-        values = torch.where(words & (torch.rand(values.shape, device=values.device) < replace), strange, values)
-    if swap:
+        values = torch.where(words & (torch.rand(values.shape, device=values.device) < source_replace), strange, values)
+    if source_swap:
         place = torch.arange(values.shape[1], device=values.device).float()
-        moved = (torch.rand(values.shape, device=values.device) < swap) & words
+        moved = (torch.rand(values.shape, device=values.device) < source_swap) & words
         order = (place + torch.rand(values.shape, device=values.device) * (FAR + 1) * moved).masked_fill(
             ~words, float("inf")
         )
         values = values.gather(1, order.argsort(dim=-1, stable=True))
-    if not drop:
+    if not source_dropout:
         return Sequences(values, mask, source.lengths)
     first = words & (words.cumsum(-1) == 1)
-    kept = mask & (~words | first | (torch.rand(values.shape, device=values.device) >= drop))
+    kept = mask & (~words | first | (torch.rand(values.shape, device=values.device) >= source_dropout))
     values = values.gather(1, (~kept).int().argsort(dim=-1, stable=True))
     lengths = kept.sum(-1)
     there = torch.arange(values.shape[1], device=values.device) < lengths[:, None]
@@ -80,28 +82,28 @@ class Teach:
     @ranged
     def __init__(
         self,
-        sampling: Sampling = "none",
-        least: Annotated[float, Range(0, 1, above=True)] = 0.5,
-        blank: BelowOne = 0.0,
-        drop: BelowOne = 0.0,
-        replace: BelowOne = 0.0,
-        swap: BelowOne = 0.0,
+        scheduled_sampling: Sampling = "none",
+        min_truth: Annotated[float, Range(0, 1, above=True)] = 0.5,
+        word_dropout: BelowOne = 0.0,
+        source_dropout: BelowOne = 0.0,
+        source_replace: BelowOne = 0.0,
+        source_swap: BelowOne = 0.0,
     ) -> None:
-        self.sampling, self.least, self.blank = sampling, least, blank
-        self.drop, self.replace, self.swap = drop, replace, swap
+        self.scheduled_sampling, self.min_truth, self.word_dropout = scheduled_sampling, min_truth, word_dropout
+        self.source_dropout, self.source_replace, self.source_swap = source_dropout, source_replace, source_swap
 
     def source(self, source: Sequences, vocab: int) -> Sequences:
         """What the encoder reads."""
-        if not (self.drop or self.replace or self.swap):
+        if not (self.source_dropout or self.source_replace or self.source_swap):
             return source
-        return disturbed(source, vocab, self.drop, self.replace, self.swap)
+        return disturbed(source, vocab, self.source_dropout, self.source_replace, self.source_swap)
 
     def unroll(
         self, decoder: Any, memory: Memory, before: Int[Tensor, "batch time"], progress: float
     ) -> tuple[Look, Float[Tensor, "batch time vocab"], dict[str, float]]:
         """After what the decoder was shown: where it looked, the logits of every token, and what is worth a note."""
-        epsilon = truth(self.sampling, self.least, progress)
-        notes = {} if self.sampling == "none" else {"truth": epsilon}
+        epsilon = truth(self.scheduled_sampling, self.min_truth, progress)
+        notes = {} if self.scheduled_sampling == "none" else {"truth": epsilon}
         notes |= {name: chance for name in CHANCES if (chance := getattr(self, name))}
         shown = self._blanked(before)
         if epsilon >= 1:
@@ -116,9 +118,9 @@ class Teach:
         return *decoder.unroll(memory, torch.where(keep | (before == Text.pad), shown, own)), notes
 
     def _blanked(self, before: Int[Tensor, "batch time"]) -> Int[Tensor, "batch time"]:
-        if not self.blank:
+        if not self.word_dropout:
             return before
-        hidden = (torch.rand(before.shape, device=before.device) < self.blank) & (before >= 4)
+        hidden = (torch.rand(before.shape, device=before.device) < self.word_dropout) & (before >= 4)
         return before.masked_fill(hidden, Text.unknown)
 
     def _by_steps(

@@ -194,7 +194,7 @@ def translated(*bias: Spec, place: str = "before", **attention: Any) -> None:
 
     model.eval()
     source, longest = batch.source, torch.full((len(PAIRS),), 6)
-    for search in (Beam(width=3, nbest=2), Sample(count=2, seed=1)):
+    for search in (Beam(beam_size=3, n_best=2), Sample(count=2, seed=1)):
         memory = model.encode(source)
         found = search(model.decoder, memory, start=Text.start, end=Text.end, max_length=longest, weights=True)
         for row, hypotheses in enumerate(found):

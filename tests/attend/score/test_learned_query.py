@@ -22,7 +22,7 @@ def test_a_number_by_hand() -> None:
 
 
 def test_each_row_is_a_query_of_its_own() -> None:
-    many = Attention(LearnedQuery(key=4, hidden=5, rows=3)).double()
+    many = Attention(LearnedQuery(key=4, hidden=5, hops=3)).double()
     keys, values = torch.randn(2, 6, 4).double(), torch.randn(2, 6, 3).double()
     look = many(None, many.prepare(keys, values))
     assert look.answer.shape == (2, 3, 3)
@@ -37,7 +37,7 @@ def test_each_row_is_a_query_of_its_own() -> None:
 
 
 def test_it_asks_the_same_of_every_sentence() -> None:
-    attention = Attention(LearnedQuery(key=4, hidden=5, rows=2))
+    attention = Attention(LearnedQuery(key=4, hidden=5, hops=2))
     keys = torch.randn(1, 6, 4).expand(3, 6, 4)
     answer = attention(None, attention.prepare(keys)).answer
     assert_close(answer[0], answer[1])

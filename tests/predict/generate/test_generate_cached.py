@@ -164,7 +164,9 @@ def test_a_search_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     part, memory = decoder(), a_memory()
 
     def found() -> list[Any]:
-        return Beam(width=4, nbest=3)(part, memory, start=1, end=2, max_length=torch.tensor([9, 6, 4]), weights=True)
+        return Beam(beam_size=4, n_best=3)(
+            part, memory, start=1, end=2, max_length=torch.tensor([9, 6, 4]), weights=True
+        )
 
     quick = found()
     monkeypatch.setattr(Plan, "of", staticmethod(lambda *_: None))

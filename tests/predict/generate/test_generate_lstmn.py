@@ -293,7 +293,7 @@ def test_the_likeliest_of_all_is_found(fusion: str) -> None:
     known = forced(part, alone.select(torch.zeros(len(every), dtype=torch.long)), every, start=1)
     found = {one.tokens: one.log_prob for one in known}
     best = sorted(found, key=found.__getitem__, reverse=True)[:4]
-    beam = Beam(width=vocab**2, length=0.0, nbest=4)
+    beam = Beam(beam_size=vocab**2, length_penalty=0.0, n_best=4)
     _, hypotheses = beam(part, memory, start=1, end=2, max_length=torch.tensor([5, 3]), weights=True)
     assert [one.tokens for one in hypotheses] == best
     for one in hypotheses:

@@ -394,7 +394,7 @@ def test_a_wide_beam_finds_the_best_of_all(kind: Kind) -> None:
     """Against every sequence of up to three tokens, scored in one call each."""
     part, memory, end = decoder(positions=kind), a_memory().select(torch.tensor([0, 1])), 2
     part.embedding = nn.Embedding.from_pretrained(part.embedding.weight[:4] * 2)
-    found = Beam(width=40, length=1.0, nbest=3)(
+    found = Beam(beam_size=40, length_penalty=1.0, n_best=3)(
         part, memory, start=1, end=end, max_length=torch.tensor([3, 3]), weights=True
     )
     others = [0, 1, 3]
@@ -444,7 +444,7 @@ def test_it_learns_to_turn_words_round() -> None:
     with torch.no_grad():
         memory, before, target = batch(100)
         look, logits = part.unroll(memory, before)
-        found = Beam(width=3)(part, memory, start=1, end=0, max_length=torch.full((100,), time))
+        found = Beam(beam_size=3)(part, memory, start=1, end=0, max_length=torch.full((100,), time))
     assert float((logits.argmax(-1) == target).float().mean()) > 0.95
     assert sum(best[0].tokens == tuple(words) for best, words in zip(found, target.tolist(), strict=True)) > 80
     looked = look.weights.mean((0, 1))

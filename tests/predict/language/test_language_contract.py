@@ -115,7 +115,7 @@ def likelihood(model: LanguageModel, begun: list[int], said: tuple[int, ...]) ->
 def test_searches_find_what_enumeration_finds(kind: str) -> None:
     model, rows, longest = small(kind, vocab=6), [[3, 5, 4], [3]], 3
     memory, room = model.read(Sequences.pad(rows)), torch.full((2,), longest)
-    beam = Beam(width=30, length=0.0, nbest=5)(
+    beam = Beam(beam_size=30, length_penalty=0.0, n_best=5)(
         model, memory, start=START, end=END, max_length=room, banned=(0, 1, START)
     )
     every = [

@@ -22,11 +22,11 @@ class LearnedQuery(Score):
 
     kernel = "dot"
 
-    def __init__(self, key: int, hidden: Width = 256, rows: Few = 1) -> None:
+    def __init__(self, key: int, hidden: Width = 256, hops: Few = 1) -> None:
         super().__init__()
         self.hidden = hidden
         self.W = nn.Linear(key, hidden, bias=False)
-        self.w = nn.Parameter(torch.empty(1, rows, hidden).uniform_(-(hidden**-0.5), hidden**-0.5))
+        self.w = nn.Parameter(torch.empty(1, hops, hidden).uniform_(-(hidden**-0.5), hidden**-0.5))
 
     def project(self, query: Float[Tensor, "*lead query dim"] | None) -> Float[Tensor, "1 rows hidden"]:
         if query is not None:
