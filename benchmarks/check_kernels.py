@@ -27,7 +27,7 @@ from torch import Tensor
 
 from regard.kernels import additive_cpu, additive_triton, product_triton
 from regard.kernels.additive import additive_attention, additive_weights
-from regard.kernels.mask import PATTERNS, Sight
+from regard.kernels.mask import PATTERNS, MaskSpec
 
 GPU = torch.device("cuda")
 DRAWS = 20  # of every masked shape
@@ -328,7 +328,7 @@ def timed(row: tuple[str, int, int, int, torch.dtype], quick: bool) -> list[str]
         return lines
     with torch.no_grad():
         plain = [t.detach() for t in (q, k, v, w)]
-        sight, base = Sight(), additive_triton.TILES
+        sight, base = MaskSpec(), additive_triton.TILES
         seen = additive_triton.arguments(sight, length, length)
         steps = {
             "exponents": lambda: additive_triton.exponents(plain[0], plain[1], plain[3].float()),

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from regard.errors import RegardError
     from regard.kernels.additive import additive_attention
     from regard.kernels.feature import feature_attention
-    from regard.look.gaze import Gaze
+    from regard.look.attention_map import AttentionMap
     from regard.types import Look, Memory, Prediction
 
 __version__ = "0.1.0"
 
 _PLACES = {
     "Attention": "attend.attention",
-    "Gaze": "look.gaze",
+    "AttentionMap": "look.attention_map",
     "Look": "types",
     "Memory": "types",
     "Model": "api",
@@ -35,7 +35,7 @@ _PLACES = {
 }
 __all__ = [
     "Attention",
-    "Gaze",
+    "AttentionMap",
     "Look",
     "Memory",
     "Model",

@@ -247,10 +247,10 @@ class Prediction:
 
     text: str
     log_prob: float | None
-    look: Any = None  # a regard.look.gaze.Gaze: what was looked at, ready to be shown
+    look: Any = None  # a regard.look.attention_map.AttentionMap: what was looked at, ready to be shown
     source: str = ""
     others: "tuple[Prediction, ...]" = ()  # the rest of an n-best list, best first
-    looks: tuple[Any, ...] = ()  # further gazes, where a model looks in several places
+    looks: tuple[Any, ...] = ()  # further attention maps, where a model looks in several places
     steps: tuple[tuple[Step, ...], ...] = ()  # of the search, best hypothesis first, where they were asked for
     tokens: tuple[tuple[Token, float], ...] = ()  # of a text that was given, each with its log-probability
     log_prob_per_token: float | None = None  # None where the answer is no sequence

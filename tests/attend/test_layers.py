@@ -46,7 +46,13 @@ def test_by_hand() -> None:
     assert every.weights.shape == (1, 6, 3, 5)
     assert every.weights[0, :, 0, 0].tolist() == [1, 1, 2, 2, 6, 6]
     assert every.answer.shape == (1, 3, 12)
-    assert three.panels == ("layer 1 head 1", "layer 1 head 2", "layer 2 head 1", "layer 2 head 2", "layer 3 head 1")
+    assert three.head_names == (
+        "layer 1 head 1",
+        "layer 1 head 2",
+        "layer 2 head 1",
+        "layer 2 head 2",
+        "layer 3 head 1",
+    )
     assert three.shown(looks[:1]) is looks[0]
 
 

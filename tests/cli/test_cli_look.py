@@ -10,7 +10,7 @@ from command_line import Regard
 from regard.api import load
 from regard.cli.look import kinds
 from regard.errors import RegardError
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 
 
 def test_in_the_terminal(regard: Regard, run: Path) -> None:
@@ -37,7 +37,7 @@ def test_as_a_file(regard: Regard, run: Path, tmp_path: Path, kind: str) -> None
 
 def test_every_kind_is_one_that_a_gaze_can_be_saved_as(tmp_path: Path) -> None:
     with pytest.raises(RegardError) as error:
-        Gaze.from_json('{"title":"","rows":[],"columns":[],"links":[],"shape":[0,0],"weights":[]}').save(
+        AttentionMap.from_json('{"title":"","rows":[],"columns":[],"links":[],"shape":[0,0],"weights":[]}').save(
             tmp_path / "x.doc"
         )
     assert str(error.value).endswith(", ".join(kinds))

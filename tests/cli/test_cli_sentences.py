@@ -13,7 +13,7 @@ from command_line import Regard, contents
 from regard.api import Model, load
 from regard.cli.main import answer
 from regard.errors import RegardError
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 from regard.types import Token
 from tiers import sweep_but
 
@@ -233,8 +233,8 @@ def test_what_answers_and_what_encodes_are_both_shown(regard: Regard, resan: Pat
     assert "(word) was not chosen" in blocks[2]
     assert "│ another input begins" in blocks[1]
     assert [line for line in blocks[2].split("\n") if line in ("forward", "backward")] == ["forward", "backward"]
-    for gaze, block in zip(prediction.looks, blocks[2:], strict=True):
-        sides = zip((gaze.rows, gaze.columns), gaze.left_out, strict=True)
+    for attention_map, block in zip(prediction.looks, blocks[2:], strict=True):
+        sides = zip((attention_map.rows, attention_map.columns), attention_map.left_out, strict=True)
         left_out = {f"({t.text})" for tokens, out in sides for t, o in zip(tokens, out, strict=True) if o}
         assert left_out
         assert set(re.findall(r"\(\w+\)", block)) == {*left_out, "(word)"}
@@ -256,7 +256,7 @@ def test_every_look_has_its_file(regard: Regard, resan: Path, tmp_path: Path, ki
     assert sorted(tmp_path.iterdir()) == sorted(names)
     if kind == ".json":
         prediction = load(resan).predict([pair])[0]
-        read = [Gaze.from_json(name.read_text()) for name in names]
+        read = [AttentionMap.from_json(name.read_text()) for name in names]
         assert read == [prediction.look, *prediction.looks]
 
 
@@ -265,7 +265,7 @@ def test_a_page_holds_every_look_under_its_heading(regard: Regard, resan: Path, 
     said = regard("look", resan, *pair, *pair[::-1], "-o", path)
     assert said.out.endswith(f"written to {path}\n")
     [data] = re.findall(r'id="data">(.*?)</script>', path.read_text())
-    titles = [gaze["title"] for item in json.loads(data)["items"] for gaze in item["gazes"]]
+    titles = [attention_map["title"] for item in json.loads(data)["items"] for attention_map in item["gazes"]]
     one, other = ([" | ".join(texts), *(f"self-attention: {text}" for text in texts)] for texts in (pair, pair[::-1]))
     assert titles == [*one, *other]
     assert [file.name for file in tmp_path.iterdir()] == ["look.html"]
@@ -320,7 +320,7 @@ def test_single_texts_are_strings(runs: Runs) -> None:
         model([("a", "b")])
     with pytest.raises(RegardError, match="classify has no search"):
         model("a", beam_size=3)
-    assert isinstance(one.look, Gaze)
+    assert isinstance(one.look, AttentionMap)
     assert [token.text for token in one.look.columns] == ["the", "old", "dog", "runs"]
     assert one.look.rows == (Token(one.text),)
 
@@ -344,9 +344,9 @@ def test_features_are_shown_one_by_one(regard: Regard, resan: Path, runs: Runs, 
     page = path.read_text().replace(" ", "")
     assert page.count('"names":["mean","feature3","feature1"]') == page.count('"kind":"features"') == 5
     assert regard("look", resan, *pair, "--features", "2", "-o", tmp_path / "look.json").code == 0
-    first = Gaze.from_json((tmp_path / "look.json").read_text())
+    first = AttentionMap.from_json((tmp_path / "look.json").read_text())
     [expected] = load(resan).predict([pair])
-    assert first.panels[0] == "mean"
+    assert first.head_names[0] == "mean"
     assert abs(first.mean().weights - expected.look.weights).max() < 1e-6
     for wrong in ("0", "x", "1,,2", "-3", "3,0", ",", "٣"):
         line = regard("look", resan, *pair, "--features", wrong).line()

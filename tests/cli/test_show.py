@@ -8,7 +8,7 @@ import pytest
 
 from regard.cli.show import answered, figure, figures, labels, likely, looked, plain, setting, table, to_json
 from regard.errors import counted
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 from regard.types import Prediction, Token
 
 
@@ -67,17 +67,17 @@ def test_likely() -> None:
 
 
 def test_looked() -> None:
-    gaze = Gaze(np.array([[1.0, 0.0]]), (Token("y"),), (Token("a"), Token("b")), title="ab")
-    shown = looked(Prediction("y", -1.0, gaze, "ab"), ["ab"], true="z")
+    attention_map = AttentionMap(np.array([[1.0, 0.0]]), (Token("y"),), (Token("a"), Token("b")), title="ab")
+    shown = looked(Prediction("y", -1.0, attention_map, "ab"), ["ab"], true="z")
     first, empty, header, row, *_ = shown.split("\n")
     assert (first, empty, header.split(), row.split()) == ("ab → y (true: z)", "", ["a", "b"], ["y", "██·"])
     assert looked(Prediction("y", -1.0, None, "ab"), ["ab"], true="y") == "ab → y"
 
 
 def test_only_a_title_that_repeats_the_inputs_is_left_out() -> None:
-    gaze = Gaze(np.array([[1.0]]), (Token("y"),), (Token("a"),), title="a | b")
-    assert "a | b\n" not in looked(Prediction("y", -1.0, gaze), ["a", "b"])
-    assert "\n\na | b\n" in looked(Prediction("y", -1.0, gaze), ["a", "c"])
+    attention_map = AttentionMap(np.array([[1.0]]), (Token("y"),), (Token("a"),), title="a | b")
+    assert "a | b\n" not in looked(Prediction("y", -1.0, attention_map), ["a", "b"])
+    assert "\n\na | b\n" in looked(Prediction("y", -1.0, attention_map), ["a", "c"])
 
 
 def test_a_label_has_its_probability() -> None:

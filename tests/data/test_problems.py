@@ -33,10 +33,10 @@ def test_leak() -> None:
     )
 
 
-def test_repeats_and_quarrels() -> None:
+def test_repeats_and_conflicts() -> None:
     problem = found([clean[0], clean[0]])["repeat"]
     assert (problem.count, problem.examples) == (2, ("train.tsv:13", "train.tsv:14"))
-    problem = found([(clean[0][0], "another one of them")])["quarrel"]
+    problem = found([(clean[0][0], "another one of them")])["conflict"]
     assert (problem.count, problem.examples) == (1, ("train.tsv:13 and train.tsv:1",))
     assert "repeat" not in found([(clean[0][0], "another one of them")])
 

@@ -21,7 +21,7 @@ from additive_cases import of_sizes, poisoned  # noqa: F401 (a fixture for every
 from regard.kernels import additive_triton
 from regard.kernels.additive_triton import TILES, Tiles
 from regard.kernels.exponents_triton import BOUND, FOURFOLD, NEAR, exponents
-from regard.kernels.mask import Sight
+from regard.kernels.mask import MaskSpec
 from regard.kernels.mask_triton import arguments
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the interpreter's numpy speaks of overflow
@@ -35,8 +35,8 @@ ranges = [
 inputs = partial(of_sizes, [(large_q, large_k) for large_q, large_k, _ in ranges])  # a batch row for each
 
 
-def energies(q: Tensor, k: Tensor, w: Tensor, tile: Tiles = TILES, sight: Sight | None = None) -> Tensor:
-    seen = arguments(sight or Sight(), q.shape[1], k.shape[1])
+def energies(q: Tensor, k: Tensor, w: Tensor, tile: Tiles = TILES, sight: MaskSpec | None = None) -> Tensor:
+    seen = arguments(sight or MaskSpec(), q.shape[1], k.shape[1])
     ready = exponents(q, k, w)
     return additive_triton._energies(ready, q, k, w, None, seen, 0, q.shape[1], tile)[:, :, : k.shape[1]]
 
@@ -134,7 +134,7 @@ def test_each_range_is_one_kernel_s(monkeypatch: pytest.MonkeyPatch, which: int)
 def test_small_work_takes_one_launch() -> None:
     q, k, w = inputs(width=3)
     q, k = q[[0, 4, 7]], k[[0, 4, 7]]  # four factors, two and none
-    seen = arguments(Sight(), 9, 37)
+    seen = arguments(MaskSpec(), 9, 37)
     pairs_and_features = 3 * 9 * 37 * 3
     counts = []
     for most in (pairs_and_features, pairs_and_features - 1):
@@ -159,7 +159,7 @@ def test_a_row_that_holds_no_number_is_the_plain_tanh_s() -> None:
 def test_what_is_hidden_is_minus_infinity() -> None:
     q, k, w = inputs(queries=37, width=3)
     some = [0, 4, 7]  # one of each kind
-    found = energies(q[some], k[some], w, sight=Sight(pattern="forward", lengths=torch.full((3,), 20)))
+    found = energies(q[some], k[some], w, sight=MaskSpec(pattern="forward", lengths=torch.full((3,), 20)))
     seen = (torch.arange(37)[None, :] < torch.arange(37)[:, None]) & (torch.arange(37) < 20)
     assert found.isfinite()[:, seen].all()
     assert (found[:, ~seen] == float("-inf")).all()

@@ -92,13 +92,22 @@ def test_values_are_put_back_in_answers_and_looks() -> None:
     assert (second.text, second.others[0].text) == ("A is a pub near B.", "near A")
     assert third.text == "C is a pub near x_near."  # it says what was not given, and that is shown
     assert [one.source for one in (first, second, third)] == [text for (text,) in given]
-    gaze = first.look
-    assert [token.text for token in gaze.rows] == ["New Place", "is", "a", "pub", "near", "The Old One", ".", "</s>"]
-    assert gaze.title == given[0][0]
+    attention_map = first.look
+    assert [token.text for token in attention_map.rows] == [
+        "New Place",
+        "is",
+        "a",
+        "pub",
+        "near",
+        "The Old One",
+        ".",
+        "</s>",
+    ]
+    assert attention_map.title == given[0][0]
     columns = ["name", "[", "New Place", "]", ",", "near", "[", "The Old One", "]", "</s>"]
-    assert [token.text for token in gaze.columns] == columns
-    for side, text in (("rows", first.text), ("columns", gaze.title)):
-        for token in getattr(gaze, side)[:-1]:
+    assert [token.text for token in attention_map.columns] == columns
+    for side, text in (("rows", first.text), ("columns", attention_map.title)):
+        for token in getattr(attention_map, side)[:-1]:
             assert text[token.start : token.end] == token.text
     assert second.look.title == "near[B], name[A]"
     assert first.others[0].look.rows[1].text == "New Place"

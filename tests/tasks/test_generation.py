@@ -231,14 +231,14 @@ def test_a_look_has_a_row_a_piece_and_a_column_a_token(kind: Any, search: Any) -
     for text, prediction in zip(odd, task.predict(model, [(text,) for text in odd], search=search), strict=True):
         assert prediction.source == text
         for one in (prediction, *prediction.others):
-            gaze = one.look
-            assert [token.text for token in gaze.columns][-1] == "</s>"
-            assert len(gaze.columns) == len(task.texts["source"].encode(text))
-            assert gaze.weights.shape == (len(gaze.rows), len(gaze.columns))
-            assert np.allclose(gaze.weights.sum(-1), 1, atol=1e-5)
-            shown = [token.text for token in gaze.rows if token.text != "</s>"]
+            attention_map = one.look
+            assert [token.text for token in attention_map.columns][-1] == "</s>"
+            assert len(attention_map.columns) == len(task.texts["source"].encode(text))
+            assert attention_map.weights.shape == (len(attention_map.rows), len(attention_map.columns))
+            assert np.allclose(attention_map.weights.sum(-1), 1, atol=1e-5)
+            shown = [token.text for token in attention_map.rows if token.text != "</s>"]
             assert "".join("".join(shown).split()) == "".join(one.text.split())
-            assert 1 <= len(gaze.rows) <= task.room(len(gaze.columns))
+            assert 1 <= len(attention_map.rows) <= task.room(len(attention_map.columns))
             assert math.isfinite(one.log_prob)
 
 

@@ -67,12 +67,12 @@ def test_own_weights_give_the_own_answer(name: str) -> None:
         assert attention.weigh is own
         count += len(one.examples)
         for case, row in enumerate(one.examples):
-            gaze = answers[examples[row].source].look
+            attention_map = answers[examples[row].source].look
             length = int(one.mask[case].sum())
             if name != "mean":  # which shows more than the last layer
-                shown = torch.from_numpy(gaze.heads.copy()).float()[:, one.word, :].mean(0)
+                shown = torch.from_numpy(attention_map.heads.copy()).float()[:, one.word, :].mean(0)
                 torch.testing.assert_close(one.weights[case].mean(0)[:length], shown, atol=1e-5, rtol=1e-4)
-            assert one.said[case] == gaze.rows[one.word].text
+            assert one.said[case] == attention_map.rows[one.word].text
     assert count == sum(len(answer.look.rows) for answer in answers.values())
 
 

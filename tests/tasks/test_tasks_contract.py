@@ -19,7 +19,7 @@ from regard import api
 from regard.data.load import load as load_data
 from regard.data.splits import Splits
 from regard.find import find, names, settable
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 from regard.train.log import read
 from tiers import sweep_but
 
@@ -99,10 +99,13 @@ def test_it_answers_in_order_and_as_before_when_loaded(trained: api.Trained) -> 
     assert loaded.task.predict(loaded.network, []) == []
 
 
-def are_shares(gaze: Gaze) -> bool:
+def are_shares(attention_map: AttentionMap) -> bool:
     """Every row sums to 1 over each input. Where tokens look at each other, one may have nobody to look at."""
-    parts = [gaze.weights[..., a:b].sum(-1) for a, b in pairwise([0, *gaze.breaks, len(gaze.columns)])]
-    among = gaze.rows == gaze.columns
+    parts = [
+        attention_map.weights[..., a:b].sum(-1)
+        for a, b in pairwise([0, *attention_map.breaks, len(attention_map.columns)])
+    ]
+    among = attention_map.rows == attention_map.columns
     return all((np.isclose(one, 1, atol=1e-4) | (among & np.isclose(one, 0, atol=1e-4))).all() for one in parts)
 
 

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.train import checkpoint
-from regard.train.ema import Average
-from regard.train.place import Place
+from regard.train.ema import Ema
+from regard.train.state import TrainState
 
 files = {
     *("weights.safetensors", "optimiser.safetensors", "average.safetensors", "random.safetensors"),
@@ -26,8 +26,8 @@ files = {
 }
 
 
-def place_at(step: int) -> Place:
-    return Place(data="x", steps=100, step=step, best=1 / 3)
+def place_at(step: int) -> TrainState:
+    return TrainState(data="x", steps=100, step=step, best=1 / 3)
 
 
 class Training:
@@ -39,7 +39,7 @@ class Training:
         parameters = list(self.model.parameters())
         groups = [{"params": parameters[::2], "weight_decay": 0.1}, {"params": parameters[1::2], "weight_decay": 0.0}]
         self.optimiser = torch.optim.AdamW(groups, lr=0.1, betas=(0.9, 0.98))
-        self.average = Average(self.model, average)
+        self.average = Ema(self.model, average)
         self.step = 0
 
     def train(self, steps: int) -> None:
@@ -53,7 +53,7 @@ class Training:
     def save(self, folder: Path) -> None:
         checkpoint.save(folder, self.model, self.optimiser, self.average.mean, place_at(self.step))
 
-    def restore(self, folder: Path) -> Place | None:
+    def restore(self, folder: Path) -> TrainState | None:
         restored = checkpoint.restore(folder, self.model, self.optimiser, self.average.mean)
         self.damaged = restored.damaged if restored else ()
         self.step = restored.place.step if restored else 0
@@ -322,4 +322,4 @@ def test_nothing_is_pickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         with safe_open(file, "pt") as opened:
             assert opened.metadata() is None
             assert all(isinstance(opened.get_tensor(name), Tensor) for name in opened.keys())  # noqa: SIM118
-    assert Place.read(json.loads((tmp_path / "step-2" / "place.json").read_text())) == place_at(2)
+    assert TrainState.read(json.loads((tmp_path / "step-2" / "place.json").read_text())) == place_at(2)

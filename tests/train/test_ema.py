@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from regard.train.ema import Average
+from regard.train.ema import Ema
 
 
 def small(value: float) -> nn.Linear:
@@ -24,7 +24,7 @@ def set_to(model: nn.Module, value: float) -> None:
 def test_by_hand() -> None:
     """θ̄₀ = 1; d₁ = 2/11 and d₂ = 3/12, both below the 0.9 that is asked for."""
     model = small(1.0)
-    average = Average(model, decay=0.9)
+    average = Ema(model, decay=0.9)
     set_to(model, 2.0)
     average.update(1)
     first = 2 / 11 * 1 + 9 / 11 * 2
@@ -37,7 +37,7 @@ def test_by_hand() -> None:
 
 def test_later_the_decay_is_the_one_asked_for() -> None:
     model = small(0.0)
-    average = Average(model, decay=0.5)
+    average = Ema(model, decay=0.5)
     set_to(model, 8.0)
     average.update(1000)
     assert average.mean["weight"].item() == 4.0
@@ -45,7 +45,7 @@ def test_later_the_decay_is_the_one_asked_for() -> None:
 
 def test_applied_swaps_and_restores_bit_for_bit() -> None:
     model = nn.Sequential(nn.Linear(5, 7), nn.Linear(7, 3))
-    average = Average(model, decay=0.99)
+    average = Ema(model, decay=0.99)
     start = [p.detach().clone() for p in model.parameters()]
     for step in range(1, 4):
         with torch.no_grad():
@@ -64,7 +64,7 @@ def test_applied_swaps_and_restores_bit_for_bit() -> None:
 
 def test_the_weights_come_back_even_from_an_error() -> None:
     model = small(1.0)
-    average = Average(model, decay=0.9)
+    average = Ema(model, decay=0.9)
     set_to(model, 2.0)
 
     def broken() -> None:
@@ -80,7 +80,7 @@ def test_the_weights_come_back_even_from_an_error() -> None:
 
 def test_no_decay_is_the_weights_themselves() -> None:
     model = small(1.0)
-    average = Average(model, decay=0.0)
+    average = Ema(model, decay=0.0)
     set_to(model, 2.0)
     average.update(1)
     assert average.mean == {}

@@ -161,7 +161,8 @@ def test_a_translator_is_taught_and_its_log_says_so(place: str, tmp_path: Any) -
     made = api.train(
         "translate", data=str(data), out=tmp_path / "run", quiet=True, source="word", target="word", embed=8,
         encoder={"hidden": 8, "layers": 1}, decoder={"embed": 8, "hidden": 8, "place": place},
-        teach={"scheduled_sampling": "inverse", "min_truth": 0.5, "source_dropout": 0.1, "source_swap": 0.1, "source_replace": 0.1, "word_dropout": 0.1},
+        teach={"scheduled_sampling": "inverse", "min_truth": 0.5, "source_dropout": 0.1, "source_swap": 0.1,
+               "source_replace": 0.1, "word_dropout": 0.1},
         train={"steps": 6, "validate_every": 3},
     )  # fmt: skip
     log = (made.model.run.folder / "log.jsonl").read_text()

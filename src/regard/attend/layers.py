@@ -46,7 +46,7 @@ class Layers:
             raise RegardError(f"layers {layers}", expected=f"a number from 1 to {count}, or last, mean or all")
 
     @property
-    def panels(self) -> tuple[str, ...]:
+    def head_names(self) -> tuple[str, ...]:
         """What the heads of its look are called, where they have more than a number."""
         if self.look != "all" or len(self.blocks) == 1:
             return ()

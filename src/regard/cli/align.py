@@ -223,7 +223,7 @@ def statistical(examples: "Sequence[Example]", how: "Join") -> "list[Links]":
 
 def _write(links: "Sequence[Links]", out: str) -> None:
     from regard.look.align import to_pharaoh
-    from regard.look.gaze import write
+    from regard.look.attention_map import write
 
     text = "".join(f"{to_pharaoh(one)}\n" for one in links)
     if out:
@@ -234,10 +234,10 @@ def _write(links: "Sequence[Links]", out: str) -> None:
 
 def _draw(one: "Example", weights: "Float[np.ndarray, 'target source']", links: "Links", path: str) -> Path:
     from regard.look.align import turned, words
-    from regard.look.gaze import Gaze
+    from regard.look.attention_map import AttentionMap
 
-    outlined = tuple(sorted(turned(links)))  # a gaze has the target's word first
-    return Gaze(weights, words(one.target), words(one.source), title=one.source, links=outlined).save(path)
+    outlined = tuple(sorted(turned(links)))  # an attention map has the target's word first
+    return AttentionMap(weights, words(one.target), words(one.source), title=one.source, links=outlined).save(path)
 
 
 def _figures(against: str, columns: Mapping[str, Mapping[str, float]]) -> str:

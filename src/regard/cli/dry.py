@@ -94,6 +94,6 @@ def _batch(ready: "Prepared") -> None:
 
 
 def _seen(token: Any) -> str:
-    from regard.look.gaze import visible
+    from regard.look.attention_map import visible
 
     return visible(token.text)

@@ -58,8 +58,8 @@ def run(
 
     from regard.api import load
     from regard.faithful import faithful
+    from regard.look.attention_map import write
     from regard.look.faithful_report import lines, markdown, picture
-    from regard.look.gaze import write
     from regard.train.lock import lock
     from regard.train.progress import Progress
     from regard.train.run import Run

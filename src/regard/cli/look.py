@@ -20,7 +20,7 @@ from regard.ranges import Hypotheses, range_of
 
 if TYPE_CHECKING:
     from regard.api import Model
-    from regard.look.gaze import Gaze
+    from regard.look.attention_map import AttentionMap
     from regard.types import Prediction
 
     Looked = tuple[Model, list[tuple[str, ...]], list[Prediction]]
@@ -87,8 +87,10 @@ def run(
             parts = [looked(prediction, row, model.searches), *map(show, prediction.looks), *likely(prediction)]
             print("\n\n".join(parts) + "\n")
     if out:
-        gazes = [gaze for prediction in looks[0][2] for gaze in (prediction.look, *prediction.looks)]
-        written = [_page(looks, Path(out))] if suffix == ".html" else _save(gazes, Path(out))
+        attention_maps = [
+            attention_map for prediction in looks[0][2] for attention_map in (prediction.look, *prediction.looks)
+        ]
+        written = [_page(looks, Path(out))] if suffix == ".html" else _save(attention_maps, Path(out))
         print(f"written to {', '.join(plain(str(path)) for path in written)}")
 
 
@@ -149,7 +151,7 @@ def _features(text: str) -> int | list[int]:
 
 def _page(looks: "Sequence[Looked]", path: Path) -> Path:
     """All of it in one page; the runs answer each text one after the other."""
-    from regard.look.gaze import write
+    from regard.look.attention_map import write
     from regard.look.page import page
     from regard.look.scene import describe_run, item, scene
 
@@ -167,7 +169,7 @@ def _page(looks: "Sequence[Looked]", path: Path) -> Path:
     return write(path, page(scene(items, runs, " and ".join(run["name"] for run in runs))).encode())
 
 
-def _save(gazes: "list[Gaze]", path: Path) -> list[Path]:
+def _save(attention_maps: "list[AttentionMap]", path: Path) -> list[Path]:
     """A file each: the first under the name given, the others beside it."""
-    names = [path, *(path.with_stem(f"{path.stem}-{number}") for number in range(2, len(gazes) + 1))]
-    return [gaze.save(name) for gaze, name in zip(gazes, names, strict=True)]
+    names = [path, *(path.with_stem(f"{path.stem}-{number}") for number in range(2, len(attention_maps) + 1))]
+    return [attention_map.save(name) for attention_map, name in zip(attention_maps, names, strict=True)]

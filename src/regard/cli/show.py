@@ -78,7 +78,7 @@ def likely(prediction: "Prediction") -> list[str]:
     """Of an answer that was given its log_prob, and below the probability of each token; nothing of one found."""
     if not prediction.tokens:
         return []
-    from regard.look.gaze import visible
+    from regard.look.attention_map import visible
 
     each = [f"{plain(visible(token.text))} {math.exp(log_prob):.2f}" for token, log_prob in prediction.tokens]
     lines = [""]
@@ -94,8 +94,10 @@ def looked(prediction: "Prediction", inputs: Sequence[str], searched: bool = Tru
     """What was asked and answered, and under it where the model looked."""
     from regard.look.terminal import show
 
-    line, gaze = answered(prediction, inputs, searched, true), prediction.look
-    if gaze is None:
+    line, attention_map = answered(prediction, inputs, searched, true), prediction.look
+    if attention_map is None:
         return line
     # A title that is only the inputs has been said by the line.
-    return f"{line}\n\n{show(replace(gaze, title='') if gaze.title == between.join(inputs) else gaze)}"
+    if attention_map.title == between.join(inputs):
+        attention_map = replace(attention_map, title="")
+    return f"{line}\n\n{show(attention_map)}"

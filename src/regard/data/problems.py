@@ -156,14 +156,14 @@ def repeats(parts: Parts) -> Found:
         yield from _some("repeat", name, again, "that were there before", "remove them, or weigh them knowingly")
 
 
-def quarrels(parts: Parts) -> Found:
+def conflicts(parts: Parts) -> Found:
     for name, part in parts.items():
         first: dict[tuple[str, ...], Example] = {}
         bad = [
             f"{at(e)} and {at(before)}" for e in part if (before := first.setdefault(e.inputs, e)).target != e.target
         ]
         do = "decide which is right" if are_labels(part) else "fine where several answers are right"
-        yield from _some("quarrel", name, bad, "with a source seen before with another target", do)
+        yield from _some("conflict", name, bad, "with a source seen before with another target", do)
 
 
 def copies(parts: Parts) -> Found:
@@ -208,7 +208,7 @@ checks: list[Callable[[Parts], Found]] = [
     odd_characters,
     mixed_forms,
     repeats,
-    quarrels,
+    conflicts,
     copies,
     long_rows,
     odd_ratios,

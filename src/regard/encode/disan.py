@@ -103,7 +103,7 @@ class Disan(Encoder):
     """Directional feature-wise self-attention, `u = F ⊙ h + (1 − F) ⊙ s`, both ways"""
 
     pool: ClassVar[Spec] = "source2token"
-    panels: ClassVar[tuple[str, ...]] = ("forward", "backward")  # what the two squares of its look are
+    head_names: ClassVar[tuple[str, ...]] = ("forward", "backward")  # what the two squares of its look are
 
     @ranged
     def __init__(self, inputs: int, hidden: Width = 300, c: Positive = 5.0, dropout: Dropout = 0.0) -> None:

@@ -7,7 +7,7 @@ nothing of size query × key × feature is ever stored. Where |q| + |k| could le
 sigmoid; where it is small, r would have fewer digits than tanh, and `tanh(q + k) = (x + y)/(1 + x·y)` with x = tanh q
 and y = tanh k serves. Half precision is computed in float32.
 
-    answer, weights = forward(q, k, v, w, None, Sight(pattern="causal"), 0.0, None)
+    answer, weights = forward(q, k, v, w, None, MaskSpec(pattern="causal"), 0.0, None)
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,7 @@ from torch import Tensor
 
 from regard.kernels.blocks_cpu import GROUPS, VECTORS, Share, Team, added, alone, few, grid, largest, shares, small
 from regard.kernels.hidden import poisoned, tame
-from regard.kernels.mask import Sight
+from regard.kernels.mask import MaskSpec
 
 __all__ = ["CHUNK", "backward", "forward", "pieces", "weights", "whole"]
 
@@ -46,7 +46,7 @@ class _Units:
     often in every part of it. The slope r(1 - r) is the same for both signs.
     """
 
-    def __init__(self, q: Tensor, k: Tensor, w: Tensor, sight: Sight, room: Callable[[Tensor], Tensor]) -> None:
+    def __init__(self, q: Tensor, k: Tensor, w: Tensor, sight: MaskSpec, room: Callable[[Tensor], Tensor]) -> None:
         self.sight, self.batch, self.queries, self.keys, self.width = sight, *q.shape[:2], *k.shape[1:]
         self.q, self.k, self.most = q, k, (most := largest(q) + largest(k))
         self.near, self.product, self.finite = most < NEAR, NEAR <= most <= BOUND, isfinite(most)
@@ -212,7 +212,7 @@ class _Piece:
         return slopes if self.hidden is None else slopes.masked_fill_(p == 0, 0.0)
 
 
-def _clean(k: Tensor, v: Tensor, queries: int, sight: Sight, bias: Tensor | None) -> tuple[Tensor, Tensor]:
+def _clean(k: Tensor, v: Tensor, queries: int, sight: MaskSpec, bias: Tensor | None) -> tuple[Tensor, Tensor]:
     """What is hidden may hold anything (see `hidden`)."""
     if (sight.everything and bias is None) or tame(v):
         return k, v
@@ -222,7 +222,14 @@ def _clean(k: Tensor, v: Tensor, queries: int, sight: Sight, bias: Tensor | None
 
 
 def forward(
-    q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, sight: Sight, dropout: float, seed: Tensor | None
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    w: Tensor,
+    bias: Tensor | None,
+    sight: MaskSpec,
+    dropout: float,
+    seed: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
     """The answers [batch, query, value], and the weights for `backward` (none where the queries went in pieces)."""
     k, v = _clean(k, v, q.shape[1], sight, bias)
@@ -246,7 +253,7 @@ def forward(
 
 
 def backward(
-    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, sight: Sight, dropout: float,
+    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, sight: MaskSpec, dropout: float,
     seed: Tensor | None, p: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:  # fmt: skip
     """The gradients of q, k, v, w and, where there is one, of the bias; `p` as `forward` left it."""
@@ -301,7 +308,7 @@ def backward(
         )
 
 
-def weights(q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, sight: Sight) -> Tensor:
+def weights(q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, sight: MaskSpec) -> Tensor:
     """The weights themselves, float32 [batch, query, key]."""
     if not q.numel():
         return torch.empty(*q.shape[:2], k.shape[1])

@@ -4,7 +4,7 @@ The kernels are in `additive_tiles_triton.py`, with the algebra. Energies and we
 Where there are too many of them the queries are taken in pieces, and the backward pass computes a piece's weights
 again instead of keeping them.
 
-    answer, weights = forward(q, k, v, w, None, Sight(pattern="causal"), 0.0, None)
+    answer, weights = forward(q, k, v, w, None, MaskSpec(pattern="causal"), 0.0, None)
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from regard.kernels.additive_tiles_triton import energies_kernel
 from regard.kernels.clean_triton import clean_kernel
 from regard.kernels.exponents_triton import WIDE, Exponents, exponents, padded, powers_plan
 from regard.kernels.launch_triton import Launch, blocks
-from regard.kernels.mask import Sight
+from regard.kernels.mask import MaskSpec
 from regard.kernels.mask_triton import Seen, arguments
 from regard.kernels.product_triton import multiplies, parts, product
 from regard.kernels.softmax_triton import softmax_, softmax_backward, softmax_backward_plan, softmax_plan
@@ -55,10 +55,10 @@ TILES = Tiles()  # the best of those tried on one H200, at every size (docs/LOG.
 
 @lru_cache(maxsize=4096)
 def _numbers(pattern: str, band: int, queries: int, keys: int) -> Seen:
-    return arguments(Sight(pattern=pattern, band=band), queries, keys)
+    return arguments(MaskSpec(pattern=pattern, band=band), queries, keys)
 
 
-def _seen(sight: Sight, queries: int, keys: int) -> Seen:
+def _seen(sight: MaskSpec, queries: int, keys: int) -> Seen:
     """What the kernels are told of what may be seen; kept where no tensor is part of it."""
     ends = sight.lengths is not None or sight.query_lengths is not None
     if ends or sight.allowed is not None or sight.query_positions is not None:
@@ -206,7 +206,7 @@ def _clean_plan(batch: int, keys: int, width: int, values: int, *kind: Any) -> L
     return Launch(clean_kernel, (batch * keys,), (width, values), (128,), 1)
 
 
-def _clean(k: Tensor, v: Tensor, sight: Sight, bias: Tensor | None) -> tuple[Tensor, Tensor]:
+def _clean(k: Tensor, v: Tensor, sight: MaskSpec, bias: Tensor | None) -> tuple[Tensor, Tensor]:
     """What is hidden may hold anything (see `hidden`): one launch, and none where nothing is hidden."""
     if sight.everything and bias is None:
         return k, v
@@ -218,7 +218,8 @@ def _clean(k: Tensor, v: Tensor, sight: Sight, bias: Tensor | None) -> tuple[Ten
 
 
 def forward(
-    q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, sight: Sight, dropout: float, seed: Tensor | None,
+    q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, sight: MaskSpec, dropout: float,
+    seed: Tensor | None,
     keep: bool = True, tile: Tiles | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The answers [batch, query, value], and the weights for `backward` (none where the queries went in pieces; the
@@ -250,7 +251,7 @@ def forward(
 
 
 def backward(
-    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, sight: Sight, dropout: float,
+    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, sight: MaskSpec, dropout: float,
     seed: Tensor | None, p: Tensor, tile: Tiles | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:  # fmt: skip
     """The gradients of q, k, v, w and, where there is one, of the bias; `p` as `forward` left it."""
@@ -315,7 +316,7 @@ def backward(
     return dq, dk, dv, dw if weight is w else dw.to(w.dtype), term
 
 
-def weights(q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, sight: Sight) -> Tensor:
+def weights(q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, sight: MaskSpec) -> Tensor:
     """The weights themselves, float32 [batch, query, key]."""
     queries, keys = q.shape[1], k.shape[1]
     q, k, w = q.contiguous(), k.contiguous(), w.float().contiguous()

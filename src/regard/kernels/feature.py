@@ -24,7 +24,7 @@ from regard.errors import RegardError
 from regard.kernels import feature_cpu
 from regard.kernels.direct import directly, straight
 from regard.kernels.hidden import reaching, shielded
-from regard.kernels.mask import Sight, flat
+from regard.kernels.mask import MaskSpec, flat
 
 __all__ = ["feature_attention", "feature_reference", "feature_weights", "feature_weights_reference"]
 
@@ -81,7 +81,7 @@ def _path(backend: str, device: torch.device) -> Any:
     return feature_cpu
 
 
-def _relative(bias: Tensor | None, sight: Sight, keys: int, path: Any) -> Tensor | None:
+def _relative(bias: Tensor | None, sight: MaskSpec, keys: int, path: Any) -> Tensor | None:
     """A bias less its largest visible value in each row, −inf where a pair is hidden; in bits for Triton."""
     if bias is None:
         return None
@@ -94,7 +94,7 @@ def _relative(bias: Tensor | None, sight: Sight, keys: int, path: Any) -> Tensor
 def _answer(*given: Any, keep: bool = False) -> tuple[Tensor, Tensor, Tensor]:
     """What `_forward` gives; where nothing is kept for a backward pass, only the answer means something."""
     q, k, v, scale, lengths, query_lengths, pattern, band, allowed, at_q, at_k, bias, dropout, seed, backend = given
-    sight = Sight.again(lengths, query_lengths, pattern, band, allowed, at_q, at_k)
+    sight = MaskSpec.again(lengths, query_lengths, pattern, band, allowed, at_q, at_k)
     path = _path(backend, q.device)
     more = () if path is feature_cpu else (keep,)
     relative = _relative(bias, sight, k.shape[1], path)
@@ -131,7 +131,7 @@ def _backward(
     key_positions: Tensor | None, bias: Tensor | None, dropout: float, seed: Tensor | None, backend: str,
     bias_gradient: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
-    sight = Sight.again(lengths, query_lengths, pattern, band, allowed, query_positions, key_positions)
+    sight = MaskSpec.again(lengths, query_lengths, pattern, band, allowed, query_positions, key_positions)
     path = _path(backend, q.device)
     grad, q, k, v = grad.contiguous(), q.contiguous(), k.contiguous(), v.contiguous()
     relative = _relative(bias, sight, k.shape[1], path)
@@ -220,7 +220,7 @@ def feature_attention(
     if not 0 <= dropout < 1:
         raise RegardError(f"dropout: got {dropout}", expected="a number from 0 up to, but not, 1")
     lead, queries, keys, features = q.shape[:-2], q.shape[-2], k.shape[-2], q.shape[-1]
-    sight = Sight.of(
+    sight = MaskSpec.of(
         lead, queries, keys, mask, lengths=lengths, query_lengths=query_lengths, pattern=pattern, band=band,
         positions=positions, device=q.device,
     )  # fmt: skip
@@ -273,7 +273,7 @@ def feature_weights(
 ) -> Float[Tensor, "*lead row key some"]:
     """Where the answers came from: the weights of some query rows and some features (default: all, which is large)."""
     lead, queries, keys = q.shape[:-2], q.shape[-2], k.shape[-2]
-    sight = Sight.of(
+    sight = MaskSpec.of(
         lead, queries, keys, mask, lengths=lengths, query_lengths=query_lengths, pattern=pattern, band=band,
         positions=positions, device=q.device,
     )  # fmt: skip

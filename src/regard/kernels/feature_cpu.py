@@ -18,7 +18,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from regard.kernels.blocks_cpu import GROUPS, Share, Team, added, by_key, by_query, grid, largest, shares, small
-from regard.kernels.mask import Sight
+from regard.kernels.mask import MaskSpec
 
 __all__ = ["backward", "forward", "kept"]
 
@@ -73,7 +73,7 @@ class _Walk:
     """The blocks of one call, and the exponents and the weights (before their sum is divided out) of each."""
 
     def __init__(
-        self, q: Tensor, k: Tensor, v: Tensor, scale: float, sight: Sight, bias: Tensor | None, dropout: float,
+        self, q: Tensor, k: Tensor, v: Tensor, scale: float, sight: MaskSpec, bias: Tensor | None, dropout: float,
         seed: Tensor | None, small: bool,
     ) -> None:  # fmt: skip
         (self.batch, self.queries, self.features), self.keys = q.shape, k.shape[1]
@@ -121,7 +121,7 @@ class _Walk:
             for name in ("lengths", "query_lengths", "allowed", "query_positions", "key_positions")
             for value in [getattr(self.sight, name)]
         }
-        sight = Sight(pattern=self.sight.pattern, band=self.sight.band, **own)
+        sight = MaskSpec(pattern=self.sight.pattern, band=self.sight.band, **own)
         return sight.dense(together.stop - together.start, self.queries, self.keys)
 
     def room(self, x: Tensor, y: Tensor, buffer: Tensor) -> list[Tensor]:
@@ -183,7 +183,7 @@ def forward(
     k: Tensor,
     v: Tensor,
     scale: float,
-    sight: Sight,
+    sight: MaskSpec,
     bias: Tensor | None,
     dropout: float,
     seed: Tensor | None,
@@ -217,7 +217,7 @@ def forward(
 
 
 def backward(
-    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, exact: Tensor, den: Tensor, scale: float, sight: Sight,
+    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, exact: Tensor, den: Tensor, scale: float, sight: MaskSpec,
     bias: Tensor | None, dropout: float, seed: Tensor | None, bias_gradient: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """Gradients of q, k, v and, if asked for, of the energies summed over features (else empty)."""

@@ -25,7 +25,7 @@ from regard.kernels.feature_keys_triton import walk_keys_kernel
 from regard.kernels.feature_queries_triton import walk_queries_kernel
 from regard.kernels.feature_walk_triton import STEP
 from regard.kernels.launch_triton import Launch, Parts, blocks
-from regard.kernels.mask import Sight
+from regard.kernels.mask import MaskSpec
 from regard.kernels.math_triton import reciprocal
 
 __all__ = ["ROOM", "TILES", "WIDE", "backward", "forward", "numbers", "tile"]
@@ -186,7 +186,7 @@ def _plan(
 ) -> _Plan:  # fmt: skip
     """`away`: rows have positions of their own (`placed`: and nothing but these tells what is seen); `allowed` and
     `bias` are strides over batch, query and key; `kind` the device and the types of the tensors."""
-    low, high, skip = Sight(pattern=pattern, band=band).diagonal(0, 0 if away else keys - queries)
+    low, high, skip = MaskSpec(pattern=pattern, band=band).diagonal(0, 0 if away else keys - queries)
     ranged = bias is None and (pattern != "none" or band >= 0)
     *growth, decay, threshold, keep_scale = numbers(scale, dropout)
     parts = blocks(keys, STEP.value), blocks(queries, STEP.value)
@@ -236,7 +236,7 @@ def _strides(tensor: Tensor | None) -> tuple[int, ...] | None:
 
 
 def _ready(
-    q: Tensor, k: Tensor, v: Tensor, scale: float, sight: Sight, bias: Tensor | None, dropout: float,
+    q: Tensor, k: Tensor, v: Tensor, scale: float, sight: MaskSpec, bias: Tensor | None, dropout: float,
     seed: Tensor | None,
 ) -> tuple[_Plan, tuple[Tensor, ...]]:  # fmt: skip
     """The plan of this call, and the pointers that all its walks share (anything where there is none: q)."""
@@ -264,7 +264,7 @@ def forward(
     k: Tensor,
     v: Tensor,
     scale: float,
-    sight: Sight,
+    sight: MaskSpec,
     bias: Tensor | None,
     dropout: float,
     seed: Tensor | None,
@@ -289,7 +289,7 @@ def forward(
 
 
 def backward(
-    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, exact: Tensor, den: Tensor, scale: float, sight: Sight,
+    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, exact: Tensor, den: Tensor, scale: float, sight: MaskSpec,
     bias: Tensor | None, dropout: float, seed: Tensor | None, bias_gradient: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """Gradients of q, k, v and, if asked for, of the energies summed over features (else empty)."""

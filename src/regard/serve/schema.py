@@ -17,7 +17,7 @@ from regard.serve.limits import RefusedError
 __all__ = ["Answer", "Ask", "Problem", "RunList", "read_ask", "told"]
 
 [_, hypotheses] = get_args(Hypotheses)  # the range that the searches themselves take
-Place = Annotated[int, Field(ge=0, le=1 << 31)]
+TrainState = Annotated[int, Field(ge=0, le=1 << 31)]
 Number = Annotated[int, Field(ge=1, le=1 << 31)]
 example: dict[str, Any] = {"inputs": [["Dienstag, 5. März 2024"]], "look": True}
 
@@ -33,7 +33,7 @@ class Ask(BaseModel):
     beam: Annotated[int, Field(ge=hypotheses.low, le=hypotheses.high)] | None = Field(
         None, description="Search with a beam of this width, and give as many answers; else as the run does."
     )
-    without: list[list[list[Place]]] | None = Field(
+    without: list[list[list[TrainState]]] | None = Field(
         None, description="For each answer and each of its texts, the places of tokens to leave out, from 0."
     )
     layers: Number | Annotated[str, Field(min_length=1, max_length=20)] | None = Field(

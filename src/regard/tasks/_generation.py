@@ -24,7 +24,7 @@ from regard.search import Hypothesis, Search, Trace
 from regard.search.greedy import Greedy
 from regard.tasks._encoder_decoder import EncoderDecoder
 from regard.tasks._fertility import must_look
-from regard.tasks._given import Gazes, gaze, read
+from regard.tasks._given import AttentionMaps, attention_map, read
 from regard.tasks._measured import Measured
 from regard.tasks._sampled import drawing, must_learn, must_pass, samples, taught
 from regard.tasks._without import Without, left
@@ -262,27 +262,30 @@ class Generation(Measured):
             if watched is not None:
                 steps |= zip(rows, watched.steps(self.texts["target"].pieces), strict=True)
         columns = left(seen, without, 0) if look and without else seen
-        gazes = Gazes([one for best in found for one in best], model.decoder.panels)
+        attention_maps = AttentionMaps([one for best in found for one in best], model.decoder.head_names)
         answers = [
-            self._answer(text, best, tuple(own), gazes) for text, best, own in zip(whole, found, columns, strict=True)
+            self._answer(text, best, tuple(own), attention_maps)
+            for text, best, own in zip(whole, found, columns, strict=True)
         ]
         return [replace(answer, steps=steps[row]) for row, answer in enumerate(answers)] if trace else answers
 
-    def _answer(self, source: str, found: Sequence[Hypothesis], columns: tuple[Token, ...], gazes: Gazes) -> Prediction:
+    def _answer(
+        self, source: str, found: Sequence[Hypothesis], columns: tuple[Token, ...], attention_maps: AttentionMaps
+    ) -> Prediction:
         first, *others = found
-        rest = tuple([self._prediction(source, one, columns, gazes) for one in others])
-        return self._prediction(source, first, columns, gazes, rest)
+        rest = tuple([self._prediction(source, one, columns, attention_maps) for one in others])
+        return self._prediction(source, first, columns, attention_maps, rest)
 
     def _prediction(
         self,
         source: str,
         found: Hypothesis,
         columns: tuple[Token, ...],
-        gazes: Gazes,
+        attention_maps: AttentionMaps,
         others: tuple[Prediction, ...] = (),
     ) -> Prediction:
         text, rows = self.texts["target"]._write(found.tokens)  # its text and its pieces in one go
-        looked, mean = gazes(found, tuple(rows), columns, source), found.log_prob_per_token
+        looked, mean = attention_maps(found, tuple(rows), columns, source), found.log_prob_per_token
         return Prediction(text, found.log_prob, looked, source, others, log_prob_per_token=mean)
 
     @torch.no_grad()
@@ -305,7 +308,7 @@ class Generation(Measured):
         answers = []
         for row, one in enumerate(read(model, ids["source"], ids["target"], look, tokens)):
             (source, target), said = rows[row], seen["target"][row]
-            looked = gaze(one, said, seen["source"][row], source, model.decoder.panels)
+            looked = attention_map(one, said, seen["source"][row], source, model.decoder.head_names)
             each = tuple(zip(said, one.each, strict=True))
             mean = one.log_prob_per_token
             answers.append(Prediction(target, one.log_prob, looked, source, tokens=each, log_prob_per_token=mean))

@@ -20,7 +20,7 @@ from regard.encode import Encoder
 from regard.encode._words import Words, coverage
 from regard.errors import RegardError
 from regard.find import Spec, build, call, settable, table
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 from regard.measure import Results
 from regard.pool import Pool
 from regard.tasks._features import Features
@@ -293,12 +293,14 @@ class Sentences(Measured):
             inputs = [Sequences.pad([side[row] for row in rows]).to(device) for side in sides]
             read = model(inputs)
             answers = self.answers(read, len(rows))
-            seen = Seen.of(read, getattr(model.encoder, "panels", ()), features) if look else None
+            seen = Seen.of(read, getattr(model.encoder, "head_names", ()), features) if look else None
             for place, row in enumerate(rows):
-                one, looks = answers[place], tuple[Gaze, ...]()
+                one, looks = answers[place], tuple[AttentionMap, ...]()
                 if seen is not None:
                     columns = self._tokens(texts[row], without[row : row + 1])
-                    looks = seen.gazes(range(place, len(columns) * len(rows), len(rows)), columns, texts[row], one.text)
+                    looks = seen.attention_maps(
+                        range(place, len(columns) * len(rows), len(rows)), columns, texts[row], one.text
+                    )
                 first = looks[0] if looks else None
                 found[row] = replace(one, look=first, source="\t".join(texts[row]), looks=looks[1:])
         return [one for one in found if one is not None]

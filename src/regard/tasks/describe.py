@@ -27,7 +27,7 @@ from torch import nn
 
 from regard.errors import RegardError
 from regard.find import PLAIN, In, Of, Spec, nearest
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 from regard.ranges import BelowOne, Dropout, Length, Width
 from regard.search import Search
 from regard.search.beam import Beam
@@ -202,15 +202,15 @@ def _repeated(examples: Sequence[Example]) -> frozenset[str]:
 def _whole(prediction: Prediction, record: PutBack, values: dict[str, str]) -> Prediction:
     """A prediction, and all others beside it, with the values in text, look and steps."""
     said = put_back(prediction.text, values)
-    gaze = prediction.look
-    if isinstance(gaze, Gaze):
-        rows, columns = tuple(map(said.token, gaze.rows)), tuple(map(record.token, gaze.columns))
-        gaze = replace(gaze, rows=rows, columns=columns, title=record.text)
+    attention_map = prediction.look
+    if isinstance(attention_map, AttentionMap):
+        rows, columns = tuple(map(said.token, attention_map.rows)), tuple(map(record.token, attention_map.columns))
+        attention_map = replace(attention_map, rows=rows, columns=columns, title=record.text)
     others = tuple(_whole(one, record, values) for one in prediction.others)
     steps = tuple(
         tuple(replace(one, tokens=tuple(values.get(token, token) for token in one.tokens)) for one in step)
         for step in prediction.steps
     )
     tokens = tuple((said.token(token), log_prob) for token, log_prob in prediction.tokens)
-    whole = {"text": said.text, "look": gaze, "source": record.text}
+    whole = {"text": said.text, "look": attention_map, "source": record.text}
     return replace(prediction, **whole, others=others, steps=steps, tokens=tokens)

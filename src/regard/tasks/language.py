@@ -29,7 +29,7 @@ from torch.nn.functional import cross_entropy
 
 from regard.data.batch import in_order
 from regard.find import In, Of, Spec, build, table
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 from regard.measure import Results
 from regard.predict.language import LanguageModel
 from regard.ranges import Length, LengthOrNone, ranged
@@ -199,8 +199,11 @@ class Language(Measured):
                 steps |= zip(rows, watched.steps(self.text.pieces), strict=True)
         answers = []
         for text, one, best in zip(texts, begun, found, strict=True):
-            gazes = self._gazes(model, one, best, text[0]) if look and model.looks else [None] * len(best)
-            first, *others = [self._answer(text[0], one, h, gaze) for h, gaze in zip(best, gazes, strict=True)]
+            attention_maps = self._gazes(model, one, best, text[0]) if look and model.looks else [None] * len(best)
+            first, *others = [
+                self._answer(text[0], one, h, attention_map)
+                for h, attention_map in zip(best, attention_maps, strict=True)
+            ]
             answers.append(replace(first, source=text[0], others=tuple(others)))
         return [replace(answer, steps=steps[row]) for row, answer in enumerate(answers)] if trace else answers
 
@@ -228,38 +231,44 @@ class Language(Measured):
             weights = seen.by_key.float().cpu().numpy() if look and seen is not None else [None] * len(some)
             for row, told, each in zip(some, log_p, weights, strict=True):
                 parts = tuple(zip(pieces[row], told, strict=False))  # what is told of padding is left out
-                gaze = None if each is None else self._gaze(model, each, pieces[row], 0, texts[row])
+                attention_map = None if each is None else self._gaze(model, each, pieces[row], 0, texts[row])
                 total = sum(one for _, one in parts)
                 mean = total / max(len(parts), 1)
-                found[row] = Prediction(texts[row], total, gaze, texts[row], tokens=parts, log_prob_per_token=mean)
+                found[row] = Prediction(
+                    texts[row], total, attention_map, texts[row], tokens=parts, log_prob_per_token=mean
+                )
         return [found[row] for row in range(len(rows))]
 
-    def _answer(self, text: str, begun: list[int], found: Hypothesis, gaze: Gaze | None) -> Prediction:
+    def _answer(self, text: str, begun: list[int], found: Hypothesis, attention_map: AttentionMap | None) -> Prediction:
         """The beginning as it was given, and behind it what was found."""
         before, whole = (self.text.decode(ids) for ids in (begun[1:], [*begun[1:], *found.tokens]))
         rest = whole[len(before) :]
         if rest[:1] == " " and not before.endswith(" "):
             text = text.rstrip(" ")
         mean = found.log_prob_per_token
-        return Prediction(text + rest, found.log_prob, gaze, text, log_prob_per_token=mean)
+        return Prediction(text + rest, found.log_prob, attention_map, text, log_prob_per_token=mean)
 
-    def _gazes(self, model: LanguageModel, begun: list[int], found: Sequence[Hypothesis], text: str) -> list[Gaze]:
+    def _gazes(
+        self, model: LanguageModel, begun: list[int], found: Sequence[Hypothesis], text: str
+    ) -> list[AttentionMap]:
         """Where each token that was found came from: asked once all are known, for the past grows with every step."""
         read = Sequences.pad([[*begun, *one.tokens[:-1]] for one in found])
         look, _ = model(read.values.to(model.embedding.weight.device))
         assert look is not None
         weights = look.by_key.float().cpu().numpy()
-        gazes = []
+        attention_maps = []
         for one, each in zip(found, weights, strict=True):
             pieces = self.text.pieces([*begun[1:], *one.tokens])
-            gazes.append(self._gaze(model, each, pieces, len(begun) - 1, text))
-        return gazes
+            attention_maps.append(self._gaze(model, each, pieces, len(begun) - 1, text))
+        return attention_maps
 
-    def _gaze(self, model: LanguageModel, weights: np.ndarray, pieces: Sequence[Token], first: int, title: str) -> Gaze:
+    def _gaze(
+        self, model: LanguageModel, weights: np.ndarray, pieces: Sequence[Token], first: int, title: str
+    ) -> AttentionMap:
         """Where each token from the `first` on came from: the tokens before it, and the end before them all."""
         length, columns = len(pieces), (Token(self.text.seen[Text.end], 0, 0), *pieces[:-1])
         shown = weights[..., first:length, :length]
-        return Gaze(shown, tuple(pieces[first:]), columns, title=title, panels=model.panels)
+        return AttentionMap(shown, tuple(pieces[first:]), columns, title=title, head_names=model.head_names)
 
 
 def _there(sequences: Sequences) -> Tensor:

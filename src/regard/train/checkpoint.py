@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.files import new_folder, read_whole, regular
-from regard.train.place import Place
+from regard.train.state import TrainState
 from regard.train.tensors import reason, unpacked
 
 __all__ = ["KEPT", "Restored", "restore", "save"]
@@ -35,7 +35,7 @@ MOMENTS = ("step", "exp_avg", "exp_avg_sq")  # what Adam keeps of each parameter
 class Restored:
     """Where training stands again, and a line for each newer moment that could not be used."""
 
-    place: Place
+    place: TrainState
     damaged: tuple[str, ...] = ()
 
 
@@ -57,7 +57,7 @@ def _random() -> dict[str, Tensor]:
 
 
 def save(
-    folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: dict[str, Tensor], place: Place
+    folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: dict[str, Tensor], place: TrainState
 ) -> None:
     """Write this moment; those before it stay until it is complete."""
     folder.mkdir(exist_ok=True)
@@ -111,7 +111,7 @@ def restore(
 
 def _restore(
     moment: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: dict[str, Tensor], data: str
-) -> Place:
+) -> TrainState:
     """Go back to this moment, or raise and change nothing."""
     name, random = SUMS, _random()
     random.setdefault("cuda", torch.zeros(16, dtype=torch.uint8))  # it may come from a machine that has a GPU
@@ -120,7 +120,7 @@ def _restore(
         name = PLACE
         table = _json(moment / name)
         _check(moment / name, sums)
-        place = Place.read(table)
+        place = TrainState.read(table)
         if _step(moment) != place.step:
             raise ValueError(f"it is of step {place.step}")
         if data and place.data != data:

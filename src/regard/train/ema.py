@@ -3,7 +3,7 @@
 `θ̄ ← d θ̄ + (1 − d) θ`, with d rising from 0 to `decay` over the first steps so that the random start is
 soon forgotten. Polyak & Juditsky 1992; the rising d as in Tensor2Tensor's and TensorFlow's averages.
 
-    average = Average(model, decay=0.999);  average.update(step);  with average.applied(): evaluate(model)
+    average = Ema(model, decay=0.999);  average.update(step);  with average.applied(): evaluate(model)
 """
 
 import contextlib
@@ -12,10 +12,10 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
-__all__ = ["Average"]
+__all__ = ["Ema"]
 
 
-class Average:
+class Ema:
     """The averaged copy of a model's parameters; with decay 0 it is the parameters themselves."""
 
     def __init__(self, model: nn.Module, decay: float) -> None:

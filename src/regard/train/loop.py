@@ -27,14 +27,14 @@ from regard.train import checkpoint
 from regard.train.budget import NO_LIMIT, PROBE, Budget, seconds_each
 from regard.train.curve import draw
 from regard.train.device import device_of, precise, widest
-from regard.train.ema import Average
+from regard.train.ema import Ema
 from regard.train.log import Log
-from regard.train.place import Place, digest
 from regard.train.progress import Progress
 from regard.train.progress import clock as spoken
 from regard.train.resume import lost, resumed
 from regard.train.run import Run
 from regard.train.schedule import Decay, Plan, seconds
+from regard.train.state import TrainState, digest
 from regard.train.step import step
 from regard.train.stop import Stop
 from regard.train.task import Task
@@ -117,10 +117,10 @@ def fit(
     an_epoch = len(batches_of(0))
     wanted, validate_every = steps or epochs * an_epoch, validate_every or max(an_epoch, RARELY)
     optimiser = torch.optim.AdamW(_groups(model, weight_decay), lr=lr, betas=(0.9, 0.98), fused=where.type == "cuda")
-    mean = Average(model, ema)
+    mean = Ema(model, ema)
     log = Log(run.folder / "log.jsonl")
     torch.manual_seed(seed)
-    fresh = Place(digest(splits.train), wanted, wanted, limit)
+    fresh = TrainState(digest(splits.train), wanted, wanted, limit)
     restored = checkpoint.restore(run.state, model, optimiser, mean.mean, fresh.data)
     place = resumed(fresh, run, restored.place if restored else None, patience)
     gone = lost(run, model, mean, place)
@@ -294,7 +294,7 @@ def fit(
 
 
 @contextmanager
-def _aside(model: nn.Module, mean: Average, where: torch.device, precision: str) -> Iterator[None]:
+def _aside(model: nn.Module, mean: Ema, where: torch.device, precision: str) -> Iterator[None]:
     """The averaged model, as it will be used, for a while in the middle of training."""
     with ExitStack() as stack:
         model.eval()
@@ -313,7 +313,7 @@ def _groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
     ]
 
 
-def _stream(place: Place, batches_of: Any) -> Iterator[list[int]]:
+def _stream(place: TrainState, batches_of: Any) -> Iterator[list[int]]:
     """Rows of one batch after another, epoch after epoch, from where training stands; it keeps the place."""
     while True:
         today = batches_of(place.epoch)

@@ -5,14 +5,14 @@ import math
 from torch import nn
 
 from regard.errors import RegardError
-from regard.train.ema import Average
-from regard.train.place import Place
+from regard.train.ema import Ema
 from regard.train.run import Run
+from regard.train.state import TrainState
 
 __all__ = ["lost", "resumed"]
 
 
-def lost(run: Run, model: nn.Module, mean: Average, place: Place) -> list[str]:
+def lost(run: Run, model: nn.Module, mean: Ema, place: TrainState) -> list[str]:
     """A line where the best weights are damaged. The present ones take their place, and the next validation is the
     first to compare with."""
     try:
@@ -25,7 +25,7 @@ def lost(run: Run, model: nn.Module, mean: Average, place: Place) -> list[str]:
     return []
 
 
-def resumed(fresh: Place, run: Run, place: Place | None, patience: int) -> Place:
+def resumed(fresh: TrainState, run: Run, place: TrainState | None, patience: int) -> TrainState:
     """The saved place, if there is one and it is of this data; a finished one goes on only if more is wanted."""
     if place is None:
         return fresh

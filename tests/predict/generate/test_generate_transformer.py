@@ -460,7 +460,7 @@ def test_other_layers_are_shown_by_name_and_change_nothing() -> None:
         seen[layers] = look.weights
         torch.testing.assert_close(logits, seen.setdefault("logits", logits), rtol=0, atol=0)
         heads = seen["last"].shape[1]
-        assert part.panels == (
+        assert part.head_names == (
             tuple(f"layer {i} head {j}" for i in (1, 2, 3) for j in range(1, heads + 1)) if layers == "all" else ()
         )
     torch.testing.assert_close(seen["3"], seen["last"], rtol=0, atol=0)

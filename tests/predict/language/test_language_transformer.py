@@ -53,10 +53,10 @@ def test_whose_looks_are_shown() -> None:
     assert every.weights.shape == (1, 6, 5, 5)
     torch.testing.assert_close(every.weights[:, :2], first)
     torch.testing.assert_close(every.weights[:, 4:], last)
-    assert model.panels[:3] == ("layer 1 head 1", "layer 1 head 2", "layer 2 head 1")
+    assert model.head_names[:3] == ("layer 1 head 1", "layer 1 head 2", "layer 2 head 1")
     model.look_at("last")
     assert torch.equal(model(tokens)[1], r)
-    assert model.panels == ()
+    assert model.head_names == ()
 
 
 def test_learned_places_end() -> None:

@@ -26,7 +26,7 @@ class LanguageModel(nn.Module):
     embedding: nn.Embedding
     wide = False  # whether half precision pays
     looks = False  # whether it looks back at what it has read
-    panels: tuple[str, ...] = ()  # what the heads of its look are called, where they have more than a number
+    head_names: tuple[str, ...] = ()  # what the heads of its look are called, where they have more than a number
     carries = False  # whether a state carries what was read, however long ago
 
     def __init__(self, vocab: int, attention: Mapping[str, Any] | None) -> None:

@@ -1,4 +1,4 @@
-"""A gaze keeps what it was given exactly, refuses what cannot be shown, and writes files whole."""
+"""An attention map keeps what it was given exactly, refuses what cannot be shown, and writes files whole."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.errors import RegardError
-from regard.look.gaze import Gaze, visible
+from regard.look.attention_map import AttentionMap, visible
 from regard.types import Token
 
 hostile = (
@@ -22,16 +22,16 @@ hostile = (
 )
 
 
-def gaze_of(rows: tuple[str, ...], columns: tuple[str, ...], heads: int = 0, **more: object) -> Gaze:
+def gaze_of(rows: tuple[str, ...], columns: tuple[str, ...], heads: int = 0, **more: object) -> AttentionMap:
     shape = (heads, len(rows), len(columns)) if heads else (len(rows), len(columns))
     weights = np.random.default_rng(0).dirichlet(np.ones(len(columns)), shape[:-1]) if columns else np.zeros(shape)
-    return Gaze(weights, tuple(map(Token, rows)), tuple(map(Token, columns)), **more)
+    return AttentionMap(weights, tuple(map(Token, rows)), tuple(map(Token, columns)), **more)
 
 
 def test_hostile_tokens_survive_json_exactly() -> None:
-    gaze = gaze_of(hostile, hostile, title="".join(hostile), links=((0, 1), (2, 2)))
-    text = gaze.to_json()
-    assert Gaze.from_json(text) == gaze
+    attention_map = gaze_of(hostile, hostile, title="".join(hostile), links=((0, 1), (2, 2)))
+    text = attention_map.to_json()
+    assert AttentionMap.from_json(text) == attention_map
     assert text.isprintable()  # no terminal that shows the file obeys a character of it
     assert json.loads(text)["rows"][11] == {"text": "\u202e", "start": -1, "end": -1}
     text.encode()
@@ -47,32 +47,32 @@ def test_json_roundtrip(texts: list[str], numbers: list[float], heads: int) -> N
     n = len(texts)
     shape = (heads, n, n) if heads else (n, n)
     tokens = tuple(Token(text, i, i + 1) for i, text in enumerate(texts))
-    gaze = Gaze(np.resize(numbers, shape), tokens, tokens, links=((0, 0),) if n else ())
-    again = Gaze.from_json(gaze.to_json())
-    assert again == gaze
+    attention_map = AttentionMap(np.resize(numbers, shape), tokens, tokens, links=((0, 0),) if n else ())
+    again = AttentionMap.from_json(attention_map.to_json())
+    assert again == attention_map
     assert again.weights.shape == shape
-    assert hash(again) == hash(gaze)
+    assert hash(again) == hash(attention_map)
 
 
 marked = {
-    "panels": ("forward", "</script>\x1b"),
-    "row_chosen": (True, False),
-    "column_chosen": (False, True, True),
+    "head_names": ("forward", "</script>\x1b"),
+    "row_selected": (True, False),
+    "column_selected": (False, True, True),
     "breaks": (1, 2),
 }
 
 
 def test_what_is_known_of_tokens_survives_json_and_counts() -> None:
-    gaze = gaze_of(("a", "b"), ("c", "d", "e"), heads=2, **marked)
-    again = Gaze.from_json(gaze.to_json())
-    assert again == gaze
-    assert hash(again) == hash(gaze)
+    attention_map = gaze_of(("a", "b"), ("c", "d", "e"), heads=2, **marked)
+    again = AttentionMap.from_json(attention_map.to_json())
+    assert again == attention_map
+    assert hash(again) == hash(attention_map)
     assert {name: getattr(again, name) for name in marked} == marked
     for name in marked:
-        other = replace(gaze, **{name: ()})
-        assert other != gaze
-        assert hash(other) != hash(gaze)
-        assert Gaze.from_json(other.to_json()) == other
+        other = replace(attention_map, **{name: ()})
+        assert other != attention_map
+        assert hash(other) != hash(attention_map)
+        assert AttentionMap.from_json(other.to_json()) == other
 
 
 def test_what_was_written_before_gazes_had_choices_is_still_read() -> None:
@@ -80,40 +80,42 @@ def test_what_was_written_before_gazes_had_choices_is_still_read() -> None:
         '{"title": "t", "rows": [{"text": "a", "start": 0, "end": 1}], "columns": [{"text": "b", "start": 0, "end": 1}]'
         ', "links": [[0, 0]], "shape": [1, 1], "weights": [[1.0]]}'
     )
-    assert Gaze.from_json(old) == Gaze(np.ones((1, 1)), (Token("a", 0, 1),), (Token("b", 0, 1),), "t", ((0, 0),))
+    assert AttentionMap.from_json(old) == AttentionMap(
+        np.ones((1, 1)), (Token("a", 0, 1),), (Token("b", 0, 1),), "t", ((0, 0),)
+    )
 
 
 def test_who_was_left_out() -> None:
-    gaze = gaze_of(("a", "b"), ("c", "d", "e"), row_chosen=(True, False))
-    assert gaze.left_out == ((False, True), (False, False, False))
+    attention_map = gaze_of(("a", "b"), ("c", "d", "e"), row_selected=(True, False))
+    assert attention_map.left_out == ((False, True), (False, False, False))
     assert gaze_of(("a",), ("b",)).names == ("head 1",)
-    assert gaze_of(("a", "b"), ("c", "d", "e"), heads=2, **marked).names == marked["panels"]
+    assert gaze_of(("a", "b"), ("c", "d", "e"), heads=2, **marked).names == marked["head_names"]
 
 
 def test_single_precision_is_kept_to_the_last_bit() -> None:
     weights = np.array([[0.1, 1 / 3]], dtype=np.float32)
-    again = Gaze.from_json(Gaze(weights, (Token("a"),), (Token("b"), Token("c"))).to_json())
+    again = AttentionMap.from_json(AttentionMap(weights, (Token("a"),), (Token("b"), Token("c"))).to_json())
     assert (again.weights.astype(np.float32) == weights).all()
 
 
 def test_heads_averaged_by_hand() -> None:
-    gaze = Gaze(np.array([[[0.2, 0.8]], [[0.6, 0.4]]]), (Token("a"),), (Token("b"), Token("c")))
-    np.testing.assert_allclose(gaze.mean().weights, [[0.4, 0.6]])
-    assert gaze.mean().mean() == gaze.mean()
-    assert gaze.top == 0.8
-    assert gaze.heads.shape == (2, 1, 2)
-    assert gaze.mean().heads.shape == (1, 1, 2)
-    named = replace(gaze, panels=("forward", "backward"), breaks=(1,))
-    assert named.mean() == replace(gaze.mean(), breaks=(1,))  # what was averaged has no name of its own
+    attention_map = AttentionMap(np.array([[[0.2, 0.8]], [[0.6, 0.4]]]), (Token("a"),), (Token("b"), Token("c")))
+    np.testing.assert_allclose(attention_map.mean().weights, [[0.4, 0.6]])
+    assert attention_map.mean().mean() == attention_map.mean()
+    assert attention_map.top == 0.8
+    assert attention_map.heads.shape == (2, 1, 2)
+    assert attention_map.mean().heads.shape == (1, 1, 2)
+    named = replace(attention_map, head_names=("forward", "backward"), breaks=(1,))
+    assert named.mean() == replace(attention_map.mean(), breaks=(1,))  # what was averaged has no name of its own
 
 
 def test_a_gaze_does_not_change_with_the_array_it_was_made_from() -> None:
     weights = np.array([[1.0]])
-    gaze = Gaze(weights, (Token("a"),), (Token("b"),))
+    attention_map = AttentionMap(weights, (Token("a"),), (Token("b"),))
     weights[0, 0] = 0.5
-    assert gaze.weights[0, 0] == 1
+    assert attention_map.weights[0, 0] == 1
     with pytest.raises(ValueError, match="read-only"):
-        gaze.weights[0, 0] = 2
+        attention_map.weights[0, 0] = 2
 
 
 @pytest.mark.parametrize(
@@ -132,16 +134,16 @@ def test_a_gaze_does_not_change_with_the_array_it_was_made_from() -> None:
 )
 def test_what_cannot_be_shown_is_refused(weights: np.ndarray, links: tuple, says: str) -> None:
     with pytest.raises(RegardError, match=says):
-        Gaze(weights, (Token("a"),), (Token("b"), Token("c")), links=links)
+        AttentionMap(weights, (Token("a"),), (Token("b"), Token("c")), links=links)
 
 
 @pytest.mark.parametrize(
     ("heads", "given", "says"),
     [
-        (2, {"panels": ("one",)}, "a name for each of 2 heads"),
-        (0, {"panels": ("one",)}, "a name for each of 0 heads"),
-        (0, {"row_chosen": (True, True)}, "row_chosen of length 2; expected True or False for each of 1 tokens"),
-        (0, {"column_chosen": (True,)}, "column_chosen of length 1; expected True or False for each of 3 tokens"),
+        (2, {"head_names": ("one",)}, "a name for each of 2 heads"),
+        (0, {"head_names": ("one",)}, "a name for each of 0 heads"),
+        (0, {"row_selected": (True, True)}, "row_selected of length 2; expected True or False for each of 1 tokens"),
+        (0, {"column_selected": (True,)}, "column_selected of length 1; expected True or False for each of 3 tokens"),
         *((0, {"breaks": wrong}, "rising numbers between 0 and 3") for wrong in ((0,), (3,), (-1,), (2, 1), (1, 1))),
     ],
 )
@@ -154,7 +156,7 @@ def test_words_are_not_tokens() -> None:
     # Not through the constructor, whose types are checked before it in tests (and only there).
     given = SimpleNamespace(weights=np.ones((1, 1)), rows=("a",), columns=(Token("b"),), links=())
     with pytest.raises(RegardError, match="not tokens"):
-        Gaze.__post_init__(given)
+        AttentionMap.__post_init__(given)
 
 
 @pytest.mark.parametrize(
@@ -169,35 +171,35 @@ def test_words_are_not_tokens() -> None:
             for wrong in (
                 '"panels":"ab"',
                 '"panels":[1]',
-                '"row_chosen":[1]',
-                '"column_chosen":null',
+                '"row_selected":[1]',
+                '"column_selected":null',
                 '"breaks":[true]',
             )
         ),
     ],
 )
 def test_other_json_is_refused_in_one_line(text: str) -> None:
-    with pytest.raises(RegardError, match="cannot read a gaze"):
-        Gaze.from_json(text)
+    with pytest.raises(RegardError, match="cannot read an attention map"):
+        AttentionMap.from_json(text)
 
 
 def test_nan_in_json_is_refused() -> None:
     with pytest.raises(RegardError, match="not a number"):
-        Gaze.from_json(gaze_of(("a",), ("b",)).to_json().replace("[[1.0]]", "[[NaN]]"))
+        AttentionMap.from_json(gaze_of(("a",), ("b",)).to_json().replace("[[1.0]]", "[[NaN]]"))
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".html", ".json", ".txt", ".PNG"])
 def test_save_by_suffix(tmp_path, suffix: str) -> None:
     path = tmp_path / f"look{suffix}"
     path.write_text("old")
-    gaze = gaze_of(("2", "0"), ("a", "b"), title="date")
-    assert gaze.save(path) == path
+    attention_map = gaze_of(("2", "0"), ("a", "b"), title="date")
+    assert attention_map.save(path) == path
     content = path.read_bytes()
     start = {".png": b"\x89PNG", ".svg": b"<?xml", ".html": b"<!DOCTYPE html>", ".json": b"{", ".txt": b"date\n"}
     assert content.startswith(start[suffix.lower()])
     assert os.listdir(tmp_path) == [path.name]  # nothing is left beside it
-    gaze.save(str(path))
-    assert path.read_bytes() == content  # the same gaze gives the same file
+    attention_map.save(str(path))
+    assert path.read_bytes() == content  # the same attention map gives the same file
 
 
 def test_an_unknown_suffix_names_the_known(tmp_path) -> None:
@@ -207,11 +209,11 @@ def test_an_unknown_suffix_names_the_known(tmp_path) -> None:
 
 
 def test_a_place_that_cannot_be_written_is_said_and_left_clean(tmp_path) -> None:
-    gaze = gaze_of(("a",), ("b",))
+    attention_map = gaze_of(("a",), ("b",))
     (tmp_path / "taken.json").mkdir()
     for path in (tmp_path / "no" / "look.json", tmp_path / "taken.json", tmp_path / "nul\0.json"):
         with pytest.raises(RegardError, match="cannot write"):
-            gaze.save(path)
+            attention_map.save(path)
     assert os.listdir(tmp_path) == ["taken.json"]
 
 
@@ -264,7 +266,7 @@ def test_print_shows_the_heat_map() -> None:
 def test_one_that_is_known_to_be_sound_is_as_any_other() -> None:
     weights = np.full((2, 1, 2), 0.5, dtype=np.float32)
     given = (weights, (Token("x", 0, 1),), (Token("a", 0, 1), Token("b", 1, 2)), "title", ("one", "two"))
-    known, made = Gaze.known(*given), Gaze(*given[:4], panels=given[4])
+    known, made = AttentionMap.known(*given), AttentionMap(*given[:4], head_names=given[4])
     assert vars(known).keys() == vars(made).keys()
     for name, value in vars(made).items():
         assert np.array_equal(getattr(known, name), value)

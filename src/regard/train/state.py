@@ -8,11 +8,11 @@ from typing import Any
 
 from regard.types import Example
 
-__all__ = ["Place", "digest"]
+__all__ = ["TrainState", "digest"]
 
 
 @dataclass
-class Place:
+class TrainState:
     """The one thing of the loop that changes; saved as JSON."""
 
     data: str  # a digest of the training examples: going on with others would not be going on
@@ -35,11 +35,11 @@ class Place:
     finished: bool = False
 
     @staticmethod
-    def read(table: Any) -> "Place":
+    def read(table: Any) -> "TrainState":
         """A place as JSON holds it; ValueError says what of it cannot be."""
         if not isinstance(table, dict):
             raise ValueError("it holds no table")
-        known = {field.name: field for field in fields(Place)}
+        known = {field.name: field for field in fields(TrainState)}
         if unknown := table.keys() - known.keys():
             raise ValueError(f"unknown key {min(unknown)!r:.50}")
         for name, field in known.items():
@@ -47,7 +47,7 @@ class Place:
                 _check(name, table[name], field.type)
             elif field.default is MISSING:
                 raise ValueError(f"{name} is missing")
-        return Place(**table)
+        return TrainState(**table)
 
 
 def _check(name: str, value: Any, kind: Any) -> None:

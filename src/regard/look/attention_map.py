@@ -1,9 +1,9 @@
 """What was looked at, ready to be shown: weights between output tokens (rows) and input tokens (columns).
 
-A `Gaze` knows nothing of models. `print` it for a heat map in the terminal, end a notebook cell with
+A `AttentionMap` knows nothing of models. `print` it for a heat map in the terminal, end a notebook cell with
 it for a figure that answers the mouse, or save it as a picture, a page, JSON or plain text:
 
-    Gaze(weights, rows, columns, title="Dienstag, 5. März 2024").save("date.png")
+    AttentionMap(weights, rows, columns, title="Dienstag, 5. März 2024").save("date.png")
 
 Where tokens were chosen before anything was looked at (a hard attention), those left out stand in brackets: (the).
 Where several inputs stand side by side, a line marks where each begins.
@@ -27,13 +27,18 @@ from regard.errors import RegardError
 from regard.files import write_whole
 from regard.types import Token
 
-__all__ = ["Gaze", "visible", "write"]
+__all__ = ["AttentionMap", "visible", "write"]
 
-_marks: dict[str, type] = {"panels": str, "row_chosen": bool, "column_chosen": bool, "breaks": int}  # lists, in JSON
+_marks: dict[str, type] = {
+    "head_names": str,
+    "row_selected": bool,
+    "column_selected": bool,
+    "breaks": int,
+}  # lists, in JSON
 
 
 @dataclass(frozen=True, eq=False)
-class Gaze:
+class AttentionMap:
     """Weights `[row, column]` or `[head, row, column]`, the tokens they lie between, and what is known of these."""
 
     weights: np.ndarray  # plain here: its shape is checked below, with a message for people
@@ -41,9 +46,9 @@ class Gaze:
     columns: tuple[Token, ...]
     title: str = ""
     links: tuple[tuple[int, int], ...] = ()  # (row, column) pairs, outlined in pictures
-    panels: tuple[str, ...] = ()  # names of the heads, one each; empty where they have only numbers
-    row_chosen: tuple[bool, ...] = ()  # which tokens a hard attention chose, one each; empty where none chooses
-    column_chosen: tuple[bool, ...] = ()
+    head_names: tuple[str, ...] = ()  # names of the heads, one each; empty where they have only numbers
+    row_selected: tuple[bool, ...] = ()  # which tokens a hard attention chose, one each; empty where none chooses
+    column_selected: tuple[bool, ...] = ()
     breaks: tuple[int, ...] = ()  # columns before which another input begins
 
     def __post_init__(self) -> None:
@@ -52,7 +57,7 @@ class Gaze:
             links = tuple((int(row), int(column)) for row, column in self.links)
         except (TypeError, ValueError, RuntimeError) as error:  # RuntimeError: a tensor that still wants its gradient
             raise RegardError(
-                f"weights or links of a gaze: {error}", expected="an array and pairs of numbers"
+                f"weights or links of an attention map: {error}", expected="an array and pairs of numbers"
             ) from None
         if not all(issubclass(kind, Token) for kind in {*map(type, self.rows), *map(type, self.columns)}):
             raise RegardError("rows or columns that are not tokens", expected="regard.types.Token, one a row or column")
@@ -71,7 +76,7 @@ class Gaze:
         weights.setflags(write=False)
         for name, value in (("weights", weights), ("links", links)):
             object.__setattr__(self, name, value)
-        for name in ("rows", "columns", "panels", "row_chosen", "column_chosen", "breaks"):
+        for name in ("rows", "columns", "head_names", "row_selected", "column_selected", "breaks"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
     @classmethod
@@ -81,24 +86,32 @@ class Gaze:
         rows: tuple[Token, ...],
         columns: tuple[Token, ...],
         title: str = "",
-        panels: tuple[str, ...] = (),
-    ) -> "Gaze":
+        head_names: tuple[str, ...] = (),
+    ) -> "AttentionMap":
         """As the constructor leaves it, but for its checks: whoever makes thousands has checked them together."""
         weights = weights.astype(np.float64)
         weights.setflags(write=False)
         one = object.__new__(cls)
         own = vars(one)  # written one by one: half the cost of an update
-        own["weights"], own["rows"], own["columns"], own["title"], own["panels"] = weights, rows, columns, title, panels
-        own["links"] = own["row_chosen"] = own["column_chosen"] = own["breaks"] = ()
+        own["weights"], own["rows"], own["columns"], own["title"], own["head_names"] = (
+            weights,
+            rows,
+            columns,
+            title,
+            head_names,
+        )
+        own["links"] = own["row_selected"] = own["column_selected"] = own["breaks"] = ()
         return one
 
     def _check_marks(self, heads: int) -> None:
         """Names, choices and breaks belong to what is there."""
-        if self.panels and not (len(self.panels) == heads and all(isinstance(name, str) for name in self.panels)):
-            raise RegardError(f"panels {self.panels!r}", expected=f"a name for each of {heads} heads")
+        if self.head_names and not (
+            len(self.head_names) == heads and all(isinstance(name, str) for name in self.head_names)
+        ):
+            raise RegardError(f"panels {self.head_names!r}", expected=f"a name for each of {heads} heads")
         for side, chosen, tokens in (
-            ("row", self.row_chosen, self.rows),
-            ("column", self.column_chosen, self.columns),
+            ("row", self.row_selected, self.rows),
+            ("column", self.column_selected, self.columns),
         ):
             if chosen and not (len(chosen) == len(tokens) and all(isinstance(one, bool) for one in chosen)):
                 raise RegardError(
@@ -116,32 +129,32 @@ class Gaze:
     @property
     def names(self) -> tuple[str, ...]:
         """What the heads are called."""
-        return self.panels or tuple(f"head {number}" for number in range(1, len(self.heads) + 1))
+        return self.head_names or tuple(f"head {number}" for number in range(1, len(self.heads) + 1))
 
     @property
     def left_out(self) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
         """Of rows and of columns, which tokens were not chosen; none where nothing chooses."""
-        rows = tuple(not one for one in self.row_chosen) or (False,) * len(self.rows)
-        return rows, tuple(not one for one in self.column_chosen) or (False,) * len(self.columns)
+        rows = tuple(not one for one in self.row_selected) or (False,) * len(self.rows)
+        return rows, tuple(not one for one in self.column_selected) or (False,) * len(self.columns)
 
     @property
     def top(self) -> float:
         """The largest weight, at which every colour scale ends; 1 where there is nothing to see."""
         return float(self.weights.max(initial=0.0)) or 1.0
 
-    def mean(self) -> "Gaze":
+    def mean(self) -> "AttentionMap":
         """Heads averaged; where the first panel is a mean, that one: it may be of more than the others."""
         if self.weights.ndim == 2:
             return self
-        whole = self.weights[0] if self.panels[:1] == ("mean",) else self.weights.mean(0)
-        return replace(self, weights=whole, panels=())
+        whole = self.weights[0] if self.head_names[:1] == ("mean",) else self.weights.mean(0)
+        return replace(self, weights=whole, head_names=())
 
     def _rest(self) -> tuple[Any, ...]:
         """All but the weights."""
         return tuple(getattr(self, field.name) for field in fields(self) if field.name != "weights")
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Gaze):
+        if not isinstance(other, AttentionMap):
             return NotImplemented
         return self._rest() == other._rest() and np.array_equal(self.weights, other.weights)
 
@@ -170,8 +183,8 @@ class Gaze:
         return text if text.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
     @staticmethod
-    def from_json(text: str) -> "Gaze":
-        """The gaze that `to_json` wrote, now or before gazes had panels, choices and breaks."""
+    def from_json(text: str) -> "AttentionMap":
+        """The attention map that `to_json` wrote, now or before attention maps had panels, choices and breaks."""
 
         def tokens(side: list[dict[str, Any]]) -> tuple[Token, ...]:
             made = tuple(Token(t["text"], t["start"], t["end"]) for t in side)
@@ -191,8 +204,10 @@ class Gaze:
                 if not isinstance(table.get(name, []), list) or not all(type(one) is kind for one in marks[name]):
                     raise TypeError(f"{name} is a list of {kind.__name__}")
         except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
-            raise RegardError(f"cannot read a gaze from this JSON ({error})", expected="what to_json writes") from None
-        return Gaze(weights, rows, columns, title, links, **marks)
+            raise RegardError(
+                f"cannot read an attention map from this JSON ({error})", expected="what to_json writes"
+            ) from None
+        return AttentionMap(weights, rows, columns, title, links, **marks)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write it as the suffix says: a picture, a page, JSON or plain text; whole or not at all."""

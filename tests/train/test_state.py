@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.train.place import Place, digest
+from regard.train.state import TrainState, digest
 from regard.types import Example
 
 Rows = list[tuple[tuple[str, ...], str]]
@@ -19,11 +19,13 @@ rows = st.lists(st.tuples(st.lists(texts, min_size=1, max_size=2).map(tuple), te
 
 
 def test_through_json_and_back() -> None:
-    fresh = Place(data="x", steps=10)
-    assert math.isnan(Place.read(json.loads(json.dumps(asdict(fresh)))).best)
-    place = Place("x", 10, step=7, epoch=2, batch=3, best=0.1 + 0.2, since=1, spent=1 / 3, tokens=99, loss_sum=2 / 3)
-    assert Place.read(json.loads(json.dumps(asdict(place)))) == place
-    assert Place.read({"data": "x", "steps": 10}).step == 0  # a place from before there was more to say
+    fresh = TrainState(data="x", steps=10)
+    assert math.isnan(TrainState.read(json.loads(json.dumps(asdict(fresh)))).best)
+    place = TrainState(
+        "x", 10, step=7, epoch=2, batch=3, best=0.1 + 0.2, since=1, spent=1 / 3, tokens=99, loss_sum=2 / 3
+    )
+    assert TrainState.read(json.loads(json.dumps(asdict(place)))) == place
+    assert TrainState.read({"data": "x", "steps": 10}).step == 0  # a place from before there was more to say
 
 
 @pytest.mark.parametrize(
@@ -48,14 +50,14 @@ def test_through_json_and_back() -> None:
 )
 def test_what_cannot_be_a_place(change: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=re.escape(said)) as caught:
-        Place.read({**asdict(Place(data="x", steps=10)), **change})
+        TrainState.read({**asdict(TrainState(data="x", steps=10)), **change})
     assert len(str(caught.value)) < 100
 
 
 @pytest.mark.parametrize("table", [None, [], "x", 3, {}, {"steps": 3}, {"data": "x"}])
 def test_no_place_at_all(table: Any) -> None:
     with pytest.raises(ValueError, match=r"it holds no table|is missing"):
-        Place.read(table)
+        TrainState.read(table)
 
 
 @given(rows, rows)
