@@ -36,7 +36,7 @@ stages = [
 ]
 folders = [
     "attend.score",
-    "attend.weigh",
+    "attend.normalizer",
     "attend.bias",
     "text",
     "encode",

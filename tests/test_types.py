@@ -186,26 +186,26 @@ class Counted:
 
 
 def test_weights_are_worked_out_when_asked_for_and_once() -> None:
-    weigh = Counted(torch.ones(2, 1, 3))
-    look = Look(answer=torch.zeros(2, 1, 4), weigh=weigh)
+    normalizer = Counted(torch.ones(2, 1, 3))
+    look = Look(context=torch.zeros(2, 1, 4), compute_weights=normalizer)
     repr(look)
-    assert weigh.times == 0
+    assert normalizer.times == 0
     assert look.weights is look.weights
-    assert weigh.times == 1
+    assert normalizer.times == 1
 
 
 def a_look(step: int, sampled: bool = True) -> tuple[Look, Counted]:
-    weigh = Counted(torch.full((2, 1, 3), float(step)))
+    normalizer = Counted(torch.full((2, 1, 3), float(step)))
     number = torch.full((2, 1), float(step)) if sampled else None
     return Look(
-        torch.full((2, 1, 4), step * 10.0), weigh, log_prob=number, entropy=number, state=f"state {step}"
-    ), weigh
+        torch.full((2, 1, 4), step * 10.0), normalizer, log_prob=number, entropy=number, state=f"state {step}"
+    ), normalizer
 
 
 def test_join_puts_the_steps_side_by_side() -> None:
     joined = Look.join([a_look(step)[0] for step in range(3)])
-    assert joined.answer.shape == (2, 3, 4)
-    assert joined.answer[0, :, 0].tolist() == [0.0, 10.0, 20.0]
+    assert joined.context.shape == (2, 3, 4)
+    assert joined.context[0, :, 0].tolist() == [0.0, 10.0, 20.0]
     assert joined.weights.shape == (2, 3, 3)
     assert joined.weights[1, :, 0].tolist() == [0.0, 1.0, 2.0]
     assert joined.log_prob is not None

@@ -187,8 +187,8 @@ class Look:
     `entropy` (one a query) are there where a choice was sampled; `state` is for the next step.
     """
 
-    answer: Float[Tensor, "batch query value"]
-    weigh: Callable[[], Tensor] = field(repr=False)
+    context: Float[Tensor, "batch query value"]
+    compute_weights: Callable[[], Tensor] = field(repr=False)
     log_prob: Tensor | None = None
     entropy: Tensor | None = None
     state: Any = None
@@ -197,7 +197,7 @@ class Look:
     @cached_property
     def weights(self) -> Tensor:
         """`[batch, query, key]`; under heads `[batch, head, query, key]`; feature-wise `[…, query, key, feature]`."""
-        return self.weigh()
+        return self.compute_weights()
 
     @property
     def by_key(self) -> Tensor:
@@ -213,8 +213,8 @@ class Look:
             return torch.cat(tensors, dim=-1) if len(tensors) == len(parts) else None
 
         return Look(
-            answer=torch.cat([look.answer for look in looks], dim=1),
-            weigh=lambda: torch.cat([look.weights for look in looks], dim=-3 if looks[0].features else -2),
+            context=torch.cat([look.context for look in looks], dim=1),
+            compute_weights=lambda: torch.cat([look.weights for look in looks], dim=-3 if looks[0].features else -2),
             log_prob=together([look.log_prob for look in looks]),
             entropy=together([look.entropy for look in looks]),
             state=looks[-1].state,

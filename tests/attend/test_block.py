@@ -1,4 +1,4 @@
-"""A block: its three parts by hand, what is hidden, what was read before, and any score or weighing within it."""
+"""A block: its three parts by hand, what is hidden, what was read before, and any score or normalizer within it."""
 
 from math import sqrt
 from typing import Any
@@ -142,18 +142,18 @@ def test_dropping_is_also_within_the_network() -> None:
 
 
 @pytest.mark.parametrize("score", [name for name in find.names("attend.score") if name != "learned_query"])
-@pytest.mark.parametrize("weigh", ["softmax", "entmax", "sample"])
-def test_any_score_and_weighing_may_be_within(score: str, weigh: str) -> None:
-    part = SelfAttention(size, heads, score, weigh).double()
+@pytest.mark.parametrize("normalizer", ["softmax", "entmax", "sample"])
+def test_any_score_and_weighing_may_be_within(score: str, normalizer: str) -> None:
+    part = SelfAttention(size, heads, score, normalizer).double()
     x = torch.randn(2, 5, size).double()
     look, memory = part(x, nowhere, seen=causal(5, 5)[None])
-    assert look.answer.shape == (2, 5, size)
+    assert look.context.shape == (2, 5, size)
     assert look.by_key.shape == (2, heads, 5, 5)
     assert not look.by_key.triu(1).any()
-    if weigh != "sample":
+    if normalizer != "sample":
         first, past = part(x[:, :2], nowhere, seen=causal(2, 2)[None])
         rest, _ = part(x[:, 2:], nowhere, seen=causal(3, 5)[None], past=past)
-        torch.testing.assert_close(torch.cat([first.answer, rest.answer], 1), look.answer)
+        torch.testing.assert_close(torch.cat([first.context, rest.context], 1), look.context)
     assert memory.keys.shape[:3] == (2, heads, 5)
 
 

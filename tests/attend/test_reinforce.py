@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from regard import find
+from regard.attend.normalizer.sample import Sample
 from regard.attend.reinforce import Reinforce, mix, reward, surrogate
 from regard.attend.selector import Selector, share, weigh_up
-from regard.attend.weigh.sample import Sample
 from regard.errors import RegardError
 from regard.types import Choice
 
@@ -153,7 +153,7 @@ def test_a_selector_as_it_is_used() -> None:
 
 @pytest.mark.parametrize("baseline", baselines)
 def test_a_key_that_was_drawn(baseline: Any) -> None:
-    """Hard attention, two queries a sentence: every key by enumeration against the sampling weighing."""
+    """Hard attention, two queries a sentence: every key by enumeration against the sampling normalizer."""
     energies = torch.tensor([[0.3, -1.0, 0.8, 5.0], [0.0, 0.4, -0.2, 5.0]], dtype=f64, requires_grad=True)
     mask = torch.tensor([True, True, True, False])
     value = torch.tensor([[1.0, 4.0, -2.0, 9.0], [0.5, -3.0, 2.0, 9.0]], dtype=f64)

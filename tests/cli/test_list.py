@@ -44,7 +44,7 @@ def test_as_text(regard: Regard, monkeypatch: pytest.MonkeyPatch) -> None:
     assert said.startswith("ENCODE: Encoders: ")
     assert "\n  recurrent: " in said
     assert re.search(r"\n      cell=gru +one of elman, lstm, gru\n", said)
-    assert re.search(r"\n      weigh=softmax +regard list weigh\n", said)
+    assert re.search(r"\n      normalizer=softmax +regard list weigh\n", said)
     assert re.search(r"\n      rate=0.001 +a number above 0 and at most 1,000\n", regard("list", "train").out)
     assert all(len(line) <= 100 and line == line.rstrip() for line in regard("list").out.split("\n"))
 

@@ -161,7 +161,7 @@ def test_half_precision_is_near() -> None:
 
 
 def test_any_weighing_may_be_asked_for() -> None:
-    part = find.build("encode", {"name": "transformer", "size": 8, "layers": 1, "weigh": "sparsemax"}, inputs=8)
+    part = find.build("encode", {"name": "transformer", "size": 8, "layers": 1, "normalizer": "sparsemax"}, inputs=8)
     memory = part(sequences(10 * torch.randn(2, 6, 8), [6, 6]))
     assert (memory.looks[0][1].weights == 0).any()
 

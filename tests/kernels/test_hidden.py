@@ -203,14 +203,14 @@ SCORES = [name for name in names("attend.score") if name != "learned_query"]
 
 @pytest.mark.thin
 @pytest.mark.parametrize("score", SCORES)
-@pytest.mark.parametrize("weigh", names("attend.weigh"))
+@pytest.mark.parametrize("normalizer", names("attend.normalizer"))
 @pytest.mark.parametrize("heads", [None, 2])
-def test_any_attention(score: str, weigh: str, heads: int | None) -> None:
+def test_any_attention(score: str, normalizer: str, heads: int | None) -> None:
     """Padding of a memory, and what a mask hides from every query: answers and gradients, those of parameters too."""
     width = WIDTH if heads is None else WIDTH // heads
     part = Attention(
         build("attend.score", score, query=width, key=width, value=width),
-        build("attend.weigh", weigh),
+        build("attend.normalizer", normalizer),
         heads=None if heads is None else Heads(WIDTH, WIDTH, WIDTH, heads),
     )
     for masked in (True, False):  # in the memory, or from outside

@@ -11,8 +11,8 @@ from additive_cases import SIGHTS, at_once
 from torch.testing import assert_close
 
 from regard.attend.mask import causal, padding
+from regard.attend.normalizer.softmax import softmax
 from regard.attend.score.additive import additive
-from regard.attend.weigh.softmax import softmax
 from regard.errors import RegardError
 from regard.kernels.additive import _attend, additive_attention, additive_reference, additive_weights
 

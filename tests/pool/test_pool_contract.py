@@ -166,7 +166,7 @@ def test_where_it_looked_is_what_it_gives(name: str, dtype: torch.dtype) -> None
     values = batch.values.nan_to_num()
     vector = (weights * values.unsqueeze(1)).sum(2) if pooled.look.features else weights @ values
     torch.testing.assert_close(vector.flatten(1), pooled.vector)
-    torch.testing.assert_close(pooled.look.answer.flatten(1), pooled.vector)
+    torch.testing.assert_close(pooled.look.context.flatten(1), pooled.vector)
 
 
 @pytest.mark.parametrize("name", sweep_but(find.names("pool"), "source2token", "max", "mean", "last"))

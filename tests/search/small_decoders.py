@@ -66,7 +66,11 @@ class Hashed:
         weights = torch.stack([digest.double(), state.memory.keys[:, :, 0].expand_as(digest)], dim=-1)
         if self.heads:
             weights = torch.stack([weights + head for head in range(self.heads)], dim=1)
-        return Prefix(state.memory, digest), Look(answer=digest[..., None].double(), weigh=lambda: weights), logits
+        return (
+            Prefix(state.memory, digest),
+            Look(context=digest[..., None].double(), compute_weights=lambda: weights),
+            logits,
+        )
 
     # The same in plain Python, to check against.
 

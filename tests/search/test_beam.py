@@ -37,7 +37,7 @@ class Table:
 
     def step(self, state, token):
         p = torch.tensor([[0, 0.1, 0.6, 0.3], [0, 1, 0, 0], [0, 0.3, 0.35, 0.35], [0, 0.9, 0.1, 0.0]]).double()
-        return state, Look(p[token][..., :1], weigh=lambda: p[token]), p[token].log()
+        return state, Look(p[token][..., :1], compute_weights=lambda: p[token]), p[token].log()
 
 
 def test_by_hand():
@@ -233,7 +233,7 @@ def test_weights_are_not_worked_out_unless_asked_for():
     class Blind(Hashed):
         def step(self, state, token):
             state, look, logits = super().step(state, token)
-            return state, Look(look.answer, weigh=lambda: pytest.fail("asked for weights")), logits
+            return state, Look(look.context, compute_weights=lambda: pytest.fail("asked for weights")), logits
 
     [[h]] = search(Beam(), Blind(), [1], [4])
     assert h.weights is None

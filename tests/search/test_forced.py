@@ -31,7 +31,7 @@ def test_by_hand():
 
         def step(self, state, token):
             p = torch.tensor([[0, 0.1, 0.6, 0.3], [0, 1, 0, 0], [0, 0.3, 0.35, 0.35], [0, 0.9, 0.1, 0.0]]).double()
-            return state, Look(p[token][..., :1], weigh=lambda: p[token]), p[token].log()
+            return state, Look(p[token][..., :1], compute_weights=lambda: p[token]), p[token].log()
 
     found = forced(Table(), memory_of([1, 2, 3, 4]), [(3, END), (END,), (), (0, END)], start=START)
     assert [h.tokens for h in found] == [(3, END), (END,), (), (0, END)]
@@ -87,7 +87,7 @@ def test_weights_only_where_asked_for():
     class Blind(Unrolled):
         def step(self, state, token):
             state, look, logits = super().step(state, token)
-            return state, Look(look.answer, weigh=lambda: pytest.fail("asked for weights")), logits
+            return state, Look(look.context, compute_weights=lambda: pytest.fail("asked for weights")), logits
 
     [h] = forced(Blind(), memory_of([1]), [[2, END]], start=START, weights=False)
     assert h.weights is None

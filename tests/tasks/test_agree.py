@@ -31,7 +31,7 @@ sizes: dict[str, Any] = {
 
 
 def seen(weights: Tensor) -> Look:
-    return Look(torch.zeros(len(weights), weights.shape[-2], 1), weigh=lambda: weights)
+    return Look(torch.zeros(len(weights), weights.shape[-2], 1), compute_weights=lambda: weights)
 
 
 def long(*lengths: int) -> Sequences:

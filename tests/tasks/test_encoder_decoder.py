@@ -16,7 +16,7 @@ from regard.types import Sequences
 
 def made(reinforce: Reinforce | None = None, dropout: float = 0.0, feed: bool = False) -> EncoderDecoder:
     encoder = Encoder(inputs=3, hidden=2)
-    attention = partial(make, weigh="softmax" if reinforce is None else "sample")
+    attention = partial(make, normalizer="softmax" if reinforce is None else "sample")
     decoder = Recurrent(6, encoder.size, encoder.summary, attention, embed=3, hidden=3, place="after", feed=feed)
     return EncoderDecoder(5, 3, dropout, encoder, decoder, reinforce=reinforce)
 

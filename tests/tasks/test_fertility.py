@@ -20,7 +20,7 @@ yes = torch.ones(1, 2, dtype=torch.bool)
 
 
 def seen(weights: Tensor, features: bool = False) -> Look:
-    return Look(torch.zeros(len(weights), weights.shape[-2], 1), weigh=lambda: weights, features=features)
+    return Look(torch.zeros(len(weights), weights.shape[-2], 1), compute_weights=lambda: weights, features=features)
 
 
 def remembered(values: Tensor, mask: Tensor | None = None) -> Memory:

@@ -59,7 +59,7 @@ def cases() -> Iterator[Any]:
     }  # fmt: skip
     for (task, key), folder in choices.items():
         yield from (pytest.param(task, {key: option(folder, name)}, id=f"{key}-{name}") for name in names(folder))
-    for key in ("weigh", "score", "bias"):
+    for key in ("normalizer", "score", "bias"):
         for name in names(f"attend.{key}"):
             one = [name] if key == "bias" else name
             if name not in ("learned_query", "argmax"):  # which a decoder does not take

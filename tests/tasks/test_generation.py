@@ -76,7 +76,7 @@ class Fixed(Decoder):
     def unroll(self, memory: Memory, tokens: Tensor) -> tuple[Look, Tensor]:
         self.told = tokens.tolist()
         logits = self.probabilities.log().expand(*tokens.shape, -1)
-        return Look(logits, weigh=lambda: logits), logits
+        return Look(logits, compute_weights=lambda: logits), logits
 
 
 def fixed(task: Generation, probabilities: list[float]) -> EncoderDecoder:

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 import torch
 
-from regard.attend.weigh import Weighed
-from regard.attend.weigh.softmax import Softmax
+from regard.attend.normalizer import Normalized
+from regard.attend.normalizer.softmax import Softmax
 from regard.errors import RegardError
 from regard.tasks._asked import Asked, variation
 from regard.tasks._probe_words import Given, Held, looking, probe_words, standing_in
@@ -27,8 +27,8 @@ decoders: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "feeding": (recurrent | {"place": "after", "cell": "lstm", "layers": 2}, {"score": "additive"}),
     "features": (recurrent, {"score": "feature_wise"}),
     "heads": (recurrent, {"score": "scaled_dot", "heads": 2}),
-    "sparse": (recurrent, {"score": "additive", "weigh": "sparsemax"}),
-    "chosen": (recurrent, {"score": "additive", "weigh": "sample"}),
+    "sparse": (recurrent, {"score": "additive", "normalizer": "sparsemax"}),
+    "chosen": (recurrent, {"score": "additive", "normalizer": "sample"}),
     "markov": (recurrent, {"score": "additive", "bias": ("markov", "fertility")}),
     "lstmn": ({"name": "lstmn", "embed": 8, "hidden": 8}, {"score": "additive"}),
     "deep": ({"name": "lstmn", "embed": 8, "hidden": 8, "fusion": "deep"}, {"score": "additive"}),
@@ -56,7 +56,7 @@ def made(name: str = "before", **options: Any) -> tuple[Translate, Any]:
 def test_own_weights_give_the_own_answer(name: str) -> None:
     task, model = made(name)
     attention = looking(model.decoder)
-    own = attention.weigh
+    own = attention.normalizer
     answers = {one.source: one for one in task.predict(model, [e.inputs for e in examples])}
     count = 0
     for one in probe_words(task, model, examples):
@@ -64,7 +64,7 @@ def test_own_weights_give_the_own_answer(name: str) -> None:
         torch.testing.assert_close(again.squeeze(1), one.p, atol=1e-6, rtol=0)
         twice = one.answer(one.weights.unsqueeze(1).expand(-1, 3, -1, -1))
         torch.testing.assert_close(twice[:, 2], one.p, atol=1e-6, rtol=0)
-        assert attention.weigh is own
+        assert attention.normalizer is own
         count += len(one.examples)
         for case, row in enumerate(one.examples):
             attention_map = answers[examples[row].source].look
@@ -135,10 +135,10 @@ def test_gradients_are_slopes_with_the_weights_held(name: str) -> None:
 
         def __init__(self) -> None:
             super().__init__()
-            self.recorded: list[Weighed] = []
+            self.recorded: list[Normalized] = []
             self.turn, self.recording = 0, True
 
-        def forward(self, energies: Any, mask: Any = None) -> Weighed:
+        def forward(self, energies: Any, mask: Any = None) -> Normalized:
             if self.recording:
                 self.recorded.append(super().forward(energies, mask))
             self.turn += 1

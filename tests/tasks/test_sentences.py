@@ -322,7 +322,7 @@ def test_dropout_and_smoothing_are_for_training_only() -> None:
 
 
 def test_a_pooling_that_samples_is_taught_by_reinforcement() -> None:
-    task, model = both("classify", pool={"name": "attention", "hidden": 4, "weigh": "sample"})
+    task, model = both("classify", pool={"name": "attention", "hidden": 4, "normalizer": "sample"})
     model.train()
     assert model.reinforce is not None
     loss = task.loss(model, batch_of(task, examples["classify"]))
@@ -333,7 +333,7 @@ def test_a_pooling_that_samples_is_taught_by_reinforcement() -> None:
     assert soft.reinforce is None
 
 
-sampling: dict[str, Any] = {"name": "attention", "hidden": 4, "weigh": "sample"}
+sampling: dict[str, Any] = {"name": "attention", "hidden": 4, "normalizer": "sample"}
 
 
 @pytest.mark.parametrize("options", [{"encoder": choosing}, {"pool": sampling}])
@@ -357,7 +357,7 @@ def test_a_learned_baseline_does_not_know_what_was_drawn(name: str, options: dic
 def test_of_some_examples_the_expected_value_is_read() -> None:
     """In place of a sample, in both sentences of a pair or in none (Xu et al. 2015, section 4.1)."""
     task, model = both("entail", pool=sampling, reinforce={"expected": 0.5}, dropout=0.0)
-    _, soft = both("entail", pool={**sampling, "weigh": "softmax"}, dropout=0.0)
+    _, soft = both("entail", pool={**sampling, "normalizer": "softmax"}, dropout=0.0)
     soft.load_state_dict({key: value for key, value in model.state_dict().items() if not key.startswith("reinforce")})
     batch = batch_of(task, examples["entail"])
     expected = soft(batch.inputs).logits
@@ -378,7 +378,9 @@ def test_of_some_examples_the_expected_value_is_read() -> None:
 
 
 def test_an_expected_value_where_there_is_none() -> None:
-    with pytest.raises(RegardError, match=r"^reinforce\.expected=0\.5 and .*add pool=attention pool\.weigh=sample"):
+    with pytest.raises(
+        RegardError, match=r"^reinforce\.expected=0\.5 and .*add pool=attention pool\.normalizer=sample"
+    ):
         both("entail", encoder=choosing, reinforce={"expected": 0.5})
 
 

@@ -1,4 +1,4 @@
-"""Attention: the answer to a query. `e_i = score(q, k_i) + biases`, `a = weigh(e, mask)`, `answer = Σ a_i v_i`.
+"""Attention: the answer to a query. `e_i = score(q, k_i) + biases`, `a = normalizer(e, mask)`, `answer = Σ a_i v_i`.
 
     attention = Attention(Additive(query=512, key=1024), Softmax())
     memory = attention.prepare(keys, values, mask)      # once a sentence
@@ -20,9 +20,9 @@ from torch import Tensor, nn
 
 from regard.attend.bias import Bias, Counting, Terms
 from regard.attend.heads import Heads
+from regard.attend.normalizer import Normalized, Normalizer
+from regard.attend.normalizer.softmax import Softmax
 from regard.attend.score import Score
-from regard.attend.weigh import Weighed, Weighing
-from regard.attend.weigh.softmax import Softmax
 from regard.find import In, Spec, build
 from regard.kernels.choose import choose
 from regard.kernels.dot import dot_attention
@@ -34,14 +34,14 @@ __all__ = ["Attention", "make"]
 
 
 class Attention(nn.Module):
-    """Any score, any weighing, any biases, under one head or many."""
+    """Any score, any normalizer, any biases, under one head or many."""
 
     def __init__(
-        self, score: Score, weigh: Weighing | None = None, bias: Sequence[Bias] = (), heads: Heads | None = None
+        self, score: Score, normalizer: Normalizer | None = None, bias: Sequence[Bias] = (), heads: Heads | None = None
     ) -> None:
         super().__init__()
         self.score = score
-        self.weigh = Softmax() if weigh is None else weigh
+        self.normalizer = Softmax() if normalizer is None else normalizer
         self.bias = nn.ModuleList(bias)
         self.heads = heads
 
@@ -87,8 +87,8 @@ class Attention(nn.Module):
             seen = terms.mask if seen is None else seen & terms.mask
 
         features = self.score.features
-        route = choose(self.score.kernel, self.weigh.kernel, q, keys, paired=terms.pairs is not None)
-        weighed: Weighed | None = None
+        route = choose(self.score.kernel, self.normalizer.kernel, q, keys, paired=terms.pairs is not None)
+        normalized: Normalized | None = None
         values, reached = memory.values, None
         clean = mask is None and terms.mask is None  # what the memory itself hides, `prepare` has seen to
         if route.path == "sdpa":
@@ -98,8 +98,8 @@ class Attention(nn.Module):
         else:
             if seen is not None and not clean:
                 keys, values, reached = shielded(keys, values, seen)
-            weighed = self._weighed(q, keys, terms, state, seen)
-            answer = reaching(weighed.answer(values, features), reached)
+            normalized = self._weighed(q, keys, terms, state, seen)
+            answer = reaching(normalized.context(values, features), reached)
 
         kind = q.device.type
         halved, half = torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)
@@ -110,15 +110,15 @@ class Attention(nn.Module):
                     torch.is_grad_enabled() and (q.requires_grad or keys.requires_grad)
                 ):
                     return self._looked(q, keys, seen, terms.energies)
-                done = weighed if weighed is not None else self._weighed(q, keys, terms, state, seen)
+                done = normalized if normalized is not None else self._weighed(q, keys, terms, state, seen)
                 each = done.weights(answer.dtype)
                 return each.transpose(-1, -2) if features else each
 
         look = Look(
-            answer=answer if self.heads is None else self.heads.merge(answer),
-            weigh=weights,
-            log_prob=None if weighed is None else _of_query(weighed.log_prob, features),
-            entropy=None if weighed is None else _of_query(weighed.entropy, features),
+            context=answer if self.heads is None else self.heads.merge(answer),
+            compute_weights=weights,
+            log_prob=None if normalized is None else _of_query(normalized.log_prob, features),
+            entropy=None if normalized is None else _of_query(normalized.entropy, features),
             features=features,
         )
         return look if state is None else replace(look, state=self._update(state, look, q.shape[-2]))
@@ -152,13 +152,13 @@ class Attention(nn.Module):
         assert isinstance(found, Tensor)
         return found
 
-    def _weighed(self, q: Tensor, keys: Tensor, terms: Terms, state: Any, seen: Tensor | None) -> Weighed:
-        """The readable path. A weighing sees the keys last: `[…, query, key]`, or `[…, query, feature, key]`."""
+    def _weighed(self, q: Tensor, keys: Tensor, terms: Terms, state: Any, seen: Tensor | None) -> Normalized:
+        """The readable path. A normalizer sees the keys last: `[…, query, key]`, or `[…, query, feature, key]`."""
         energies = self._energies(q, keys, terms, state)
         if self.score.features:
             energies, seen = energies.transpose(-1, -2), None if seen is None else seen.unsqueeze(-2)
-        weighed: Weighed = self.weigh(energies, seen)
-        return weighed
+        normalized: Normalized = self.normalizer(energies, seen)
+        return normalized
 
     def _energies(self, q: Tensor, keys: Tensor, terms: Terms, state: Any) -> Tensor:
         own = None if state is None else state[0]
@@ -232,7 +232,7 @@ def make(
     value: int,
     *,
     score: Annotated[Spec, In("attend.score")] = "additive",
-    weigh: Annotated[Spec, In("attend.weigh")] = "softmax",
+    normalizer: Annotated[Spec, In("attend.normalizer")] = "softmax",
     bias: Annotated[tuple[Spec, ...], In("attend.bias")] = (),
     heads: Few | None = None,
     size: Width | None = None,
@@ -244,4 +244,4 @@ def make(
         query = key = value = around.size // around.heads
     scored = build("attend.score", score, query=query, key=key, value=value)
     biases = [build("attend.bias", one, query=asked, hidden=scored.hidden, heads=heads) for one in bias]
-    return Attention(scored, build("attend.weigh", weigh), biases, around)
+    return Attention(scored, build("attend.normalizer", normalizer), biases, around)

@@ -23,7 +23,7 @@ kinds = {
     "task": "tasks",
     "score": "attend.score",
     "bias": "attend.bias",
-    "weigh": "attend.weigh",
+    "normalizer": "attend.normalizer",
     "text": "text",
     "encode": "encode",
     "pool": "pool",

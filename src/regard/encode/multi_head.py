@@ -56,7 +56,7 @@ class MultiHead(Encoder):
         x = x.masked_fill(~mask.unsqueeze(-1), 0.0)
         dropped = dropout(x, self.dropout, self.training)
         look = self.attention(dropped, self.attention.prepare(dropped, mask=mask))
-        h = look.answer
+        h = look.context
         if self.residual:
             h = h + (x if self.W_x is None else self.W_x(x))
         if self.norm is not None:

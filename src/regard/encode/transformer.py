@@ -5,7 +5,7 @@
 Vaswani et al. 2017, "Attention Is All You Need", sections 3.1 and 3.4, with the norm before each part (see
 `regard.attend.block`). Sizes are those that serve small corpora (JoeyNMT's for Multi30k); the paper's base model has
 size 512, 6 layers, 8 heads and inner 2048. `positions` are sinusoids, learned or rotary; learned ones end after
-`longest` tokens. `score` and `weigh` are those of the self-attention.
+`longest` tokens. `score` and `normalizer` are those of the self-attention.
 
     Transformer(inputs=256)(sequences).values            # [batch, time, 256]
 """
@@ -42,7 +42,7 @@ class Transformer(Encoder):
         positions: Kind = "sinusoid",
         max_length: Length = 1024,
         score: Annotated[Spec, In("attend.score")] = "scaled_dot",
-        weigh: Annotated[Spec, In("attend.weigh")] = "softmax",
+        normalizer: Annotated[Spec, In("attend.normalizer")] = "softmax",
     ) -> None:
         super().__init__()
         self.dropout = dropout
@@ -50,7 +50,7 @@ class Transformer(Encoder):
         self.W_x = nn.Linear(inputs, size) if inputs != size else None
         self.positions = Positions(positions, size, heads, max_length)
         self.blocks: Any = nn.ModuleList(
-            Block(size, heads, ffn, dropout, score=score, weigh=weigh) for _ in range(layers)
+            Block(size, heads, ffn, dropout, score=score, normalizer=normalizer) for _ in range(layers)
         )
         self.norm = nn.LayerNorm(size)
         self.size = self.summary = size

@@ -115,10 +115,10 @@ class Meteor:
         return {"meteor": 100 * self._score(exact, by_stem, pieces, *lengths), "meteor_variant": variant}
 
     def _score(self, exact: int, by_stem: int, chunks: int, written: int, wanted: int) -> float:
-        weighed = exact + self.stem * by_stem
-        if not weighed:
+        normalized = exact + self.stem * by_stem
+        if not normalized:
             return 0.0
-        P, R = weighed / written, weighed / wanted
+        P, R = normalized / written, normalized / wanted
         F = P * R / (self.alpha * P + (1 - self.alpha) * R)
         return float(F * (1 - self.gamma * (chunks / (exact + by_stem)) ** self.beta))
 

@@ -27,4 +27,4 @@ class Intra(Pool):
     def forward(self, memory: Memory) -> Pooled:
         h, mask = there(memory)
         look = self.attention(mean(h, mask).unsqueeze(1), self.attention.prepare(h, mask=mask))
-        return Pooled(look.answer.squeeze(1), look)
+        return Pooled(look.context.squeeze(1), look)

@@ -40,7 +40,7 @@ class Structured(Pool):
     def forward(self, memory: Memory) -> Pooled:
         H, mask = there(memory)
         look = self.attention(None, self.attention.prepare(H, mask=mask))
-        M = look.answer.flatten(1)
+        M = look.context.flatten(1)
         if not self.penalty:
             return Pooled(M, look)
         penalty = self.penalty * overlap(look.weights)

@@ -106,8 +106,8 @@ class Generation(Measured):
         if self.fertility:
             must_look(decoder, f"fertility={self.fertility}")
             must_pass(decoder, f"fertility={self.fertility}")
-        must_learn(encoder, "encoder.weigh")
-        must_learn(decoder, "attention.weigh", reinforced=True, inner="decoder.weigh")
+        must_learn(encoder, "encoder.normalizer")
+        must_learn(decoder, "attention.normalizer", reinforced=True, inner="decoder.normalizer")
         if encoder.chooses:
             raise RegardError(
                 f"encoder={type(encoder).__name__.lower()} chooses its tokens, which nothing teaches it here",

@@ -120,10 +120,10 @@ class Sentences(Measured):
         if self.vectors is not None:
             words.fill(self.text.vocabulary, self.vectors)
         encoder: Encoder = build("encode", self.options["encoder"], inputs=words.size)
-        must_learn(encoder, "encoder.weigh")
+        must_learn(encoder, "encoder.normalizer")
         pool = self._pool(encoder)
         if pool is not None:
-            must_learn(pool, "pool.weigh", reinforced=pool.chooses)
+            must_learn(pool, "pool.normalizer", reinforced=pool.chooses)
         match, size = None, encoder.size if pool is None else pool.size
         if self.options["match"] is not None:
             match = build("predict.match", self.options["match"], inputs=size, rows=1 if pool is None else pool.rows)
@@ -136,7 +136,7 @@ class Sentences(Measured):
                 raise RegardError(
                     f"reinforce.expected={reinforce.expected} and nothing that has an expected value",
                     expected="a pooling that samples",
-                    do="add pool=attention pool.weigh=sample, or leave it out",
+                    do="add pool=attention pool.normalizer=sample, or leave it out",
                 )
         return Reader(words, encoder, pool, match, self.head(size), reinforce, self.dropout)
 

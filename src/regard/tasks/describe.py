@@ -45,7 +45,7 @@ __all__ = ["Describe"]
 COUNTED = 10_000  # examples looked at for fields whose values are repeated
 ENCODER: Spec = {"name": "recurrent", "hidden": 256, "layers": 1, "dropout": 0.3}
 DECODER: Spec = {"name": "recurrent", "hidden": 512, "place": "after", "feed": False, "dropout": 0.3}
-ATTENTION: Spec = {"score": "additive", "weigh": "softmax"}
+ATTENTION: Spec = {"score": "additive", "normalizer": "softmax"}
 
 
 class Describe(Generation):

@@ -111,7 +111,7 @@ class Language(Measured):
         attention = None if self.attention is None else table(self.attention)
         given = {"vocab": len(self.text), "attention": attention}
         network: LanguageModel = build("predict.language", self.options["network"], **given)
-        must_learn(network, "attention.weigh")
+        must_learn(network, "attention.normalizer")
         return network
 
     def items(self, examples: Sequence[Example]) -> list[Item]:

@@ -19,7 +19,7 @@ __all__ = ["Summarise"]
 
 ENCODER: Spec = {"name": "recurrent", "hidden": 256, "layers": 1, "dropout": 0.3}
 DECODER: Spec = {"name": "recurrent", "hidden": 512, "place": "after", "feed": False, "dropout": 0.3}
-ATTENTION: Spec = {"score": "additive", "weigh": "softmax"}
+ATTENTION: Spec = {"score": "additive", "normalizer": "softmax"}
 
 
 class Summarise(Generation):

@@ -20,7 +20,7 @@ __all__ = ["Translate"]
 # What did best on Multi30k's validation set (docs/LOG.md): strong dropout, two layers below, Luong's attention.
 ENCODER: Spec = {"name": "recurrent", "hidden": 256, "layers": 2, "dropout": 0.4}
 DECODER: Spec = {"name": "recurrent", "hidden": 512, "place": "after", "feed": False, "dropout": 0.4}
-ATTENTION: Spec = {"score": "additive", "weigh": "softmax"}
+ATTENTION: Spec = {"score": "additive", "normalizer": "softmax"}
 
 
 class Translate(Generation):

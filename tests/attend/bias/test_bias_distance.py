@@ -112,7 +112,7 @@ def test_one_set_serves_all_heads_where_none_were_told() -> None:
     other.bias[0].b.data = attention.bias[0].b.data.expand(2, -1)
     queries, memory = queries_of(), memory_of(attention)[0]
     state = attention.start(memory)
-    assert_close(attention(queries, memory, state).answer, other(queries, memory, state).answer)
+    assert_close(attention(queries, memory, state).context, other(queries, memory, state).context)
     wrong = Attention(attention.score, bias=[Distance(heads=3)], heads=around).double()
     with pytest.raises(RegardError, match="distance of 3 heads in attention with 2"):
         wrong(queries, memory)

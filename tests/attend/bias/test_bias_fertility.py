@@ -36,9 +36,9 @@ def test_three_steps_by_hand() -> None:
     first, second, third = one_by_one(attention, torch.zeros(1, 3, 1), memory)
     # Weights (½, ½); then the first key has −½ inside: the second gets 1 / (1 + exp(−2 tanh ½)) = 0.715904; then the
     # first has −(½ + 0.715904) inside: 1 / (1 + exp(−2 tanh 1.215904)) = 0.842491.
-    assert first.answer.item() == pytest.approx(0.5)
-    assert second.answer.item() == pytest.approx(0.715904, abs=1e-6)
-    assert third.answer.item() == pytest.approx(0.842491, abs=1e-6)
+    assert first.context.item() == pytest.approx(0.5)
+    assert second.context.item() == pytest.approx(0.715904, abs=1e-6)
+    assert third.context.item() == pytest.approx(0.842491, abs=1e-6)
 
 
 @pytest.mark.parametrize("k", [0, 2])

@@ -39,7 +39,7 @@ def test_a_foretold_place_by_hand() -> None:
     look = attention(torch.ones(1, 1, 1), memory)
     raw = [exp(-2), exp(-0.5), 1, exp(-0.5)]
     assert look.weights.flatten().tolist() == pytest.approx([w / sum(raw) for w in raw], abs=1e-6)
-    assert look.answer.item() == pytest.approx(1.884742, abs=1e-6)
+    assert look.context.item() == pytest.approx(1.884742, abs=1e-6)
     # Wider sources: p = 5 of 10, and keys further than 2 are not looked at.
     memory = attention.prepare(torch.zeros(1, 10, 1))
     assert attention(torch.ones(1, 1, 1), memory).weights[0, 0].nonzero().flatten().tolist() == [3, 4, 5, 6, 7]

@@ -7,8 +7,8 @@ import torch
 from torch.testing import assert_close
 
 from regard.attend.attention import Attention
+from regard.attend.normalizer.sample import Sample
 from regard.attend.score.feature_wise import FeatureWise, feature_wise
-from regard.attend.weigh.sample import Sample
 from regard.errors import RegardError
 from regard.types import Look
 
@@ -30,7 +30,7 @@ def test_every_feature_looks_for_itself() -> None:
     look = Attention(score)(
         torch.zeros(1, 1, 2), Attention(score).prepare(keys, torch.tensor([[[3.0, 4.0], [5.0, 6.0]]]))
     )
-    assert_close(look.answer, torch.tensor([[[3.0, 6.0]]]))
+    assert_close(look.context, torch.tensor([[[3.0, 6.0]]]))
     assert_close(look.weights, torch.tensor([[[[1.0, 0.0], [0.0, 1.0]]]]))
     assert_close(look.by_key, torch.tensor([[[0.5, 0.5]]]))
 

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from regard.attend.attention import Attention, make
+from regard.attend.normalizer.sparsemax import Sparsemax
 from regard.attend.positions import Kind
-from regard.attend.weigh.sparsemax import Sparsemax
 from regard.errors import RegardError
 from regard.predict.generate import Decoder
 from regard.predict.generate._cached import CHUNK, Plan, Quick, State
@@ -89,7 +89,7 @@ def test_every_look_is_the_same(look: Any, own: dict[str, int]) -> None:
         _, looks, _ = walk(part, part.start(memory))
         _, long_looks, _ = walk(part, long_way(part, memory))
         same([one.weights for one in looks], [one.weights for one in long_looks], False)
-        same([one.answer for one in looks], [one.answer for one in long_looks], False)
+        same([one.context for one in looks], [one.context for one in long_looks], False)
     assert looks[0].weights.shape[2:] == (4, 5)
     assert not looks[0].weights[2].any()
 
@@ -104,7 +104,7 @@ def test_it_is_the_whole_sequence_read_at_once() -> None:
 
 
 def test_where_it_is_not_for() -> None:
-    """Gradients, training, float64, other scores and weighings, biases."""
+    """Gradients, training, float64, other scores and normalizers, biases."""
     part, memory = decoder(), a_memory()
     assert isinstance(part.start(memory), State)
     with torch.no_grad():
@@ -116,16 +116,16 @@ def test_where_it_is_not_for() -> None:
             make,
             partial(make, score="bilinear"),
             partial(make, score="cosine"),
-            partial(scaled, weigh="sparsemax"),
+            partial(scaled, normalizer="sparsemax"),
             partial(scaled, bias=("distance",)),
         ]:
             assert isinstance(decoder(attention).start(memory), State)
-        assert isinstance(decoder(weigh="sparsemax").start(memory), State)
+        assert isinstance(decoder(normalizer="sparsemax").start(memory), State)
         assert isinstance(decoder(score="additive").start(memory), State)
 
 
 def test_it_may_be_left_on_the_way() -> None:
-    """Another weighing stands in, gradients are wanted, some sentences are taken out: the long step goes on from it."""
+    """Another normalizer stands in, gradients are wanted, sentences are taken out: the long step goes on from it."""
     part, memory, token = decoder(), a_memory(), torch.tensor([[1, 2, 3, 4]] * 3)
     with torch.no_grad():
         quick, _, _ = walk(part, part.start(memory))
@@ -136,9 +136,9 @@ def test_it_may_be_left_on_the_way() -> None:
         torch.testing.assert_close(part.step(some, token[:2])[2], part.step(quick, token)[2][rows])
         assert isinstance(quick.to("cpu"), State)
         asking: Attention = part.blocks[-1].asking
-        own, asking.weigh = asking.weigh, Sparsemax()
+        own, asking.normalizer = asking.normalizer, Sparsemax()
         other, expected = part.step(quick, token), part.step(slow, token)
-        asking.weigh = own
+        asking.normalizer = own
         assert isinstance(other[0], State)
         torch.testing.assert_close(other[2], expected[2])
         torch.testing.assert_close(other[1].weights, expected[1].weights)

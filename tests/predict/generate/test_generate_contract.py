@@ -65,7 +65,7 @@ def test_all_at_once_is_one_by_one(name: str) -> None:
         look, logits = unroll(memory, tokens)
         assert logits.shape == (2, 5, vocab)
         gradients = torch.autograd.grad(logits.square().sum(), leaves, allow_unused=True)
-        found.append([logits, look.answer, look.weights, *gradients])
+        found.append([logits, look.context, look.weights, *gradients])
     for one, other in zip(*found, strict=True):
         assert (one is None) == (other is None)
         if one is not None:

@@ -202,7 +202,7 @@ def test_any_attention_all_at_once_or_one_by_one(fusion: str, kind: str) -> None
     for unroll in (part.unroll, partial(Decoder.unroll, part)):
         look, logits = unroll(memory, tokens)
         gradients = torch.autograd.grad(logits.square().sum(), list(part.parameters()), allow_unused=True)
-        found.append([logits, look.answer, look.weights, *gradients])
+        found.append([logits, look.context, look.weights, *gradients])
     for one, other in zip(*found, strict=True):
         assert (one is None) == (other is None)
         if one is not None:

@@ -57,8 +57,8 @@ kinds: dict[str, Callable[..., Attention]] = {
     "scaled_dot": partial(make, score="scaled_dot"),
     "cosine": partial(make, score="cosine"),
     "heads": partial(make, score="scaled_dot", heads=2),
-    "sparsemax": partial(make, score="dot", weigh="sparsemax"),
-    "sample": partial(make, score="dot", weigh="sample"),
+    "sparsemax": partial(make, score="dot", normalizer="sparsemax"),
+    "sample": partial(make, score="dot", normalizer="sample"),
     "tired": tired,
 }
 scores = ["additive", "bilinear", "dot", "scaled_dot", "cosine"]
@@ -231,7 +231,7 @@ def test_all_at_once_is_one_by_one(place: str, feed: bool, cell: str, layers: in
         seen = [tensor for tensor in (look.log_prob, look.entropy) if tensor is not None]
         total = (logits.square()).sum() + look.weights.square().sum() + sum(tensor.sum() for tensor in seen)
         gradients = torch.autograd.grad(total, given, allow_unused=True)
-        found.append([logits, look.answer, look.weights, *seen, *gradients])
+        found.append([logits, look.context, look.weights, *seen, *gradients])
     for one, other in zip(*found, strict=True):
         assert (one is None) == (other is None)
         if one is not None:
@@ -342,7 +342,7 @@ def test_weights_wait_until_asked_for(place: str, feed: bool, kind: str, monkeyp
     assert torch.equal(logits, before)
     torch.testing.assert_close(look.weights.sum(-1), torch.ones(2, 4))
     assert not look.weights[1, :, 2].any()
-    torch.testing.assert_close(look.weights @ memory.values, look.answer)
+    torch.testing.assert_close(look.weights @ memory.values, look.context)
 
 
 # Padding, dropout, tying
@@ -371,7 +371,7 @@ def test_nothing_to_look_at_is_no_harm(place: str, feed: bool, kind: str, keys: 
     part = decoder(kind, place=place, feed=feed).float()
     nothing = torch.randn(2, keys, width)
     look, logits = part.unroll(Memory(nothing, nothing, torch.zeros(2, keys).bool(), torch.zeros(2, 6)), tokens)
-    assert not look.answer.any()
+    assert not look.context.any()
     logits.square().sum().backward()
     assert logits.isfinite().all()
     assert all(p.grad is None or p.grad.isfinite().all() for p in part.parameters())

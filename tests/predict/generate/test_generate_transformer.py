@@ -56,7 +56,7 @@ def norm(x: Tensor, layer: nn.LayerNorm) -> Tensor:
     return x * layer.weight + layer.bias
 
 
-def weighed(q: Tensor, k: Tensor, v: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
+def normalized(q: Tensor, k: Tensor, v: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
     """Answers, and weights `[head, query, key]`, head by head."""
     answers, weights = [], []
     for one in range(heads):
@@ -79,11 +79,11 @@ def by_hand(part: Transformer, memory: Memory, row: int, words: Tensor) -> tuple
     x, looked = sqrt(size) * part.embedding.weight[words] + places, []
     for block in part.blocks:
         q, k, v = (norm(x, block.norm_attend) @ block.attending.W_qkv.weight.T).chunk(3, -1)
-        answer, _ = weighed(q, k, v, torch.ones(time, time).bool().tril())
+        answer, _ = normalized(q, k, v, torch.ones(time, time).bool().tril())
         x = x + block.attending.attention.heads.W_o(answer)
         around = block.asking.heads
         q, k, v = around.W_q(norm(x, block.norm_ask)), around.W_k(keys), around.W_v(values)
-        answer, weights = weighed(q, k, v, torch.ones(time, len(keys)).bool())
+        answer, weights = normalized(q, k, v, torch.ones(time, len(keys)).bool())
         x = x + around.W_o(answer)
         looked.append(weights)
         x = x + block.W_2(block.W_1(norm(x, block.norm_think)).clamp(min=0))
@@ -155,7 +155,7 @@ def test_worked_by_hand() -> None:
     # Asking (1, −1): e = log 3 and 0, so 3/4 (0, 4) + 1/4 (4, 0) = (1, 3), and x = (2.70711, 2.29289).
     # (1, −1) within: relu(2, −1) = (2, 0), − (2, 0), and x = (0.70711, 2.29289) is (−1, 1) in the end.
     assert look.weights.flatten().tolist() == pytest.approx([0.75, 0.25], abs=1e-12)
-    assert look.answer.flatten().tolist() == pytest.approx([1.0, 3.0], abs=1e-12)
+    assert look.context.flatten().tolist() == pytest.approx([1.0, 3.0], abs=1e-12)
     assert logits.flatten().tolist() == pytest.approx([-2.0 + 5.0, -0.5 - 0.5], abs=1e-12)
 
 
@@ -199,7 +199,7 @@ def test_a_cached_step_is_the_same_sum(kind: Kind, score: str) -> None:
         (look, logits), (looks, steps) = part.unroll(memory, tokens), Decoder.unroll(part, memory, tokens)
     assert torch.equal(logits, steps)
     assert torch.equal(look.weights, looks.weights)
-    assert torch.equal(look.answer, looks.answer)
+    assert torch.equal(look.context, looks.context)
     with torch.no_grad():
         for one in [part.unroll(memory, tokens)[1], Decoder.unroll(part, memory, tokens)[1]]:
             assert float((one - logits).abs().max() / logits.abs().max()) < 64 * torch.finfo(torch.float64).eps
@@ -268,7 +268,7 @@ def test_any_layer_may_be_shown() -> None:
         shown[look], logits = part.unroll(memory, tokens)
         steps, stepped = Decoder.unroll(part, memory, tokens)
         torch.testing.assert_close(steps.weights, shown[look].weights)
-        torch.testing.assert_close(steps.answer, shown[look].answer)
+        torch.testing.assert_close(steps.context, shown[look].context)
         assert torch.equal(logits, part.unroll(memory, tokens)[1])
         torch.testing.assert_close(stepped, logits)
     first, second, last = (shown[layer].weights for layer in range(3))
@@ -278,9 +278,9 @@ def test_any_layer_may_be_shown() -> None:
     assert not torch.allclose(first, second)
     torch.testing.assert_close(shown["mean"].weights, (first + second + last) / 3)
     assert torch.equal(shown["all"].weights, torch.cat([first, second, last], 1))
-    answers = [shown[layer].answer for layer in range(3)]
-    torch.testing.assert_close(shown["mean"].answer, sum(answers) / 3)
-    assert torch.equal(shown["all"].answer, torch.cat(answers, -1))
+    answers = [shown[layer].context for layer in range(3)]
+    torch.testing.assert_close(shown["mean"].context, sum(answers) / 3)
+    assert torch.equal(shown["all"].context, torch.cat(answers, -1))
 
 
 def test_only_what_is_asked_for_is_worked_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -309,12 +309,12 @@ def test_only_what_is_asked_for_is_worked_out(monkeypatch: pytest.MonkeyPatch) -
 def test_choices_are_told() -> None:
     """Where keys are sampled a token has the log-probability of all its choices, whichever layer's look is shown."""
     memory, tokens = a_memory(), some_tokens()
-    hard = partial(make, score="scaled_dot", weigh="sample")
+    hard = partial(make, score="scaled_dot", normalizer="sample")
     kept = decoder(hard).state_dict()
-    for weigh in ["softmax", "sample"]:  # of self-attention
+    for normalizer in ["softmax", "sample"]:  # of self-attention
         told = []
         for look in ["last", 0, "mean", "all"]:
-            part = decoder(hard, look=look, dropout=0.0, weigh=weigh).train()
+            part = decoder(hard, look=look, dropout=0.0, normalizer=normalizer).train()
             part.load_state_dict(kept)
             looks: list[Look] = []
             for block in part.blocks:
@@ -323,7 +323,7 @@ def test_choices_are_told() -> None:
             torch.manual_seed(3)
             seen, _ = part.unroll(memory, tokens)
             drawn = [one for one in looks if one.log_prob is not None]
-            assert len(drawn) == (2 if weigh == "softmax" else 4)
+            assert len(drawn) == (2 if normalizer == "softmax" else 4)
             for name in ["log_prob", "entropy"]:
                 torch.testing.assert_close(
                     getattr(seen, name), torch.stack([getattr(one, name).sum(1) for one in drawn]).sum(0)
@@ -339,7 +339,9 @@ def test_choices_are_told() -> None:
 
 def test_choices_of_every_hypothesis_are_told() -> None:
     memory, tokens = a_memory(), torch.tensor([[1, 2], [3, 4], [0, 1]])
-    part = decoder(partial(make, score="scaled_dot", weigh="sample"), weigh="sample")  # takes the likeliest keys
+    part = decoder(
+        partial(make, score="scaled_dot", normalizer="sample"), normalizer="sample"
+    )  # takes the likeliest keys
     beams = part.start(memory).follow(torch.zeros(3, 2, dtype=torch.long))
     _, look, _ = part.step(beams, tokens)
     assert look.log_prob is not None

@@ -25,7 +25,7 @@ looks: dict[str, Any] = {
     "additive": {"score": {"name": "additive", "hidden": 5}},
     "heads": {"score": "scaled_dot", "heads": 2},
     "features": {"score": "feature_wise"},
-    "sparse": {"score": "dot", "weigh": "sparsemax"},
+    "sparse": {"score": "dot", "normalizer": "sparsemax"},
 }
 networks: dict[str, tuple[dict[str, Any], str]] = {
     **{

@@ -1,6 +1,6 @@
 """Feature-wise (multi-dimensional): an energy for each feature, `e_i = c · tanh((W_q q + W_k k_i + b) / c)`, c = 5.
 
-The weighing runs over the positions separately for each feature, and `answer = Σ_i a_i ⊙ v_i`: one position may
+The normalizer runs over the positions separately for each feature, and `answer = Σ_i a_i ⊙ v_i`: one position may
 speak for one feature and another for the next. Shen et al. 2018, "DiSAN: Directional Self-Attention Network for
 RNN/CNN-Free Language Understanding", sections 2.3 and 3.1. Values are as wide as the energies.
 

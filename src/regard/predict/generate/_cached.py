@@ -110,7 +110,7 @@ class Plan:
         self.decoder, self.prepared, self.memory, self.half = decoder, tuple(prepared), memory, half
         # Autocast keeps a softmax in float32 on a GPU, and nowhere else.
         self.wide = torch.float32 if memory.keys.is_cuda and torch.is_autocast_enabled("cuda") else half
-        self.weighs = [(part, part.weigh) for block in decoder.blocks for part in _attentions(block)]
+        self.weighs = [(part, part.normalizer) for block in decoder.blocks for part in _attentions(block)]
         self.own_heads = decoder.blocks[0].attending.attention.heads.heads
         self.E, self.norm = decoder.embedding.weight, _norm(decoder.norm)
         self.out = self.E.to(half)
@@ -144,9 +144,9 @@ class Plan:
 
     @property
     def holds(self) -> bool:
-        """Whether it is still so: another weighing may stand in for a while, or gradients be wanted."""
+        """Whether it is still so: another normalizer may stand in for a while, or gradients be wanted."""
         calm = not (torch.is_grad_enabled() or self.decoder.training)
-        return calm and all(part.weigh is one for part, one in self.weighs)
+        return calm and all(part.normalizer is one for part, one in self.weighs)
 
     def firsts(self, beam: int) -> Int[Tensor, "batch 1"]:
         """The first row of each sentence."""
@@ -246,7 +246,7 @@ def _plain(one: Attention) -> bool:
     score = type(one.score)
     dot = one.score.kernel == "dot" and score.project is Score.project and score.prepare is Score.prepare
     heads = one.heads is not None and one.heads.W_o is not None
-    return dot and heads and one.weigh.kernel == "softmax" and not one.bias and not one.stateful
+    return dot and heads and one.normalizer.kernel == "softmax" and not one.bias and not one.stateful
 
 
 def _norm(one: nn.LayerNorm) -> tuple[Tensor, Tensor, float]:

@@ -145,7 +145,7 @@ class Lstmn(Speaks):
         look, gamma_tilde, looked = None, None, state.looked
         if self.W_r is not None and state.gamma_tilde is not None:
             look = self.attention(torch.cat([x, state.gamma_tilde], -1), state.memory, looked)
-            gamma_tilde, looked = look.answer, look.state
+            gamma_tilde, looked = look.context, look.state
             r = torch.sigmoid(self.W_r(torch.cat([gamma_tilde, x], -1)))
             c = c + r * (gamma_tilde if self.W_alpha is None else self.W_alpha(gamma_tilde))
         h = torch.sigmoid(o) * torch.tanh(c)
@@ -159,4 +159,4 @@ class Lstmn(Speaks):
         return replace(state, looked=look.state), look
 
     def _readout(self, h: Float[Tensor, "batch time hidden"], look: Look) -> Float[Tensor, "batch time readout"]:
-        return torch.tanh(self.W_z(torch.cat([look.answer, h], -1) if self.fusion == "shallow" else h))
+        return torch.tanh(self.W_z(torch.cat([look.context, h], -1) if self.fusion == "shallow" else h))

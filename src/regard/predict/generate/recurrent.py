@@ -156,7 +156,7 @@ class Recurrent(Speaks):
         with whole(state.memory):
             maps = self._maps()
             state, look, s = self._advance(state, embedded := self._embed(token), maps)
-            r = state.fed if state.fed is not None else self._read(s, look.answer, embedded, maps[-1])
+            r = state.fed if state.fed is not None else self._read(s, look.context, embedded, maps[-1])
         return state, look, self._logits(r)
 
     def unroll(
@@ -167,7 +167,7 @@ class Recurrent(Speaks):
         if self.parallel:
             s = self._read_all(state, embedded)
             look = self.attention(s, state.memory, self.attention.start(state.memory))
-            return look, self._logits(self._read(s, look.answer, embedded, self.readout))
+            return look, self._logits(self._read(s, look.context, embedded, self.readout))
         looks, states, fed = [], [], []
         with whole(memory):
             maps = self._maps()
@@ -180,7 +180,7 @@ class Recurrent(Speaks):
         # What no later step waits for is done for all steps at once.
         if self.feed:
             return look, self._logits(torch.cat(fed, dim=1))  # type: ignore[arg-type]
-        return look, self._logits(self._read(torch.cat(states, dim=1), look.answer, embedded, self.readout))
+        return look, self._logits(self._read(torch.cat(states, dim=1), look.context, embedded, self.readout))
 
     def _maps(self) -> list[Shared]:
         """The linear maps of a step: two a layer (of input and of state), and last the readout."""
@@ -193,11 +193,11 @@ class Recurrent(Speaks):
         """One step of the network and one look: the state after it, the look, and the top layer."""
         if self.place == "before":
             look = self.attention(state.hidden[-1], state.memory, state.looked)
-            hidden, cell = self._recur(state, torch.cat([x, look.answer], dim=-1), maps)
+            hidden, cell = self._recur(state, torch.cat([x, look.context], dim=-1), maps)
             return State(hidden, cell, None, look.state, state.memory), look, hidden[-1]
         hidden, cell = self._recur(state, x if state.fed is None else torch.cat([x, state.fed], dim=-1), maps)
         look = self.attention(hidden[-1], state.memory, state.looked)
-        fed = self._read(hidden[-1], look.answer, x, maps[-1]) if self.feed else None
+        fed = self._read(hidden[-1], look.context, x, maps[-1]) if self.feed else None
         return State(hidden, cell, fed, look.state, state.memory), look, hidden[-1]
 
     def _recur(self, state: State, x: Tensor, maps: list[Shared]) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:

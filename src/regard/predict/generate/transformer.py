@@ -6,7 +6,7 @@
 
 Vaswani et al. 2017, "Attention Is All You Need", sections 3.1 to 3.4, with the norm before each part (see
 `regard.attend.block`); E serves both ends (Press & Wolf 2017). `attention` makes each layer's attention to the memory,
-under `heads` unless it has heads of its own; `score` and `weigh` are those of the self-attention.
+under `heads` unless it has heads of its own; `score` and `normalizer` are those of the self-attention.
 
 Known tokens are read all at once. Token by token, the keys and values of those read are kept (`State`), so a step
 costs one token, and all hypotheses of a sentence ask one memory. Both ways do the same sums; they differ by how the
@@ -60,7 +60,7 @@ class Transformer(Layers, Decoder):  # type: ignore[override]
         positions: Kind = "sinusoid",
         max_length: Length = 1024,
         score: Annotated[Spec, In("attend.score")] = "scaled_dot",
-        weigh: Annotated[Spec, In("attend.weigh")] = "softmax",
+        normalizer: Annotated[Spec, In("attend.normalizer")] = "softmax",
         look: Literal["last", "mean", "all"] | Annotated[int, Range(-1000, 999)] = "last",
     ) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ class Transformer(Layers, Decoder):  # type: ignore[override]
         if self.W_m is not None:
             xavier(self.W_m)
         self.blocks: Any = nn.ModuleList(
-            Block(size, heads, ffn, dropout, _asking(attention, size, heads), score, weigh) for _ in range(layers)
+            Block(size, heads, ffn, dropout, _asking(attention, size, heads), score, normalizer) for _ in range(layers)
         )
         self.norm = nn.LayerNorm(size)
         self.show(look)

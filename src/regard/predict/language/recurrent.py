@@ -155,7 +155,7 @@ class Recurrent(LanguageModel):
         state = replace(state, fresh=False) if state.fresh else self._on(state, token)
         h = state.hidden[-1]
         if self.attention is None or state.past is None or state.there is None:
-            return state, Look(h, weigh=lambda: h.new_zeros(*token.shape, 0)), self.logits(h)
+            return state, Look(h, compute_weights=lambda: h.new_zeros(*token.shape, 0)), self.logits(h)
         # Each hypothesis has a past of its own, so each is a row of its own.
         query = h.reshape(token.numel(), 1, -1)
         memory = self.attention.prepare(state.past.flatten(0, 1), None, state.there.flatten(0, 1))
@@ -189,4 +189,4 @@ class Recurrent(LanguageModel):
 
     def _read(self, look: Look, h: Float[Tensor, "row time hidden"]) -> Float[Tensor, "row time hidden"]:
         assert self.readout is not None
-        return torch.tanh(self.readout(torch.cat([look.answer, h], dim=-1)))
+        return torch.tanh(self.readout(torch.cat([look.context, h], dim=-1)))

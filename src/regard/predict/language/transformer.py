@@ -6,8 +6,8 @@
 
 Vaswani et al. 2017, "Attention Is All You Need", sections 3.1 to 3.5, the decoder without a source; Radford et al.
 2018, "Improving Language Understanding by Generative Pre-Training", section 3.1. The norm stands before each part
-(see `regard.attend.block`), E serves both ends (Press & Wolf 2017). The score and the weighing of `attention` are those
-of every block's; its heads are `heads`.
+(see `regard.attend.block`), E serves both ends (Press & Wolf 2017). The score and the normalizer of `attention` are
+those of every block's; its heads are `heads`.
 
 Known tokens are read all at once. Token by token, the keys and values of those read are kept, so a step costs one
 token. Texts of different lengths are gone on from side by side: each has places of its own.
@@ -87,14 +87,14 @@ class Transformer(Layers, LanguageModel):  # type: ignore[override]
         if given:
             raise RegardError(
                 f"attention.{given[0]}={asked[given[0]]} in a Transformer",
-                expected="the score and the weighing alone",
+                expected="the score and the normalizer alone",
                 do="leave it out; its heads are network.heads, and its places network.positions",
             )
         self.size, self.dropout = size, dropout
         self.embedding = nn.Embedding(vocab, size)
         nn.init.normal_(self.embedding.weight, std=size**-0.5)
         self.positions = Positions(positions, size, heads, max_length)
-        parts = {"score": asked.get("score", "scaled_dot"), "weigh": asked.get("weigh", "softmax")}
+        parts = {"score": asked.get("score", "scaled_dot"), "normalizer": asked.get("normalizer", "softmax")}
         self.blocks: Any = nn.ModuleList(Block(size, heads, ffn, dropout, **parts) for _ in range(layers))
         if any(self.looking(block).stateful for block in self.blocks):
             raise RegardError("an attention that keeps a state between looks", expected="one without, to look back")

@@ -3,8 +3,8 @@
 import torch
 from torch.testing import assert_close
 
-from regard.attend.weigh.softmax import softmax
-from regard.attend.weigh.straight_through import StraightThrough
+from regard.attend.normalizer.softmax import softmax
+from regard.attend.normalizer.straight_through import StraightThrough
 
 
 def test_a_row_by_hand() -> None:

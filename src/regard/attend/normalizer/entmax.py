@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from regard.attend.weigh import Weighed, Weighing
+from regard.attend.normalizer import Normalized, Normalizer
 from regard.ranges import Range, ranged
 
 __all__ = ["Entmax", "guarded"]
@@ -25,24 +25,24 @@ FLOOR = -1e4
 
 
 def guarded(
-    weigh: Callable[[Tensor], Tensor],
+    normalizer: Callable[[Tensor], Tensor],
     energies: Float[Tensor, "*lead key"],
     mask: Bool[Tensor, "*some key"] | None = None,
 ) -> Float[Tensor, "*lead key"]:
-    """Apply a sparse weighing of the package, which fails on rows of −inf and on none, to the visible keys only."""
+    """Apply a sparse normalizer of the package, which fails on rows of −inf and on none, to the visible keys only."""
     if energies.shape[-1] == 0:
         return energies
     if mask is None:
-        return weigh(energies)
+        return normalizer(energies)
     hidden = ~mask
     lowest = torch.finfo(energies.dtype).min
     best = energies.detach().masked_fill(hidden, lowest).amax(-1, keepdim=True)
     # A row with nothing visible becomes a flat row; its weights are then zeroed below, and its gradients with them.
     shifted = (energies - best).clamp(min=FLOOR).masked_fill(hidden, FLOOR)
-    return weigh(shifted).masked_fill(hidden, 0.0)
+    return normalizer(shifted).masked_fill(hidden, 0.0)
 
 
-class Entmax(Weighing):
+class Entmax(Normalizer):
     """`a = argmax_p pᵀe + H_α(p)`"""
 
     @ranged
@@ -50,8 +50,10 @@ class Entmax(Weighing):
         super().__init__()
         self.alpha = alpha
 
-    def forward(self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Weighed:
-        return Weighed(soft=guarded(self._weigh, energies, mask))
+    def forward(
+        self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None
+    ) -> Normalized:
+        return Normalized(soft=guarded(self._weigh, energies, mask))
 
     def _weigh(self, energies: Tensor) -> Tensor:
         if self.alpha == 1.5:

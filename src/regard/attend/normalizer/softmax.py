@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from regard.attend.weigh import Weighed, Weighing
+from regard.attend.normalizer import Normalized, Normalizer
 
 __all__ = ["Softmax", "softmax"]
 
@@ -23,10 +23,12 @@ def softmax(
     return weights.masked_fill(hidden, 0.0)
 
 
-class Softmax(Weighing):
+class Softmax(Normalizer):
     """`a = exp(e) / Σ exp(e)`"""
 
     kernel = "softmax"
 
-    def forward(self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Weighed:
-        return Weighed(soft=softmax(energies, mask))
+    def forward(
+        self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None
+    ) -> Normalized:
+        return Normalized(soft=softmax(energies, mask))

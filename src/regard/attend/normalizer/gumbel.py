@@ -11,15 +11,15 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from regard.attend.weigh import Weighed, Weighing
-from regard.attend.weigh.softmax import softmax
-from regard.attend.weigh.straight_through import harden
+from regard.attend.normalizer import Normalized, Normalizer
+from regard.attend.normalizer.softmax import softmax
+from regard.attend.normalizer.straight_through import harden
 from regard.ranges import Temperature, ranged
 
 __all__ = ["Gumbel"]
 
 
-class Gumbel(Weighing):
+class Gumbel(Normalizer):
     """`a = softmax((e + g)/τ)`"""
 
     @ranged
@@ -27,9 +27,11 @@ class Gumbel(Weighing):
         super().__init__()
         self.temperature, self.hard = temperature, hard
 
-    def forward(self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Weighed:
+    def forward(
+        self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None
+    ) -> Normalized:
         if self.training:
             # An exponential draw is −log u without the chance of log 0.
             energies = energies - torch.empty_like(energies).exponential_().log()
         soft = softmax(energies / self.temperature, mask)
-        return Weighed(soft=harden(soft, mask) if self.hard else soft)
+        return Normalized(soft=harden(soft, mask) if self.hard else soft)

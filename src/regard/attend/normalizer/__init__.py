@@ -1,6 +1,6 @@
-"""Weighings: how energies become weights, `a = weigh(e, mask)`. One file a weighing.
+"""Normalizers: how energies become weights, `a = normalizer(e, mask)`. One file a normalizer.
 
-A weighing sees the keys on the last axis and a mask that broadcasts to the energies (True = may be
+A normalizer sees the keys on the last axis and a mask that broadcasts to the energies (True = may be
 looked at, None = everything). Hidden keys get weight exactly 0; a row with nothing visible gets
 weights 0 and gradients 0.
 """
@@ -12,11 +12,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
-__all__ = ["Weighed", "Weighing", "lowered"]
+__all__ = ["Normalizer", "Weighed", "lowered"]
 
 
 @dataclass(frozen=True)
-class Weighed:
+class Normalized:
     """Weights, or the one key that was chosen; where it was sampled, how likely and how open the choice was."""
 
     soft: Float[Tensor, "*lead key"] | None = None
@@ -33,7 +33,7 @@ class Weighed:
         weights = one_hot(self.choice, self.keys).to(dtype)
         return weights if self.visible is None else weights * self.visible.unsqueeze(-1)
 
-    def answer(
+    def context(
         self, values: Float[Tensor, "*batch key value"], features: bool = False
     ) -> Float[Tensor, "*batch query value"]:
         """The weighted sum of the values; a single chosen value is fetched, not multiplied out.
@@ -51,13 +51,15 @@ class Weighed:
         return answer if self.visible is None else answer * self.visible.unsqueeze(-1)
 
 
-class Weighing(nn.Module):
-    """What every weighing is."""
+class Normalizer(nn.Module):
+    """What every normalizer is."""
 
     kernel: str | None = None  # "softmax" for the one that fused kernels know
     passes: bool = True  # whether gradients pass through the weights to the scores; if not, the loss cannot teach these
 
-    def forward(self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Weighed:
+    def forward(
+        self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None
+    ) -> Normalized:
         raise NotImplementedError
 
 

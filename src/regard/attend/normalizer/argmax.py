@@ -7,16 +7,18 @@ Argmax()(energies, mask).choice
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from regard.attend.weigh import Weighed, Weighing, lowered, visible
+from regard.attend.normalizer import Normalized, Normalizer, lowered, visible
 
 __all__ = ["Argmax"]
 
 
-class Argmax(Weighing):
+class Argmax(Normalizer):
     """`a = 1 at argmax e`"""
 
     passes = False
 
-    def forward(self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Weighed:
+    def forward(
+        self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None
+    ) -> Normalized:
         choice = lowered(energies, mask).argmax(-1)
-        return Weighed(choice=choice, visible=visible(mask, choice.shape), keys=energies.shape[-1])
+        return Normalized(choice=choice, visible=visible(mask, choice.shape), keys=energies.shape[-1])

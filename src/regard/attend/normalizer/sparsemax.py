@@ -9,14 +9,16 @@ import entmax as package
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from regard.attend.weigh import Weighed, Weighing
-from regard.attend.weigh.entmax import guarded
+from regard.attend.normalizer import Normalized, Normalizer
+from regard.attend.normalizer.entmax import guarded
 
 __all__ = ["Sparsemax"]
 
 
-class Sparsemax(Weighing):
+class Sparsemax(Normalizer):
     """`a = argmin_p ‖p − e‖²`"""
 
-    def forward(self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Weighed:
-        return Weighed(soft=guarded(lambda e: package.sparsemax(e, dim=-1), energies, mask))
+    def forward(
+        self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None
+    ) -> Normalized:
+        return Normalized(soft=guarded(lambda e: package.sparsemax(e, dim=-1), energies, mask))

@@ -6,21 +6,21 @@ Outside training the most likely key is taken, unless `always` is set.
 
 For some sentences the expected value may stand in for the sample, `Mixed`: their weights are the softmax itself.
 
-    weighed = Sample()(energies, mask);  weighed.choice, weighed.log_prob, weighed.entropy
+    found = Sample()(energies, mask);  found.choice, found.log_prob, found.entropy
 """
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from regard.attend.normalizer import Normalized, Normalizer, lowered, visible
+from regard.attend.normalizer.softmax import softmax
 from regard.attend.reinforce import mix
-from regard.attend.weigh import Weighed, Weighing, lowered, visible
-from regard.attend.weigh.softmax import softmax
 
 __all__ = ["Mixed", "Sample"]
 
 
-class Sample(Weighing):
+class Sample(Normalizer):
     """`i ~ softmax(e)`, a = 1 at i"""
 
     passes = False  # the log-probability of the choice is what teaches it
@@ -29,7 +29,9 @@ class Sample(Weighing):
         super().__init__()
         self.always = always
 
-    def forward(self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Weighed:
+    def forward(
+        self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None
+    ) -> Normalized:
         log_p = torch.log_softmax(lowered(energies, mask), dim=-1)
         p = log_p.exp()
         if self.training or self.always:
@@ -42,18 +44,20 @@ class Sample(Weighing):
         seen = visible(mask, choice.shape)
         if seen is not None:
             log_prob, entropy = log_prob.masked_fill(~seen, 0.0), entropy.masked_fill(~seen, 0.0)
-        return Weighed(choice=choice, visible=seen, keys=p.shape[-1], log_prob=log_prob, entropy=entropy)
+        return Normalized(choice=choice, visible=seen, keys=p.shape[-1], log_prob=log_prob, entropy=entropy)
 
 
-class Mixed(Weighing):
-    """What another weighing samples for the sentences that are `kept`; for the others what is to be expected of it."""
+class Mixed(Normalizer):
+    """What another normalizer samples for the sentences that are `kept`; for the others its expected value."""
 
-    def __init__(self, weigh: Sample, kept: Bool[Tensor, " batch"]) -> None:
+    def __init__(self, normalizer: Sample, kept: Bool[Tensor, " batch"]) -> None:
         super().__init__()
-        self.weigh, self.kept = weigh, kept
+        self.normalizer, self.kept = normalizer, kept
 
-    def forward(self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Weighed:
-        weighed: Weighed = self.weigh(energies, mask)
+    def forward(
+        self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None
+    ) -> Normalized:
+        normalized: Normalized = self.normalizer(energies, mask)
         expected = softmax(energies, mask)
-        soft, _ = mix(weighed.weights(expected.dtype), expected, chance=0.0, kept=self.kept)
-        return Weighed(soft=soft, log_prob=weighed.log_prob, entropy=weighed.entropy)
+        soft, _ = mix(normalized.weights(expected.dtype), expected, chance=0.0, kept=self.kept)
+        return Normalized(soft=soft, log_prob=normalized.log_prob, entropy=normalized.entropy)

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.attend.weigh.gumbel import Gumbel
-from regard.attend.weigh.softmax import softmax
+from regard.attend.normalizer.gumbel import Gumbel
+from regard.attend.normalizer.softmax import softmax
 from regard.errors import RegardError
 
 # softmax = (1, 2, 5) / 8
@@ -16,24 +16,24 @@ energies = torch.tensor([0.0, math.log(2), math.log(5)])
 p = torch.tensor([1 / 8, 2 / 8, 5 / 8])
 
 
-def weigh(gumbel: Gumbel, e: Tensor, mask: Tensor | None = None) -> Tensor:
+def normalizer(gumbel: Gumbel, e: Tensor, mask: Tensor | None = None) -> Tensor:
     weights = gumbel(e, mask).soft
     assert weights is not None
     return weights
 
 
 def test_numbers_by_hand_without_noise() -> None:
-    assert_close(weigh(Gumbel().eval(), energies), p)
+    assert_close(normalizer(Gumbel().eval(), energies), p)
     # τ = 0.5 squares what is exponentiated: (1, 4, 25) / 30
-    assert_close(weigh(Gumbel(temperature=0.5).eval(), energies), torch.tensor([1 / 30, 4 / 30, 25 / 30]))
-    assert weigh(Gumbel(hard=True).eval(), energies).tolist() == [0.0, 0.0, 1.0]
+    assert_close(normalizer(Gumbel(temperature=0.5).eval(), energies), torch.tensor([1 / 30, 4 / 30, 25 / 30]))
+    assert normalizer(Gumbel(hard=True).eval(), energies).tolist() == [0.0, 0.0, 1.0]
 
 
 @pytest.mark.parametrize("temperature", [1.0, 0.3])
 def test_the_heaviest_key_of_a_draw_follows_the_softmax(temperature: float) -> None:
     """The Gumbel-max trick: argmax(e + g) is a draw of softmax(e), at any temperature."""
     draws = 20_000
-    weights = weigh(Gumbel(temperature, hard=True).train(), energies.expand(draws, 3))
+    weights = normalizer(Gumbel(temperature, hard=True).train(), energies.expand(draws, 3))
     assert_close(weights.sum(-1), torch.ones(draws))
     error = (p * (1 - p) / draws).sqrt()
     assert ((weights.mean(0) - p).abs() <= 4 * error).all()
@@ -41,7 +41,7 @@ def test_the_heaviest_key_of_a_draw_follows_the_softmax(temperature: float) -> N
 
 def test_frequencies_under_a_mask() -> None:
     draws = 20_000
-    weights = weigh(Gumbel(hard=True).train(), energies.expand(draws, 3), torch.tensor([True, False, True]))
+    weights = normalizer(Gumbel(hard=True).train(), energies.expand(draws, 3), torch.tensor([True, False, True]))
     visible = torch.tensor([1 / 6, 0.0, 5 / 6])
     assert (weights[:, 1] == 0).all()
     assert ((weights.mean(0) - visible).abs() <= 4 * (visible * (1 - visible) / draws).sqrt()).all()
@@ -50,7 +50,7 @@ def test_frequencies_under_a_mask() -> None:
 def test_the_noise_is_gumbel() -> None:
     """log a_1 − log a_2 = e_1 − e_2 + (g_1 − g_2), and the difference of two Gumbels is logistic: variance π²/3."""
     draws = 20_000
-    weights = weigh(Gumbel().train(), torch.zeros(draws, 2))
+    weights = normalizer(Gumbel().train(), torch.zeros(draws, 2))
     noise = (weights[:, 0] / weights[:, 1]).log().double()
     assert noise.mean().abs() < 4 * math.sqrt(math.pi**2 / 3 / draws)
     # The fourth moment of a logistic is 7π⁴/15, so its square has a variance of 7π⁴/15 − π⁴/9.
@@ -61,22 +61,22 @@ def test_the_noise_is_gumbel() -> None:
 def test_a_seed_gives_the_same_draw_and_no_seed_another() -> None:
     gumbel, e = Gumbel().train(), torch.randn(4, 5)
     torch.manual_seed(7)
-    first = weigh(gumbel, e)
-    assert not torch.equal(weigh(gumbel, e), first)
+    first = normalizer(gumbel, e)
+    assert not torch.equal(normalizer(gumbel, e), first)
     torch.manual_seed(7)
-    assert torch.equal(weigh(gumbel, e), first)
+    assert torch.equal(normalizer(gumbel, e), first)
 
 
 def test_outside_training_there_is_no_noise() -> None:
     gumbel, e = Gumbel().eval(), torch.randn(4, 5)
-    assert torch.equal(weigh(gumbel, e), weigh(gumbel, e))
-    assert torch.equal(weigh(gumbel, e), softmax(e))
+    assert torch.equal(normalizer(gumbel, e), normalizer(gumbel, e))
+    assert torch.equal(normalizer(gumbel, e), softmax(e))
 
 
 def test_the_energies_given_are_left_alone() -> None:
     e = torch.randn(4, 5)
     before = e.clone()
-    weigh(Gumbel().train(), e)
+    normalizer(Gumbel().train(), e)
     assert torch.equal(e, before)
 
 
@@ -84,7 +84,7 @@ def test_a_lower_temperature_is_harder() -> None:
     e, heaviest = torch.randn(500, 6), []
     for temperature in (5.0, 1.0, 0.2):
         torch.manual_seed(1)
-        heaviest.append(weigh(Gumbel(temperature).train(), e).amax(-1).mean().item())
+        heaviest.append(normalizer(Gumbel(temperature).train(), e).amax(-1).mean().item())
     assert heaviest == sorted(heaviest)
     assert heaviest[-1] > 0.9
 
@@ -94,7 +94,7 @@ def test_hard_learns_through_the_soft_draw() -> None:
     upstream, slopes = torch.randn(6, 4).double(), []
     for hard in (True, False):
         torch.manual_seed(2)
-        weights = weigh(Gumbel(temperature=0.7, hard=hard).train(), e)
+        weights = normalizer(Gumbel(temperature=0.7, hard=hard).train(), e)
         slopes.append(torch.autograd.grad((weights * upstream).sum(), e)[0])
         if hard:
             assert weights.detach().unique().tolist() == [0.0, 1.0]

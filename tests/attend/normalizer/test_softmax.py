@@ -5,7 +5,7 @@ import math
 import torch
 from torch.testing import assert_close
 
-from regard.attend.weigh.softmax import Softmax, softmax
+from regard.attend.normalizer.softmax import Softmax, softmax
 
 
 def test_a_number_by_hand() -> None:

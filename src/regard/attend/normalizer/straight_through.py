@@ -9,8 +9,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from regard.attend.weigh import Weighed, Weighing
-from regard.attend.weigh.softmax import softmax
+from regard.attend.normalizer import Normalized, Normalizer
+from regard.attend.normalizer.softmax import softmax
 
 __all__ = ["StraightThrough", "harden"]
 
@@ -26,8 +26,10 @@ def harden(
     return hard + (soft - soft.detach())
 
 
-class StraightThrough(Weighing):
+class StraightThrough(Normalizer):
     """`a = 1 at argmax e`, gradient of softmax"""
 
-    def forward(self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Weighed:
-        return Weighed(soft=harden(softmax(energies, mask), mask))
+    def forward(
+        self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None
+    ) -> Normalized:
+        return Normalized(soft=harden(softmax(energies, mask), mask))

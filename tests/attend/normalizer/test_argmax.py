@@ -3,38 +3,38 @@
 import torch
 from torch.testing import assert_close
 
-from regard.attend.weigh.argmax import Argmax
+from regard.attend.normalizer.argmax import Argmax
 
 
 def test_a_choice_by_hand() -> None:
     energies = torch.tensor([[0.1, 3.0, -1.0], [2.0, 1.0, 5.0]])
     assert Argmax()(energies).choice.tolist() == [1, 2]
     # The best hidden, the second best is taken; a row with nothing visible has no weight anywhere.
-    weighed = Argmax()(energies, torch.tensor([[True, False, True], [False, False, False]]))
-    assert weighed.weights(torch.float32).tolist() == [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    normalized = Argmax()(energies, torch.tensor([[True, False, True], [False, False, False]]))
+    assert normalized.weights(torch.float32).tolist() == [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
 
 
 def test_the_value_is_fetched_as_it_is() -> None:
     energies, values = torch.randn(2, 3, 4), torch.randn(2, 4, 5)
     mask = torch.rand(2, 1, 4) < 0.5
     mask[0], mask[1, 0, 0] = False, True
-    weighed = Argmax()(energies, mask)
-    answer = weighed.answer(values)
+    normalized = Argmax()(energies, mask)
+    answer = normalized.context(values)
     assert (answer[0] == 0).all()
     for j in range(3):
         assert torch.equal(answer[1, j], values[1, energies[1, j].masked_fill(~mask[1, 0], -9e9).argmax()])
-    assert_close(weighed.weights(torch.float32) @ values, answer)
+    assert_close(normalized.weights(torch.float32) @ values, answer)
 
 
 def test_only_the_values_learn() -> None:
     energies, values = torch.randn(1, 2, 4, requires_grad=True), torch.randn(1, 4, 5, requires_grad=True)
-    weighed = Argmax()(energies)
-    weighed.answer(values).sum().backward()
+    normalized = Argmax()(energies)
+    normalized.context(values).sum().backward()
     assert energies.grad is None
     assert values.grad is not None
     # A value gets one gradient for each query that chose it.
-    assert weighed.choice is not None
-    assert values.grad[0, :, 0].tolist() == torch.bincount(weighed.choice[0], minlength=4).tolist()
+    assert normalized.choice is not None
+    assert values.grad[0, :, 0].tolist() == torch.bincount(normalized.choice[0], minlength=4).tolist()
 
 
 def test_low_energies_beat_hidden_ones() -> None:

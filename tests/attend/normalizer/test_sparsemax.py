@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.attend.weigh.sparsemax import Sparsemax
+from regard.attend.normalizer.sparsemax import Sparsemax
 
 
-def weigh(energies: Tensor, mask: Tensor | None = None) -> Tensor:
+def normalizer(energies: Tensor, mask: Tensor | None = None) -> Tensor:
     weights = Sparsemax()(energies, mask).soft
     assert weights is not None
     return weights
@@ -31,40 +31,40 @@ def nearest(energies: Tensor) -> Tensor:
 
 def test_a_number_by_hand() -> None:
     # With two keys carrying weight τ = (1 + 0.8 − 1)/2 = 0.4, so p = (0.6, 0.4); the third, 0.1 < τ, gets 0.
-    assert_close(weigh(torch.tensor([1.0, 0.8, 0.1])), torch.tensor([0.6, 0.4, 0.0]))
+    assert_close(normalizer(torch.tensor([1.0, 0.8, 0.1])), torch.tensor([0.6, 0.4, 0.0]))
     # The first one hidden: τ = (0.8 + 0.1 − 1)/2 = −0.05, p = (0.85, 0.15)
     seen = torch.tensor([False, True, True])
-    assert_close(weigh(torch.tensor([1.0, 0.8, 0.1]), seen), torch.tensor([0.0, 0.85, 0.15]))
+    assert_close(normalizer(torch.tensor([1.0, 0.8, 0.1]), seen), torch.tensor([0.0, 0.85, 0.15]))
 
 
 def test_it_is_the_projection_by_brute_force() -> None:
     energies = torch.randn(40, 5).double()
-    assert_close(weigh(energies), torch.stack([nearest(row) for row in energies]))
+    assert_close(normalizer(energies), torch.stack([nearest(row) for row in energies]))
 
 
 def test_under_a_mask_it_is_the_projection_of_what_is_visible() -> None:
     energies, mask = torch.randn(40, 5).double(), torch.rand(40, 5) < 0.6
     mask[:, 2] = True
-    weights = weigh(energies, mask)
+    weights = normalizer(energies, mask)
     assert (weights[~mask] == 0).all()
     for row, (seen, found) in zip(energies, zip(mask, weights, strict=True), strict=True):
         assert_close(found[seen], nearest(row[seen]))
 
 
 def test_zeros_are_exact_and_frequent() -> None:
-    weights = weigh(2 * torch.randn(50, 8))
+    weights = normalizer(2 * torch.randn(50, 8))
     assert (weights == 0).float().mean() > 0.5
     assert_close(weights.sum(-1), torch.ones(50))
 
 
 def test_a_point_of_the_simplex_stays_where_it_is() -> None:
     p = torch.softmax(torch.randn(10, 4).double(), dim=-1)
-    assert_close(weigh(p), p)
+    assert_close(normalizer(p), p)
 
 
 def test_large_energies_under_a_mask() -> None:
     """Energies are only compared: a common height, even a great one, changes nothing."""
     energies = torch.tensor([[1.0, 0.75, 0.0, 5.0]]).double()
     mask = torch.tensor([[True, True, True, False]])
-    assert_close(weigh(energies + 1e9, mask), weigh(energies, mask))
-    assert_close(weigh(energies - 1e9, mask), weigh(energies, mask))
+    assert_close(normalizer(energies + 1e9, mask), normalizer(energies, mask))
+    assert_close(normalizer(energies - 1e9, mask), normalizer(energies, mask))
