@@ -169,7 +169,7 @@ odd = [
     ),
     *(b"\n", b"\n\n\n", b"\x1a", b"\x85", "\u2028".encode(), "\ufeff".encode(), b"\\ud800", b"\\u0000", b",", b" "),
     *(b"NaN", b"Infinity", b"-1", b"1e999", b"9" * 5000, b"0x1F", b"null", b"[]", b"{}", b"''", b"-", "²".encode()),
-    *(b"__import__('os').mkdir('canary')", b"canary_module.Evil", b"hf:a/b", b"made:dates", b"%s%n", b"\x1b[2J"),
+    *(b"__import__('os').mkdir('canary')", b"canary_module.Evil", b"hf:a/b", b"builtin:dates", b"%s%n", b"\x1b[2J"),
     *(b"<script>", b"../../x", b"-DOCSTART-", b"999999999-999999999", b"1 1 1 S S", b"a[b], ", b"[[", b"\x1f\x8b"),
 ]
 

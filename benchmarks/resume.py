@@ -55,7 +55,7 @@ def sitting(folder: Path, steps: int, **more: Any) -> int:
 
 
 def write_data(folder: Path) -> None:
-    from regard.data.made.dates import Dates
+    from regard.data.builtin.dates import Dates
 
     splits = Dates(train=640, valid=40, test=0).splits()
     for name, part in (("train", splits.train), ("valid", splits.valid)):

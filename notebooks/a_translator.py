@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 
 import regard
-from regard.data.made.dates import Dates
+from regard.data.builtin.dates import Dates
 from regard.look.align import by_word, choose, words
 from regard.types import Token
 

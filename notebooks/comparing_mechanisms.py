@@ -35,7 +35,7 @@ import sys
 from pathlib import Path
 
 import regard
-from regard.data.made.languages import Languages
+from regard.data.builtin.languages import Languages
 
 show = getattr(builtins, "display", print)  # in Jupyter a picture, in a terminal the same drawn with letters
 given = os.environ.get("REGARD_NOTEBOOK_TIME")  # seconds for each training, if there is a hurry

@@ -525,7 +525,7 @@ def copy(source: Path, target: Path) -> None:
         {"attention": {"bias": [{"name": "evil.Thing"}]}},
         {"search": "ev-il.Thing"},
         {"search": "0evil.Thing"},
-        {"data": {"train": "made:evil.Thing"}},
+        {"data": {"train": "builtin:evil.Thing"}},
     ],
 )
 def test_code_from_outside_is_run_only_if_trusted(

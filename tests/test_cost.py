@@ -65,13 +65,13 @@ def test_an_epoch_is_of_all_examples_though_fewer_are_timed(
 def test_time_is_that_of_all_phases(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = trained(data, tmp_path / "run", "resan")
     phases: list[str] = []
-    plain = Resan.advance
+    plain = Resan.on_step
 
-    def advance(part: Resan, progress: float) -> None:
+    def on_step(part: Resan, progress: float) -> None:
         plain(part, progress)
         phases.append(part.phase)
 
-    monkeypatch.setattr(Resan, "advance", advance)
+    monkeypatch.setattr(Resan, "on_step", on_step)
     cost.cost(str(run))
     warm, timed = phases[: cost.WARM], phases[-cost.TIMED :]
     assert set(warm) == {"supervised", "policy", "both"}

@@ -46,7 +46,7 @@ folders = [
     "predict.match",
     "search",
     "measure",
-    "data.made",
+    "data.builtin",
     "tasks",
 ]
 heavy = {"torch", "numpy", "matplotlib", "tokenizers", "sacrebleu", "entmax", "datasets", "fastapi"}

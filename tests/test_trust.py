@@ -22,7 +22,7 @@ from regard.trust import admit, outside
         ({"metrics": [{"name": "my.Measure"}, "bleu"]}, ["my.Measure"]),
         ({"metrics": "bleu, my.Measure,my.Other"}, ["my.Measure", "my.Other"]),
         ({"data": {"train": "pairs.tsv", "valid": "a.b"}, "train": {"time": "1.5m"}}, []),
-        ({"data": {"train": "made:my.Data"}}, ["made:my.Data"]),
+        ({"data": {"train": "builtin:my.Data"}}, ["builtin:my.Data"]),
         ({"embed": {"vectors": "glove.6B.txt"}}, []),
         ({"embed": {"vectors": {"name": "my.Vectors"}}}, ["my.Vectors"]),  # a file is a word, and no table
         (

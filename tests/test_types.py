@@ -134,7 +134,7 @@ def test_to_moves_everything() -> None:
 def test_follow_by_hand() -> None:
     state = a_state()
     parents = torch.tensor([[2, 2, 0], [1, 0, 1]])
-    followed = state.follow(parents)
+    followed = state.reorder(parents)
     assert followed.hidden.tolist() == [[[4, 5], [4, 5], [0, 1]], [[8, 9], [6, 7], [8, 9]]]
     assert torch.equal(followed.layers[0], followed.hidden * 10)
     assert followed.layers[1].dtype == torch.bool
@@ -145,15 +145,15 @@ def test_follow_by_hand() -> None:
 
 def test_follow_leaves_the_memory_alone() -> None:
     state = a_state()
-    assert state.follow(torch.tensor([[0, 1, 2], [2, 1, 0]])).memory is state.memory
+    assert state.reorder(torch.tensor([[0, 1, 2], [2, 1, 0]])).memory is state.memory
 
 
 def test_the_number_of_hypotheses_may_change() -> None:
     state = a_state(batch=2, beam=1)
-    grown = state.follow(torch.zeros(2, 4, dtype=torch.long))
+    grown = state.reorder(torch.zeros(2, 4, dtype=torch.long))
     assert grown.hidden.shape == (2, 4, 2)
     assert torch.equal(grown.hidden, state.hidden.expand(2, 4, 2))
-    assert grown.follow(torch.tensor([[3], [0]])).hidden.shape == (2, 1, 2)
+    assert grown.reorder(torch.tensor([[3], [0]])).hidden.shape == (2, 1, 2)
 
 
 @settings(deadline=None)  # a busy machine is not a wrong answer
@@ -165,7 +165,7 @@ def test_follow_is_indexing_in_each_sentence(batch: int, beam: int, data: st.Dat
         )
     )
     state = a_state(batch, beam)
-    followed = state.follow(parents)
+    followed = state.reorder(parents)
     for b in range(batch):
         assert torch.equal(followed.hidden[b], state.hidden[b][parents[b]])
         assert torch.equal(followed.layers[1][b], state.layers[1][b][parents[b]])

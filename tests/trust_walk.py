@@ -50,7 +50,7 @@ def every_field() -> Iterator[tuple[Field, Config]]:
     for task in find.names("tasks"):
         plain: Config = {"task": task, "data": {}, "train": {}}
         yield (task, "task"), {**plain, "task": "canary.part.Thing"}
-        yield (task, "data", "train"), {**plain, "data": {"train": "made:canary.part.Thing"}}
+        yield (task, "data", "train"), {**plain, "data": {"train": "builtin:canary.part.Thing"}}
         for path, config in fields(find.find("tasks", task), plain):
             yield (task, *path), config
         for table, place in tables.items():

@@ -5,7 +5,7 @@ Axes, in the order they stand: `batch`, `beam` (hypotheses of one sentence), `he
 where one may look.
 
 Each type is a small frozen dataclass. Those whose first axis is the batch are `Rows`: `select` keeps
-some sentences. State of a decoder is a `Beams`: its own tensors carry `[batch, beam, …]` and `follow`
+some sentences. State of a decoder is a `Beams`: its own tensors carry `[batch, beam, …]` and `reorder`
 lets every hypothesis continue one of its sentence's earlier ones, while the `Memory` inside, the same
 for all hypotheses of a sentence, is left alone. So a memory is never copied once a beam.
 """
@@ -169,7 +169,7 @@ class Memory(Rows):
 class Beams(Rows):
     """State of several hypotheses a sentence: tensors `[batch, beam, …]`, beside a memory `[batch, …]`."""
 
-    def follow(self: B, parents: Int[Tensor, "batch beam"]) -> B:
+    def reorder(self: B, parents: Int[Tensor, "batch beam"]) -> B:
         """Hypothesis b of each sentence continues the earlier hypothesis `parents[:, b]`."""
 
         def gather(tensor: Tensor) -> Tensor:

@@ -52,7 +52,7 @@ def snli_txt(name: str = "snli_1.0_dev.txt") -> str:
 
 
 def get(**options: Any) -> Splits:
-    return load(**{"default": "made:nothing", "columns": 2, "known": (), "labels": None, **options})
+    return load(**{"default": "builtin:nothing", "columns": 2, "known": (), "labels": None, **options})
 
 
 def said(**options: Any) -> str:

@@ -17,7 +17,7 @@ START, END = 0, 1
 
 @dataclass(frozen=True)
 class Prefix(Beams):
-    """What was read so far, as one number; and a memory, which `follow` must leave alone."""
+    """What was read so far, as one number; and a memory, which `reorder` must leave alone."""
 
     memory: Memory
     digest: Tensor

@@ -141,7 +141,7 @@ def test_its_loss_is_that_of_both_and_their_agreement(gamma: float, monkeypatch:
 
 def test_both_attentions_learn_from_it() -> None:
     task, network = small(gamma=1.0, fertility=0.5, teach={"scheduled_sampling": "linear", "source_replace": 0.2})
-    task.advance(network, 0.5)
+    task.on_step(network, 0.5)
     assert (network.there.progress, network.back.progress) == (0.5, 0.5)
     batch = task.collate(task.items(examples))
     plain, rich = [], []
@@ -162,7 +162,7 @@ def test_until_it_counts_each_direction_learns_by_itself() -> None:
     network.train()
     batch, totals = task.collate(task.items(examples)), []
     for progress in (0.0, 0.49, 0.5, 1.0):
-        task.advance(network, progress)
+        task.on_step(network, progress)
         torch.manual_seed(3)  # what falls to dropout is the same
         loss = task.loss(network, batch)
         totals.append(float(loss.total.detach()))
@@ -218,7 +218,7 @@ def test_examples_turned() -> None:
         ({"train": "a.de,a.en", "valid": "b.tsv"}, {"train": "a.en,a.de", "valid": "b.tsv", "source": "2"}),
         ({"train": "a.tsv", "valid": "b.jsonl"}, None),
         ({"train": "a.x", "form": "tsv"}, None),
-        ({"train": "made:dates"}, None),
+        ({"train": "builtin:dates"}, None),
         ({"train": ""}, None),
     ],
 )

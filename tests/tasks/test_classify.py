@@ -19,7 +19,7 @@ good = ["a dog runs\tmoving", "a dog sleeps\tstill"]
 
 def test_it_is_found_by_its_name() -> None:
     assert find("tasks", "classify") is Classify
-    assert (Classify.name, Classify.columns, Classify.default_data) == ("classify", 2, "made:languages")
+    assert (Classify.name, Classify.columns, Classify.default_data) == ("classify", 2, "builtin:languages")
 
 
 @pytest.mark.parametrize("options", [{}, {"data": {"train": "lines.tsv"}}])

@@ -28,7 +28,7 @@ good = ["a dog runs\tan animal runs\tyes", "a dog\ta cat\tno"]
 
 def test_it_is_found_by_its_name() -> None:
     assert find("tasks", "entail") is Entail
-    assert (Entail.name, Entail.columns, Entail.default_data) == ("entail", 3, "made:grammar")
+    assert (Entail.name, Entail.columns, Entail.default_data) == ("entail", 3, "builtin:grammar")
     assert Entail.roles == ("premise", "hypothesis")
 
 

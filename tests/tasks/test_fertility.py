@@ -140,7 +140,7 @@ def test_the_attention_learns_from_it(decoder: dict[str, Any], teach: dict[str, 
     spec = {"name": "recurrent", "hidden": 7} if "name" not in decoder else {"size": 8, "layers": 1, "ffn": 8}
     task = small(fertility=1.0, teach=teach, decoder={**spec, **decoder})
     network = task.model().train()
-    task.advance(network, 0.9)
+    task.on_step(network, 0.9)
     _, look = task._taught(network, task.collate(task.items(examples)))
     memory = network.encode(task.collate(task.items(examples)).source)
     assert network.fertility is not None

@@ -81,7 +81,7 @@ def test_nothing_is_narrowed(task: str, options: dict[str, Any]) -> None:
     some = data.get(task, pairs)
     made.learn(some)
     model = made.model().double()
-    made.advance(model, 1.0)
+    made.on_step(model, 1.0)
     batch = made.collate(made.items(some))
     with NoNarrowing() as seen:
         made.loss(model.train(), batch).total.backward()

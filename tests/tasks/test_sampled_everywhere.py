@@ -113,7 +113,7 @@ def test_taught_or_refused(task: str, options: dict[str, Any], normalizer: str) 
     if not hard:
         assert normalizer == "softmax" or "plain" in str(options)  # a decoder that does not look has no normalizer
         return
-    made.advance(model, 1.0)
+    made.on_step(model, 1.0)
     made.loss(model, made.collate(made.items(some))).total.backward()
     grads = [one.grad for one in seen if one.grad is not None]
     assert grads

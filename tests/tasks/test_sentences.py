@@ -70,7 +70,7 @@ def test_what_teaches_a_choice(name: str, phase: str, copies: int) -> None:
     reinforce = {"baseline": "moving" if copies == 1 else "others", "samples": copies, "bonus": 0.0}
     task, model = both(name, encoder={**choosing, "soft": 0.0, "policy": 0.5}, sparsity=0.4, reinforce=reinforce)
     model.train()
-    task.advance(model, 0.0 if phase == "policy" else 0.5)
+    task.on_step(model, 0.0 if phase == "policy" else 0.5)
     twin, batch = copy.deepcopy(model), batch_of(task, examples[name])
     torch.manual_seed(5)
     loss = task.loss(model, batch)
@@ -139,7 +139,7 @@ def test_each_phase_moves_its_own_part(baseline: str) -> None:
     assert ("reinforce.value.weight" in its_own) == (baseline == "learned")
     moved = {}
     for progress in (0.0, 0.4, 0.7):
-        task.advance(model, progress)
+        task.on_step(model, progress)
         moved[model.encoder.phase] = steps(task, model, batch)
     assert moved["supervised"] == every - its_own
     assert moved["policy"] == its_own
@@ -158,7 +158,7 @@ def test_examples_are_read_twice_only_where_a_choice_is_measured_by_another() ->
         model.train()
         batch, found = batch_of(task, examples["entail"]), []
         for progress in (0.0, 0.5, 0.9):
-            task.advance(model, progress)
+            task.on_step(model, progress)
             found.append(model.copies)
             loss = task.loss(model, batch)
             assert loss.count == len(examples["entail"])
@@ -166,7 +166,7 @@ def test_examples_are_read_twice_only_where_a_choice_is_measured_by_another() ->
         assert found == wanted
     task, model = both("entail", encoder=choosing)
     assert (model.reinforce.baseline, model.reinforce.bonus) == ("others", 0.003)
-    task.advance(model, 0.0)
+    task.on_step(model, 0.0)
     task.loss(model.eval(), batch)  # used, and not taught: it chooses in every phase
 
 
@@ -187,7 +187,7 @@ def test_a_copied_batch() -> None:
 def test_in_the_first_phase_nothing_is_noted_of_choices() -> None:
     task, model = both("entail", encoder=choosing)
     model.train()
-    task.advance(model, 0.0)
+    task.on_step(model, 0.0)
     assert task.loss(model, batch_of(task, examples["entail"])).notes == {}
 
 
@@ -342,7 +342,7 @@ def test_a_learned_baseline_does_not_know_what_was_drawn(name: str, options: dic
     """Else it would take part of what the policy should learn from."""
     task, model = both(name, reinforce={"baseline": "learned"}, dropout=0.0, **options)
     model.train()
-    task.advance(model, 1.0)
+    task.on_step(model, 1.0)
     batch = batch_of(task, examples[name])
     reads = [model(batch.inputs) for _ in range(8)]
     assert any(not torch.equal(read.logits, reads[0].logits) for read in reads)
@@ -393,9 +393,9 @@ def test_a_model_that_chooses_settles_when_it_learns_with_its_choices() -> None:
     model = task.model()
     found = []
     for progress in (0.0, 0.4, 0.5, 0.6, 0.7, 0.9):
-        task.advance(model, progress)
-        found.append(task.settled(model))
+        task.on_step(model, progress)
+        found.append(task.ready(model))
     assert found == [False, False, False, False, True, True]
     plain = Classify(embed={"dim": 6})
     plain.learn([Example(("a b",), "x"), Example(("c d",), "y")])
-    assert plain.settled(plain.model())
+    assert plain.ready(plain.model())

@@ -17,7 +17,7 @@ examples = [Example(("Anna lost a ring. It rained.",), "Ring lost"), Example(("T
 
 def test_it_is_found_by_its_name() -> None:
     assert find("tasks", "summarise") is Summarise
-    assert (Summarise.name, Summarise.columns, Summarise.default_data) == ("summarise", 2, "made:headlines")
+    assert (Summarise.name, Summarise.columns, Summarise.default_data) == ("summarise", 2, "builtin:headlines")
 
 
 @pytest.mark.parametrize("options", [{}, {"data": {"train": "pairs.tsv"}}])

@@ -39,9 +39,9 @@ def cut(name: str) -> Splits:
     """The task's default data, small; one that regard makes is made small if it can be."""
     kind = find("tasks", name)
     source, _, made = kind.default_data.partition(":")
-    if source == "made" and sizes.keys() <= settable(find("data.made", made)).keys():
-        splits = find("data.made", made)(**sizes).splits()
-    elif source == "made":
+    if source == "builtin" and sizes.keys() <= settable(find("data.builtin", made)).keys():
+        splits = find("data.builtin", made)(**sizes).splits()
+    elif source == "builtin":
         splits = load_data(kind.default_data, kind.columns)
     else:
         pytest.skip(f"{name} has no data of its own")

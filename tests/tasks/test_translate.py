@@ -17,7 +17,7 @@ examples = [Example(("eins zwei",), "one two"), Example(("zwei",), "two")]
 
 def test_it_is_found_by_its_name() -> None:
     assert find("tasks", "translate") is Translate
-    assert (Translate.name, Translate.columns, Translate.default_data) == ("translate", 2, "made:dates")
+    assert (Translate.name, Translate.columns, Translate.default_data) == ("translate", 2, "builtin:dates")
 
 
 @pytest.mark.parametrize("options", [{}, {"data": {"train": "pairs.tsv"}}])

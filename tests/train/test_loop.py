@@ -341,7 +341,7 @@ def unsettled(validations: int) -> Change:
 
     def change(task: Translate) -> None:
         asked = iter(range(10**6))
-        task.settled = lambda model: next(asked) >= validations  # type: ignore[method-assign]
+        task.ready = lambda model: next(asked) >= validations  # type: ignore[method-assign]
 
     return change
 

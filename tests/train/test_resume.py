@@ -12,7 +12,7 @@ from regard.train.run import Run
 from regard.train.state import TrainState
 
 run = Run(Path("run"), {}, {})
-finished: dict[str, Any] = {"step": 50, "spent": 60.0, "finished": True, "settled": True}
+finished: dict[str, Any] = {"step": 50, "spent": 60.0, "finished": True, "ready": True}
 
 
 def place(steps: int, limit: float = math.inf, **more: Any) -> TrainState:

@@ -32,7 +32,7 @@ kinds = {
     "language": "predict.language",
     "search": "search",
     "measure": "measure",
-    "made": "data.made",
+    "builtin": "data.builtin",
 }
 # Not chosen by name, but with options of their own: the sections of a configuration.
 sections = {

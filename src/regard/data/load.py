@@ -2,7 +2,7 @@
 
 `train` may be
 
-- `made:dates`: a set that regard makes itself;
+- `builtin:dates`: a set that regard makes itself;
 - `hf:name`: one from the Hugging Face hub (see hf.py);
 - a file (see read.py), or parallel files: `train.de,train.en`;
 - a folder that holds `train.*`, `valid.*` (or `val.*`, `dev.*`) and `test*.*`, or, with source=de and
@@ -14,7 +14,7 @@ are written where their names do not, as `data.form=labelled data.train=stsa.bin
 What is missing: without valid, some of train becomes valid, and test too if there is none. Where valid
 was given and test was not, test stays empty: a held-out set one did not ask for would shrink train.
 
-    load(default="made:dates", columns=2, known=(), labels=None, train="multi30k", source="de", target="en")
+    load(default="builtin:dates", columns=2, known=(), labels=None, train="multi30k", source="de", target="en")
 """
 
 import os
@@ -93,8 +93,8 @@ Part = Callable[[str], list[Example]]
 
 def _whole(spec: str, fields: tuple[str, ...], form: Form, part: Part) -> Splits:
     kind, _, name = spec.partition(":")
-    if kind == "made":
-        return build("data.made", name).splits()  # type: ignore[no-any-return]
+    if kind == "builtin":
+        return build("data.builtin", name).splits()  # type: ignore[no-any-return]
     if kind == "hf":
         return read_hf(spec, fields)
     if os.path.isdir(os.path.expanduser(spec)):

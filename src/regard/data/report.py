@@ -1,6 +1,6 @@
 """What a data set holds, and what may be wrong with it: what `regard data` shows.
 
-print(report(load(default="made:dates", columns=2, known=(), labels=None)))
+print(report(load(default="builtin:dates", columns=2, known=(), labels=None)))
 """
 
 from collections import Counter

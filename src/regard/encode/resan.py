@@ -106,7 +106,7 @@ class Resan(Disan):
         self.soft, self.policy, self.unchosen, self.sample = soft, policy, unchosen, sample
         self.phase: Literal["supervised", "policy", "both"] = "both"
 
-    def advance(self, progress: float) -> None:
+    def on_step(self, progress: float) -> None:
         if progress < self.soft:
             self.phase = "supervised"
         else:

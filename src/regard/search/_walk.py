@@ -25,7 +25,7 @@ def walk(
 ) -> list[list[Hypothesis]]:
     """`count` hypotheses a sentence; `choose`: tokens `[batch, beam]` from log-probabilities `[batch, beam, vocab]`."""
     token = torch.full((len(rules.max_length), count), rules.start, device=rules.max_length.device)
-    state, past = decoder.start(memory).follow(torch.zeros_like(token)), rules.begin(count)
+    state, past = decoder.start(memory).reorder(torch.zeros_like(token)), rules.begin(count)
     total = torch.zeros(token.shape, device=token.device)
     lengths, done = torch.zeros_like(token), torch.zeros_like(token, dtype=torch.bool)
     tokens: list[Tensor] = []

@@ -73,7 +73,7 @@ class Beam(Search):
         )
         wide = 2 * width
         token = torch.full((batch, groups), rules.start, device=device)
-        state, past = decoder.start(memory).follow(torch.zeros_like(token)), rules.begin(groups)
+        state, past = decoder.start(memory).reorder(torch.zeros_like(token)), rules.begin(groups)
         live = torch.zeros(batch, groups, 1, device=device)
         # A row is one group of one sentence: from here on rows know nothing of each other.
         longest = rules.max_length.repeat_interleave(groups)
@@ -121,9 +121,9 @@ class Beam(Search):
                 break
             live, token = going.reshape(batch, groups, width), tokens.gather(1, order).reshape(batch, -1)
             follow = in_beam(parents.gather(1, order), groups, log_probs.shape[2]).reshape(batch, -1)
-            state = state.follow(follow)
+            state = state.reorder(follow)
             if past.said is not None or past.node is not None:
-                past = rules.after(past.follow(follow), token)
+                past = rules.after(past.reorder(follow), token)
 
         truly_possible((best[:, 0] > NOTHING).reshape(batch, groups).any(dim=1))
         return walk_back(best.cpu(), place.cpu(), trail, looks, groups)

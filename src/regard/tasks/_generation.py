@@ -137,10 +137,10 @@ class Generation(Measured):
         source = Sequences.pad([item.inputs[0] for item in items])
         return Batch((source,), Sequences.pad([item.target for item in items]))
 
-    def advance(self, model: nn.Module, progress: float) -> None:
+    def on_step(self, model: nn.Module, progress: float) -> None:
         if isinstance(model, EncoderDecoder):
             model.progress = progress
-            model.encoder.advance(progress)
+            model.encoder.on_step(progress)
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:
         """Cross entropy of each true token after what the decoder was shown before it (see `Teach`), smoothed; where

@@ -29,7 +29,7 @@ class Measured:
             figures |= one(results)
         return figures
 
-    def settled(self, model: nn.Module) -> bool:
+    def ready(self, model: nn.Module) -> bool:
         return True
 
     def better(self, new: float, old: float) -> bool:

@@ -175,7 +175,7 @@ class _Stepped:
     def __call__(self, weights: Float[Tensor, "case many group key"]) -> Float[Tensor, "case many out"]:
         many = torch.zeros(weights.shape[:2], dtype=torch.long, device=weights.device)
         with standing_in(self.attention, Given(_together(weights, self.attention))):
-            logits = self.model.decoder.step(self.state.follow(many), self.token.expand(many.shape))[2]
+            logits = self.model.decoder.step(self.state.reorder(many), self.token.expand(many.shape))[2]
         return torch.softmax(logits.float(), -1)
 
 

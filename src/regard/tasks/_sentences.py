@@ -190,11 +190,11 @@ class Sentences(Measured):
         """The loss of each example."""
         raise NotImplementedError
 
-    def advance(self, model: nn.Module, progress: float) -> None:
+    def on_step(self, model: nn.Module, progress: float) -> None:
         assert isinstance(model, Reader)
-        model.encoder.advance(progress)
+        model.encoder.on_step(progress)
 
-    def settled(self, model: nn.Module) -> bool:
+    def ready(self, model: nn.Module) -> bool:
         """One that chooses tokens is not, while all are taken or only the policies learn."""
         assert isinstance(model, Reader)
         return not model.encoder.chooses or model.encoder.phase == "both"

@@ -148,10 +148,10 @@ class Agree(Translate):
             must_pass(there.decoder, f"gamma={self.gamma}")
         return Both(there, back)
 
-    def advance(self, model: nn.Module, progress: float) -> None:
+    def on_step(self, model: nn.Module, progress: float) -> None:
         assert isinstance(model, Both)
-        super().advance(model.there, progress)
-        super().advance(model.back, progress)
+        super().on_step(model.there, progress)
+        super().on_step(model.back, progress)
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:
         """Both likelihoods, counted over the tokens of both sides, and the agreement of their looks."""

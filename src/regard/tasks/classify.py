@@ -61,7 +61,7 @@ class Classify(Labelled):
     name: ClassVar[str] = "classify"
     columns: ClassVar[int] = 2
     known: ClassVar[tuple[tuple[str, ...], ...]] = (("text", "label"), ("sentence", "label"))
-    default_data: ClassVar[str] = "made:languages"
+    default_data: ClassVar[str] = "builtin:languages"
     recipe: ClassVar[Recipe] = staticmethod(sentence)
     preset: ClassVar[dict[str, Any]] = {
         "text": {"name": "character"},

@@ -53,7 +53,7 @@ class Describe(Generation):
 
     name: ClassVar[str] = "describe"
     known: ClassVar[tuple[tuple[str, ...], ...]] = (("mr", "ref"), ("meaning_representation", "human_reference"))
-    default_data: ClassVar[str] = "made:tables"
+    default_data: ClassVar[str] = "builtin:tables"
     recipe: ClassVar[Recipe] = staticmethod(generation)
     preset: ClassVar[dict[str, Any]] = {
         "source": {"name": "word", "split": "punctuation"},

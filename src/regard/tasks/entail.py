@@ -27,7 +27,7 @@ class Entail(Labelled):
         ("sentence_A", "sentence_B", "entailment_judgment"),
         ("premise", "hypothesis", "label"),
     )
-    default_data: ClassVar[str] = "made:grammar"
+    default_data: ClassVar[str] = "builtin:grammar"
     recipe: ClassVar[Recipe] = staticmethod(sentence)
     preset: ClassVar[dict[str, Any]] = {
         "embed": {"dim": 64},

@@ -62,7 +62,7 @@ class Language(Measured):
     counts: ClassVar[str] = "tokens"
     known: ClassVar[tuple[tuple[str, ...], ...]] = (("text",),)
     notes: Sequence[str] = ()
-    default_data: ClassVar[str] = "made:stories"
+    default_data: ClassVar[str] = "builtin:stories"
     recipe: ClassVar[Recipe] = staticmethod(language)
     preset: ClassVar[dict[str, Any]] = {
         "text": {"name": "word", "split": "punctuation"},
@@ -128,7 +128,7 @@ class Language(Measured):
         read = Sequences.pad([item.inputs[0] for item in items])
         return Batch((read,), Sequences.pad([item.target for item in items]))
 
-    def advance(self, model: nn.Module, progress: float) -> None:
+    def on_step(self, model: nn.Module, progress: float) -> None:
         """Nothing here changes on the way."""
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:

@@ -41,7 +41,7 @@ class Relate(Sentences):
         ("sentence_A", "sentence_B", "relatedness_score"),
         ("sentence1", "sentence2", "score"),
     )
-    default_data: ClassVar[str] = "made:likeness"
+    default_data: ClassVar[str] = "builtin:likeness"
     recipe: ClassVar[Recipe] = staticmethod(sentence)
     preset: ClassVar[dict[str, Any]] = {
         "embed": {"dim": 64},

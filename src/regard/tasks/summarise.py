@@ -34,7 +34,7 @@ class Summarise(Generation):
         ("text", "summary"),
         ("body", "subject"),
     )
-    default_data: ClassVar[str] = "made:headlines"
+    default_data: ClassVar[str] = "builtin:headlines"
     recipe: ClassVar[Recipe] = staticmethod(generation)
     preset: ClassVar[dict[str, Any]] = {
         "source": {"name": "word", "split": "punctuation"},

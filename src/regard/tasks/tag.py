@@ -38,7 +38,7 @@ class Tag(Labels):
     name: ClassVar[str] = "tag"
     columns: ClassVar[int] = 2
     counts: ClassVar[str] = "tokens"
-    default_data: ClassVar[str] = "made:fields"
+    default_data: ClassVar[str] = "builtin:fields"
     recipe: ClassVar[Recipe] = staticmethod(tagging)
     preset: ClassVar[dict[str, Any]] = {
         "text": {"name": "character"},

@@ -27,7 +27,7 @@ class Translate(Generation):
     """A text in, the same text in another language out (Bahdanau 2014, Luong 2015)."""
 
     name: ClassVar[str] = "translate"
-    default_data: ClassVar[str] = "made:dates"
+    default_data: ClassVar[str] = "builtin:dates"
     recipe: ClassVar[Recipe] = staticmethod(generation)
     preset: ClassVar[dict[str, Any]] = {
         "source": {"name": "character"},

@@ -198,7 +198,7 @@ def fit(
         glanced, counted = clock.monotonic(), place.step
         while not place.finished and stop.asked is None:
             batch = task.collate([items[row] for row in next(stream)]).to(where)
-            task.advance(model, place.step / place.steps)
+            task.on_step(model, place.step / place.steps)
             if may_choose and not place.threads:
                 choose_threads(batch, rounds=3)
             plan = Plan(place.steps, warmup, decay)
@@ -248,8 +248,8 @@ def fit(
                         raise RegardError(f"best={task.best!r} was not measured", do=nearest(task.best, figures))
                     place.since += 1
                     new = float(figures[task.best])
-                    if not place.settled and (task.settled(model) or place.step >= place.steps):
-                        place.settled, place.best = True, math.nan
+                    if not place.ready and (task.ready(model) or place.step >= place.steps):
+                        place.ready, place.best = True, math.nan
                     if math.isnan(place.best) or task.better(new, place.best):
                         place.since = 0
                     if place.since == 0 or new == place.best:  # of equals the later: it has learned for longer
@@ -270,7 +270,7 @@ def fit(
                 show.say(f"step {place.step}: loss {value:.4f}; valid: " + ", ".join(shown))
                 loss_sum.zero_()
                 place.loss_count = 0
-                place.finished = place.step >= place.steps or (place.settled and place.since >= patience)
+                place.finished = place.step >= place.steps or (place.ready and place.since >= patience)
                 budget.validation = clock.monotonic() - glanced
                 budget.validated += budget.validation
                 glanced = clock.monotonic()
@@ -288,7 +288,7 @@ def fit(
     if not place.finished:
         return Outcome(place.step, place.best, stop.asked, spent(), speed(), task.counts, "", epochs_seen, budget)
     ended: Literal["steps", "time", "patience"] = "steps" if place.step >= place.wanted else "time"
-    if place.settled and place.since >= patience:
+    if place.ready and place.since >= patience:
         ended = "patience"
     return Outcome(place.step, place.best, None, spent(), speed(), task.counts, ended, epochs_seen, budget)
 

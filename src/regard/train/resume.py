@@ -36,7 +36,7 @@ def resumed(fresh: TrainState, run: Run, place: TrainState | None, patience: int
         more = fresh.wanted > place.wanted or fresh.limit != place.limit
         if more and fresh.wanted > place.step:  # who asks for more than there was has patience again
             place.since, place.steps = 0, fresh.wanted
-        place.finished = place.step >= place.steps or (place.settled and place.since >= patience)
+        place.finished = place.step >= place.steps or (place.ready and place.since >= patience)
     if not place.finished:
         if again or fresh.limit != place.limit:  # a new budget; the same one goes on where the same run was stopped
             place.before = place.spent

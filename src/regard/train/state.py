@@ -24,7 +24,7 @@ class TrainState:
     batch: int = 0  # the next batch of this epoch
     best: float = math.nan
     since: int = 0  # validations since the best one
-    settled: bool = False  # whether the best is one of the model as it will be used
+    ready: bool = False  # whether the best is one of the model as it will be used
     spent: float = 0.0  # seconds, all sittings together
     before: float = 0.0  # of these, seconds before the present time limit was given
     checked: int = 0  # examples of a validation, where the time limit allows only so many

@@ -244,7 +244,7 @@ def test_hypotheses_follow_their_parents(kind: str, heads: int | None) -> None:
         look = attention(queries[j], state.memory, state.looked)
         state = State(look.state, state.memory)
         if j < 2:
-            state = state.follow(parents[j])
+            state = state.reorder(parents[j])
             assert state.memory is memory or torch.equal(state.memory.keys, memory.keys)
 
     for b in range(BATCH):
@@ -267,7 +267,7 @@ def test_one_hypothesis_becomes_many() -> None:
     attention, (queries, keys, values, mask) = built("all", 2), given()
     memory = attention.prepare(keys, values, mask)
     one = attention(queries[0][:, :1], memory)
-    state = State(one.state, memory).follow(torch.zeros(BATCH, QUERIES, dtype=torch.long))
+    state = State(one.state, memory).reorder(torch.zeros(BATCH, QUERIES, dtype=torch.long))
     wide = attention(queries[1], memory, state.looked)
     assert wide.context.shape == (BATCH, QUERIES, VALUE)
     assert_close(wide.context[:, :1], attention(queries[1][:, :1], memory, one.state).context)

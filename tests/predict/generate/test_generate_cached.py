@@ -47,7 +47,7 @@ def walk(part: Transformer, state: Any, steps: int = 6, beam: int = 4) -> tuple[
     looks, logits, some = [], [], torch.Generator().manual_seed(5)
     parents = torch.zeros(3, beam, dtype=torch.long)
     for _ in range(steps):
-        state, look, said = part.step(state.follow(parents), torch.randint(vocab, (3, beam), generator=some))
+        state, look, said = part.step(state.reorder(parents), torch.randint(vocab, (3, beam), generator=some))
         looks.append(look)
         logits.append(said)
         parents = torch.randint(beam, (3, beam), generator=some)
@@ -155,7 +155,7 @@ def test_one_state_may_be_gone_on_from_twice() -> None:
         state, _, _ = walk(part, part.start(memory))
         before = [one.clone() for one in state.kept]
         first = part.step(state, torch.full((3, 4), 1))[2]
-        part.step(state.follow(torch.ones(3, 4, dtype=torch.long)), torch.full((3, 4), 7))
+        part.step(state.reorder(torch.ones(3, 4, dtype=torch.long)), torch.full((3, 4), 7))
         assert all(torch.equal(one, other) for one, other in zip(before, state.kept, strict=True))
         assert torch.equal(part.step(state, torch.full((3, 4), 1))[2], first)
 
@@ -192,7 +192,7 @@ def test_it_takes_half_the_calls() -> None:
         for start in (part.start(memory), long_way(part, memory)):
             state, _, _ = walk(part, start)
             with Counted() as counted:
-                part.step(state.follow(token), token)
+                part.step(state.reorder(token), token)
             calls.append(counted.calls)
     assert calls[0] < 0.55 * calls[1]
 

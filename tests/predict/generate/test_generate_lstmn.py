@@ -218,10 +218,10 @@ def test_a_bias_with_a_state_follows_its_hypothesis(fusion: str) -> None:
         torch.tensor([[2, 0, 0]]),
         torch.tensor([[3, 3, 4]]),
     )
-    state = part.start(memory).follow(torch.zeros(1, 3, dtype=torch.long))
+    state = part.start(memory).reorder(torch.zeros(1, 3, dtype=torch.long))
     for token in words.unbind(-1):
         state, _, _ = part.step(state, token)
-    _, look, logits = part.step(state.follow(parents), last)
+    _, look, logits = part.step(state.reorder(parents), last)
     for beam in range(3):
         history = torch.cat([words[0, parents[0, beam]], last[0, beam : beam + 1]])
         seen, alone = part.unroll(memory, history[None])

@@ -247,14 +247,14 @@ def test_all_at_once_is_one_by_one(place: str, feed: bool, cell: str, layers: in
 def test_each_hypothesis_goes_its_own_way(place: str, feed: bool, cell: str, kind: str) -> None:
     """Three hypotheses a sentence that change parents twice: each ends as if its history had been read alone."""
     part, memory = decoder(kind, cell=cell, place=place, feed=feed, layers=2), a_memory()
-    state = part.start(memory).follow(torch.zeros(2, 3, dtype=torch.long))
+    state = part.start(memory).reorder(torch.zeros(2, 3, dtype=torch.long))
     words = torch.tensor([[[1, 2, 3], [4, 0, 1]], [[0, 0, 4], [2, 3, 2]], [[3, 1, 3], [0, 4, 4]]])
     turns = torch.tensor([[[2, 0, 0], [1, 1, 2]], [[1, 2, 0], [0, 0, 1]]])
     history = torch.zeros(2, 3, 0, dtype=torch.long)
     for step in range(3):
         if step:
             parents = turns[step - 1]
-            state = state.follow(parents)
+            state = state.reorder(parents)
             history = history.gather(1, parents.unsqueeze(-1).expand_as(history))
         state, look, logits = part.step(state, words[step])
         history = torch.cat([history, words[step].unsqueeze(-1)], dim=-1)
@@ -274,7 +274,7 @@ def test_each_hypothesis_goes_its_own_way(place: str, feed: bool, cell: str, kin
 def test_beams_share_one_memory() -> None:
     part, memory = decoder("tired", cell="lstm", place="after"), a_memory()
     state, _, _ = part.step(part.start(memory), tokens[:, :1])
-    wide = state.follow(torch.zeros(2, 4, dtype=torch.long))
+    wide = state.reorder(torch.zeros(2, 4, dtype=torch.long))
     assert isinstance(wide, State)
     assert wide.memory is state.memory
     assert wide.memory.values is memory.values

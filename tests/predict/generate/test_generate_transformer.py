@@ -226,12 +226,12 @@ def test_what_was_read_is_kept_and_the_memory_is_not_copied() -> None:
     state = part.start(memory)
     assert state.time == 0
     for time in range(1, 4):
-        state, _, _ = part.step(state.follow(torch.zeros(3, 4, dtype=torch.long)), torch.full((3, 4), time))
+        state, _, _ = part.step(state.reorder(torch.zeros(3, 4, dtype=torch.long)), torch.full((3, 4), time))
         assert state.time == time
         assert [one.shape for one in state.keys] == [(3, 4, heads, time, size // heads)] * 2
     assert isinstance(state, State)
     assert [one.keys.shape for one in state.prepared] == [(3, heads, 5, size // heads)] * 2
-    followed = state.follow(torch.zeros(3, 4, dtype=torch.long))
+    followed = state.reorder(torch.zeros(3, 4, dtype=torch.long))
     assert all(one is other for one, other in zip(followed.prepared, state.prepared, strict=True))
 
 
@@ -342,7 +342,7 @@ def test_choices_of_every_hypothesis_are_told() -> None:
     part = decoder(
         partial(make, score="scaled_dot", normalizer="sample"), normalizer="sample"
     )  # takes the likeliest keys
-    beams = part.start(memory).follow(torch.zeros(3, 2, dtype=torch.long))
+    beams = part.start(memory).reorder(torch.zeros(3, 2, dtype=torch.long))
     _, look, _ = part.step(beams, tokens)
     assert look.log_prob is not None
     assert look.log_prob.shape == (3, 2)

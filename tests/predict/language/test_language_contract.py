@@ -83,10 +83,10 @@ def test_hypotheses_of_a_sentence_go_their_own_ways(kind: str) -> None:
     model = small(kind)
     first = model.start(model.read(Sequences.pad([[3, 5, 4], [3]])))
     ways = torch.tensor([[[4, 5], [6, 6]], [[5, 5], [3, 4]]])  # [batch, beam, time]
-    state, _, _ = model.step(first.follow(torch.zeros(2, 2, dtype=torch.long)), torch.full((2, 2), START))
+    state, _, _ = model.step(first.reorder(torch.zeros(2, 2, dtype=torch.long)), torch.full((2, 2), START))
     for at in range(2):
         state, _, logits = model.step(state, ways[..., at])
-    swapped = state.follow(torch.tensor([[1, 0], [1, 1]]))
+    swapped = state.reorder(torch.tensor([[1, 0], [1, 1]]))
     for b, begun in enumerate(([3, 5, 4], [3])):
         for k in range(2):
             alone = told(model, [[*begun, *ways[b, k].tolist()]])[0, -1]

@@ -62,7 +62,7 @@ class Quick(Beams):
     beam: int
     plan: "Plan"
 
-    def follow(self, parents: Int[Tensor, "batch beam"]) -> "Quick":
+    def reorder(self, parents: Int[Tensor, "batch beam"]) -> "Quick":
         if not self.time:
             return replace(self, beam=parents.shape[1])
         rows = (parents + self.plan.firsts(self.beam)).flatten()

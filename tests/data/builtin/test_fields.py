@@ -11,8 +11,8 @@ from itertools import pairwise, product
 
 import pytest
 
-from regard.data.made import dates, fields
-from regard.data.made.fields import Fields, label
+from regard.data.builtin import dates, fields
+from regard.data.builtin.fields import Fields, label
 from regard.data.splits import Splits
 from regard.errors import RegardError
 from regard.types import Example
@@ -48,7 +48,7 @@ def test_by_hand() -> None:
         inputs=("Di., 5. März 2024",),
         target="B-weekday I-weekday I-weekday O O B-day O O B-month I-month I-month I-month O "
         "B-year I-year I-year I-year",
-        where="made:fields",
+        where="builtin:fields",
     )
     assert label(date(2024, 12, 31), "es", "d 'de' MMM 'de' y", "upper").target == (
         "B-day I-day O O O O B-month I-month I-month O O O O B-year I-year I-year I-year"
@@ -121,7 +121,7 @@ def test_the_whole_set(splits: Splits) -> None:
 
 CODE = """
 import hashlib
-from regard.data.made.fields import Fields
+from regard.data.builtin.fields import Fields
 print(hashlib.sha256(repr(Fields(500, 50, 50).splits()).encode()).hexdigest())
 """
 

@@ -16,7 +16,7 @@ from functools import cache
 from random import Random
 from string import Formatter
 
-from regard.data.made._made import Hashed
+from regard.data.builtin._builtin import Hashed
 from regard.data.splits import place
 from regard.ranges import Examples, Seed
 from regard.types import Example, Link
@@ -120,7 +120,7 @@ def report(rng: Random, facts: Facts) -> Example:
         found |= {field: (start + len(text), end + len(text)) for field, (start, end) in spans.items()}
         text += sentence
     target, there = headline(facts)
-    return Example((text,), target, "made:headlines", tuple(Link(*there[field], *found[field]) for field in there))
+    return Example((text,), target, "builtin:headlines", tuple(Link(*there[field], *found[field]) for field in there))
 
 
 class Headlines(Hashed):

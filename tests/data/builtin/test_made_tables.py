@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from regard.data.made.tables import OPENINGS, PLACES, Tables, example, say
+from regard.data.builtin.tables import OPENINGS, PLACES, Tables, example, say
 from regard.data.splits import Splits
 from regard.errors import RegardError
 from regard.text._fields import parse
@@ -114,7 +114,7 @@ def test_places_of_the_test_are_new(splits: Splits) -> None:
 
 
 def test_the_same_in_every_process(splits: Splits) -> None:
-    code = "from regard.data.made.tables import Tables; import hashlib; print(hashlib.sha256(repr("
+    code = "from regard.data.builtin.tables import Tables; import hashlib; print(hashlib.sha256(repr("
     code += "Tables(50, 5, 5).splits().train).encode()).hexdigest())"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONHASHSEED": "7"}

@@ -13,8 +13,8 @@ from itertools import groupby
 import pytest
 from babel.dates import format_date
 
-from regard.data.made import dates
-from regard.data.made.dates import LOCALES, Dates, patterns, readable, write
+from regard.data.builtin import dates
+from regard.data.builtin.dates import LOCALES, Dates, patterns, readable, write
 from regard.data.splits import Splits
 from regard.errors import RegardError
 from regard.types import Example, Link
@@ -41,7 +41,7 @@ def test_a_german_date_by_hand():
     assert write(date(2024, 3, 5), "de", "EEEE, d. MMMM y") == Example(
         inputs=("Dienstag, 5. März 2024",),
         target="2024-03-05",
-        where="made:dates",
+        where="builtin:dates",
         links=(Link(0, 4, 18, 22), Link(5, 7, 13, 17), Link(8, 10, 10, 11)),
     )
 
@@ -120,7 +120,7 @@ def test_the_whole_set_is_babels_and_its_links_are_true(splits: Splits):
         numbers = ["".join(run) for digit, run in groupby(said["month"], str.isdecimal) if digit]
         assert numbers == [] or int(numbers[0]) == day.month
         assert [(k.target_start, k.target_end) for k in example.links] == [(0, 4), (5, 7), (8, 10)]
-        assert example.where == "made:dates"
+        assert example.where == "builtin:dates"
 
 
 @pytest.mark.sweep
@@ -239,7 +239,7 @@ from datetime import date
 from babel.dates import format_date
 for locale in ("he", "zh", "vi", "pl", "ja", "az"):  # used first on purpose: Babel remembers what it resolved
     format_date(date(2024, 3, 5), "cccc LLLL LLL", locale)
-from regard.data.made.dates import Dates
+from regard.data.builtin.dates import Dates
 start = time.process_time()
 splits = Dates().splits()
 seconds = time.process_time() - start

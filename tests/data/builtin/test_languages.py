@@ -9,8 +9,8 @@ from datetime import date, timedelta
 
 import pytest
 
-from regard.data.made import dates, languages
-from regard.data.made.languages import Languages, language, ways
+from regard.data.builtin import dates, languages
+from regard.data.builtin.languages import Languages, language, ways
 from regard.data.splits import Splits
 from regard.errors import RegardError
 from regard.types import Example
@@ -81,7 +81,7 @@ def test_sizes_and_shares(splits: Splits) -> None:
         counts = Counter(example.target for example in part)
         assert set(counts) == {language(locale) for locale in dates.LOCALES}
         assert max(counts.values()) - min(counts.values()) <= 1
-        assert {example.where for example in part} == {"made:languages"}
+        assert {example.where for example in part} == {"builtin:languages"}
 
 
 def test_one_answer_for_an_input_and_no_input_in_two_parts(splits: Splits) -> None:
@@ -117,7 +117,7 @@ def test_the_dates_are_written_as_in_dates() -> None:
 
 CODE = """
 import hashlib
-from regard.data.made.languages import Languages
+from regard.data.builtin.languages import Languages
 print(hashlib.sha256(repr(Languages(500, 50, 50).splits()).encode()).hexdigest())
 """
 

@@ -29,7 +29,7 @@ from typing import Literal
 from babel import Locale, UnknownLocaleError
 from babel.dates import DateTimeFormat, tokenize_pattern
 
-from regard.data.made._made import Made
+from regard.data.builtin._builtin import Builtin
 from regard.data.splits import Splits
 from regard.errors import RegardError
 from regard.ranges import Examples, Seed
@@ -115,7 +115,7 @@ def write(date: Date, locale: str, pattern: str, case: Case = "as written") -> E
         spans[piece.field] = (len(text), len(text) + len(said))
         text += said
     links = (Link(0, 4, *spans["year"]), Link(5, 7, *spans["month"]), Link(8, 10, *spans["day"]))
-    return Example((text,), date.isoformat(), "made:dates", links)
+    return Example((text,), date.isoformat(), "builtin:dates", links)
 
 
 def _cased(text: str, case: Case, first: bool) -> str:
@@ -261,7 +261,7 @@ def _templates(pieces: tuple[Piece, ...], month: int) -> Iterable[tuple[str, tup
         yield " ".join("".join(marked).split()), (*roles, 0 if "month" in roles else month)
 
 
-class Dates(Made):
+class Dates(Builtin):
     """Dates in many locales and their ISO form, as `Splits` whose days are disjoint.
 
     The days of 1900 to 2099 are dealt out at random once a seed: 80 % to train, 5 % to valid, 15 % to test,

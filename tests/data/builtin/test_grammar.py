@@ -14,9 +14,9 @@ from random import Random
 import pytest
 from sentence_reader import read
 
-from regard.data.made import _sentences as s
-from regard.data.made._sentences import Claim, Deed, Phrase, change, coherent, draw
-from regard.data.made.grammar import LABELS, Grammar, relation
+from regard.data.builtin import _sentences as s
+from regard.data.builtin._sentences import Claim, Deed, Phrase, change, coherent, draw
+from regard.data.builtin.grammar import LABELS, Grammar, relation
 from regard.data.splits import Splits
 from regard.errors import RegardError
 from regard.types import Example
@@ -249,7 +249,7 @@ def test_sizes_and_shares(splits: Splits) -> None:
 def test_every_label_is_true_of_what_was_written(splits: Splits) -> None:
     for example in [*splits.train[:900], *splits.valid]:
         assert by_worlds(*map(read, example.inputs)) == example.target, example
-        assert example.where == "made:grammar"
+        assert example.where == "builtin:grammar"
 
 
 def test_each_hypothesis_has_every_label_and_its_own_part(splits: Splits) -> None:
@@ -306,7 +306,7 @@ def test_it_is_not_all_alike(splits: Splits) -> None:
 
 CODE = """
 import hashlib, time
-from regard.data.made.grammar import Grammar
+from regard.data.builtin.grammar import Grammar
 print(hashlib.sha256(repr(Grammar(600, 60, 60).splits()).encode()).hexdigest())
 start = time.process_time()
 Grammar().splits()

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from regard.data.made._made import Hashed
+from regard.data.builtin._builtin import Hashed
 from regard.data.splits import place
 from regard.ranges import Examples, Seed
 from regard.types import Example
@@ -110,4 +110,4 @@ class Stories(Hashed):
             text = tell(rng.choice)
             if first <= place((text,), self.seed) < last:
                 made[text] = None
-        return [Example((text,), "", "made:stories") for text in made]
+        return [Example((text,), "", "builtin:stories") for text in made]

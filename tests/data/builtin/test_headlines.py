@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from regard.data.made.headlines import DEEDS, WORDS, Headlines, draw, fill, report
+from regard.data.builtin.headlines import DEEDS, WORDS, Headlines, draw, fill, report
 from regard.data.splits import Splits
 from regard.errors import RegardError
 
@@ -107,7 +107,7 @@ def test_parts(splits: Splits) -> None:
 
 
 def test_the_same_in_every_process(splits: Splits) -> None:
-    code = "from regard.data.made.headlines import Headlines; import hashlib; print(hashlib.sha256(repr("
+    code = "from regard.data.builtin.headlines import Headlines; import hashlib; print(hashlib.sha256(repr("
     code += "Headlines(50, 5, 5).splits().train).encode()).hexdigest())"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONHASHSEED": "7"}

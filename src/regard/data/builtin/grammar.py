@@ -21,8 +21,8 @@ from collections.abc import Sequence
 from itertools import combinations
 from random import Random
 
-from regard.data.made._made import Hashed
-from regard.data.made._sentences import UP, Claim, Deed, Phrase, change, coherent, draw, exclude, say, within
+from regard.data.builtin._builtin import Hashed
+from regard.data.builtin._sentences import UP, Claim, Deed, Phrase, change, coherent, draw, exclude, say, within
 from regard.data.splits import place
 from regard.ranges import Examples, Seed
 from regard.types import Example
@@ -109,7 +109,7 @@ class Grammar(Hashed):
             text = say(hypothesis, rng)
             premises = self._premises(rng, hypothesis, text)
             if len(premises) == len(LABELS):
-                three = [Example((premise, text), label, "made:grammar") for label, premise in premises.items()]
+                three = [Example((premise, text), label, "builtin:grammar") for label, premise in premises.items()]
                 examples += rng.sample(three, min(3, size - len(examples)))
         rng.shuffle(examples)
         return examples

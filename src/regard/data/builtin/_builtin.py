@@ -8,10 +8,10 @@ from regard.data.splits import Splits
 from regard.ranges import Examples, Seed, ranged
 from regard.types import Example
 
-__all__ = ["Hashed", "Made"]
+__all__ = ["Builtin", "Hashed"]
 
 
-class Made:
+class Builtin:
     """A set's constructor names the sizes, for its signature is its options, and hands them on."""
 
     @ranged
@@ -19,7 +19,7 @@ class Made:
         self.train, self.valid, self.test, self.seed = train, valid, test, seed
 
 
-class Hashed(Made):
+class Hashed(Builtin):
     """The parts are ranges of a hash from 0 to 1 (`data.splits.place`)."""
 
     def splits(self) -> Splits:

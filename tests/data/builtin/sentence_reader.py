@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable
 
-from regard.data.made import _sentences as s
-from regard.data.made._sentences import Claim, Deed, Phrase
+from regard.data.builtin import _sentences as s
+from regard.data.builtin._sentences import Claim, Deed, Phrase
 
 __all__ = ["read"]
 

@@ -14,8 +14,8 @@ from datetime import date as Date
 from itertools import cycle, islice
 from random import Random
 
-from regard.data.made import dates
-from regard.data.made.dates import CASES, SPECIAL_CAPITALS, Case, Dates, readable
+from regard.data.builtin import dates
+from regard.data.builtin.dates import CASES, SPECIAL_CAPITALS, Case, Dates, readable
 from regard.ranges import Examples, Seed
 from regard.types import Example
 
@@ -30,7 +30,7 @@ def label(date: Date, locale: str, pattern: str, case: Case = "as written") -> E
     for piece in dates._compiled(locale, pattern):
         said = dates._cased(piece.said[numbers[piece.field]], case, first=not labels)
         labels += _labels(piece.field, said)
-    return Example((text,), " ".join(labels), "made:fields")
+    return Example((text,), " ".join(labels), "builtin:fields")
 
 
 def _labels(field: str, said: str) -> list[str]:

@@ -12,10 +12,10 @@ from random import Random
 import pytest
 from sentence_reader import read
 
-from regard.data.made import likeness as module
-from regard.data.made._sentences import Claim, Deed, Phrase, change, draw
-from regard.data.made.grammar import relation
-from regard.data.made.likeness import Likeness, likeness
+from regard.data.builtin import likeness as module
+from regard.data.builtin._sentences import Claim, Deed, Phrase, change, draw
+from regard.data.builtin.grammar import relation
+from regard.data.builtin.likeness import Likeness, likeness
 from regard.data.splits import Splits
 from regard.errors import RegardError
 
@@ -121,7 +121,7 @@ def test_the_set(splits: Splits) -> None:
             assert example.target == f"{score:.1f}"
             assert (example.target == "5.0") == (one == other)
             assert example.inputs[0] != example.inputs[1]
-            assert example.where == "made:likeness"
+            assert example.where == "builtin:likeness"
             halves[min(int(2 * (score - 1)), 7)] += 1
         assert set(halves.values()) == {len(part) // 8}
     assert len({example.target for example in splits.train}) == 41  # 1.0, 1.1, … 5.0
@@ -141,7 +141,7 @@ def test_no_pair_is_met_twice(monkeypatch: pytest.MonkeyPatch) -> None:
 
 CODE = """
 import hashlib, time
-from regard.data.made.likeness import Likeness
+from regard.data.builtin.likeness import Likeness
 print(hashlib.sha256(repr(Likeness(600, 60, 60).splits()).encode()).hexdigest())
 start = time.process_time()
 Likeness().splits()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from regard.data.made._made import Hashed, Made
+from regard.data.builtin._builtin import Builtin, Hashed
 from regard.errors import RegardError
 from regard.types import Example
 
@@ -19,7 +19,7 @@ def test_parts_are_ranges_of_the_hash() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", [Made, Counted])
-def test_sizes_below_nothing(kind: type[Made]) -> None:
+@pytest.mark.parametrize("kind", [Builtin, Counted])
+def test_sizes_below_nothing(kind: type[Builtin]) -> None:
     with pytest.raises(RegardError, match=r"^valid: got -1; expected a whole number from 0 to"):
         kind(1, -1, 1, seed=1)

@@ -7,8 +7,8 @@ from random import Random
 import pytest
 from sentence_reader import read
 
-from regard.data.made import _sentences as s
-from regard.data.made._sentences import Claim, Deed, Phrase, change, coherent, draw, exclude, say, within
+from regard.data.builtin import _sentences as s
+from regard.data.builtin._sentences import Claim, Deed, Phrase, change, coherent, draw, exclude, say, within
 
 # --- words -------------------------------------------------------------------------------------------------------
 

@@ -16,8 +16,8 @@ task `describe` shows how. The alignment of every value is known.
 from collections.abc import Mapping
 from random import Random
 
-from regard.data.made._made import Made
-from regard.data.made.headlines import Spans, fill
+from regard.data.builtin._builtin import Builtin
+from regard.data.builtin.headlines import Spans, fill
 from regard.data.splits import Splits
 from regard.ranges import Examples, Seed
 from regard.text._fields import Field, write
@@ -91,10 +91,10 @@ def example(record: Mapping[str, str]) -> Example:
         place += len(field.name) + 1
         links.append(Link(*there[field.name], place, place + len(field.value)))
         place += len(field.value) + len("], ")
-    return Example((write(fields),), target, "made:tables", tuple(links))
+    return Example((write(fields),), target, "builtin:tables", tuple(links))
 
 
-class Tables(Made):
+class Tables(Builtin):
     """Weather records and their texts, as `Splits` whose places are disjoint."""
 
     def __init__(self, train: Examples = 8_000, valid: Examples = 500, test: Examples = 1_000, seed: Seed = 1) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from regard.data.made import stories as module
-from regard.data.made.stories import BOYS, GIRLS, NUMBERS, Stories, floor, tell
+from regard.data.builtin import stories as module
+from regard.data.builtin.stories import BOYS, GIRLS, NUMBERS, Stories, floor, tell
 from regard.data.splits import Splits
 from regard.errors import RegardError
 
@@ -117,7 +117,7 @@ def test_parts(splits: Splits) -> None:
 
 
 def test_the_same_in_every_process(splits: Splits) -> None:
-    code = "from regard.data.made.stories import Stories; import hashlib; print(hashlib.sha256(repr("
+    code = "from regard.data.builtin.stories import Stories; import hashlib; print(hashlib.sha256(repr("
     code += "[e.source for e in Stories(50, 5, 5).splits().train]).encode()).hexdigest())"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONHASHSEED": "7"}

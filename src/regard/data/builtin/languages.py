@@ -14,8 +14,8 @@ from functools import cache
 from itertools import cycle, islice
 from random import Random
 
-from regard.data.made.dates import CASES, LOCALES, SPECIAL_CAPITALS, Dates, _compiled, _templates, patterns, readable
-from regard.data.made.dates import write as write_date
+from regard.data.builtin.dates import CASES, LOCALES, SPECIAL_CAPITALS, Dates, _compiled, _templates, patterns, readable
+from regard.data.builtin.dates import write as write_date
 from regard.ranges import Examples, Seed
 from regard.types import Example
 
@@ -81,5 +81,5 @@ class Languages(Dates):
             pattern = rng.choice(known[locale][day.month, day.weekday()])
             case = rng.choice(CASES[:4] if locale in SPECIAL_CAPITALS else CASES)
             text = write_date(day, locale, pattern, case).source
-            examples.append(Example((text,), label, "made:languages"))
+            examples.append(Example((text,), label, "builtin:languages"))
         return examples

@@ -22,8 +22,8 @@ some and no to 0. The order of the sentences does not matter; 5.0 is for the sam
 from collections.abc import Iterator
 from random import Random
 
-from regard.data.made._made import Made
-from regard.data.made._sentences import UP, Claim, Phrase, change, draw, say
+from regard.data.builtin._builtin import Builtin
+from regard.data.builtin._sentences import UP, Claim, Phrase, change, draw, say
 from regard.data.splits import Splits
 from regard.ranges import Examples, Seed
 from regard.types import Example
@@ -72,7 +72,7 @@ def _numbers(claim: Claim) -> frozenset[int]:
     return frozenset(n for n, group in counted.items() if (group >= claim.number) is claim.least)
 
 
-class Likeness(Made):
+class Likeness(Builtin):
     """Pairs of sentences and how alike they are, as `Splits` in which no pair is met twice, in whatever words.
 
     Each half point of the scale has its equal share.
@@ -109,6 +109,6 @@ class Likeness(Made):
                 room[step] -= 1
                 met.add(frozenset((one, other)))
                 rng.shuffle(texts)
-                examples.append(Example(tuple(texts), f"{score:.1f}", "made:likeness"))
+                examples.append(Example(tuple(texts), f"{score:.1f}", "builtin:likeness"))
         rng.shuffle(examples)
         return examples
