@@ -178,7 +178,7 @@ def whole(case: Case, device: torch.device) -> Subject:
         return dot_attention(q, k, keys, scale=score.scale)
 
     def readable(query: Tensor, keys: Tensor) -> Tensor:
-        return softmax(score.energies(project(query), score.prepare(keys))) @ keys
+        return softmax(score.scores(project(query), score.prepare(keys))) @ keys
 
     wide = isinstance(score, Additive)
     return Subject(

@@ -52,29 +52,29 @@ torch.set_num_threads(1)  # these networks are too small to share out
 # ## By hand: a query, some keys, an answer
 #
 # Someone asks (the **query**), and every item of the input has a label (its **key**). How well the two fit is their dot
-# product, the **energy**. Four items with keys of size 3:
+# product, the **score**. Four items with keys of size 3:
 
 # %%
 keys = np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 2.0]])
 query = np.array([0.0, 1.0, 0.5])
-energies = keys @ query
-print(energies)
-assert energies.tolist() == [0.0, 2.0, 1.5, 1.0]
+scores = keys @ query
+print(scores)
+assert scores.tolist() == [0.0, 2.0, 1.5, 1.0]
 
 # %% [markdown]
-# **Hard**: the item with the largest energy is the answer, all of it, and nothing else.
+# **Hard**: the item with the largest score is the answer, all of it, and nothing else.
 
 # %%
-hard = keys[energies.argmax()]
+hard = keys[scores.argmax()]
 print(hard)
 
 # %% [markdown]
-# **Soft**: the energies become weights that are positive and sum to one (the softmax), and the answer is the mean of
+# **Soft**: the scores become weights that are positive and sum to one (the softmax), and the answer is the mean of
 # the items under these weights. It lies *between* the items, so they had better be such that a mean still means
 # something. That is why soft attention wants encoded items, while hard attention is content with raw ones.
 
 # %%
-weights = np.exp(energies) / np.exp(energies).sum()
+weights = np.exp(scores) / np.exp(scores).sum()
 soft = weights @ keys
 print(weights.round(3), soft.round(3))
 assert np.isclose(weights.sum(), 1)
@@ -106,8 +106,8 @@ attention = Attention(additive, Softmax()).double()
 look = attention(batch_of_one(query[None]), attention.prepare(batch_of_one(keys)))
 
 W_q, b, W_k, w = (p.detach().numpy() for p in (additive.W_q.weight, additive.W_q.bias, additive.W_k.weight, additive.w))
-energies = np.tanh(query @ W_q.T + b + keys @ W_k.T) @ w
-weights = np.exp(energies) / np.exp(energies).sum()
+scores = np.tanh(query @ W_q.T + b + keys @ W_k.T) @ w
+weights = np.exp(scores) / np.exp(scores).sum()
 print(weights.round(4), look.weights[0, 0].detach().numpy().round(4))
 assert np.allclose(weights, look.weights[0, 0].detach().numpy())
 assert np.allclose(weights @ keys, look.context[0, 0].detach().numpy())

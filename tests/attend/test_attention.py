@@ -28,15 +28,15 @@ def readable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def counted(attention: Attention, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """A list that grows by one whenever energies are worked out."""
+    """A list that grows by one whenever scores are worked out."""
     calls: list[int] = []
-    inner = attention.score.energies
+    inner = attention.score.scores
 
-    def energies(*given: object) -> Tensor:
+    def scores(*given: object) -> Tensor:
         calls.append(1)
         return inner(*given)
 
-    monkeypatch.setattr(attention.score, "energies", energies)
+    monkeypatch.setattr(attention.score, "scores", scores)
     return calls
 
 
@@ -46,7 +46,7 @@ def test_a_number_by_hand() -> None:
     values = torch.tensor([[[8.0], [16.0], [1000.0]]])
     memory = attention.prepare(keys, values, torch.tensor([[True, True, False]]))
     look = attention(torch.tensor([[[0.0, math.log(3)]]]), memory)
-    # energies (0, log 3), the third hidden: weights (1/4, 3/4, 0), answer 8/4 + 3·16/4 = 14
+    # scores (0, log 3), the third hidden: weights (1/4, 3/4, 0), answer 8/4 + 3·16/4 = 14
     assert_close(look.weights, torch.tensor([[[0.25, 0.75, 0.0]]]))
     assert_close(look.context, torch.tensor([[[14.0]]]))
     assert look.state is None
@@ -67,7 +67,7 @@ def test_softmax_where_nothing_is_said() -> None:
 
 
 @pytest.mark.parametrize("heads", [None, 2])
-def test_the_fused_path_never_makes_energies_until_weights_are_asked_for(
+def test_the_fused_path_never_makes_scores_until_weights_are_asked_for(
     heads: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attention = make(4, 4, 4, score="scaled_dot", heads=heads)
@@ -82,7 +82,7 @@ def test_the_fused_path_never_makes_energies_until_weights_are_asked_for(
     assert torch.equal(look.context, answer)
 
 
-def test_the_readable_path_makes_energies_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_readable_path_makes_scores_once(monkeypatch: pytest.MonkeyPatch) -> None:
     attention = make(4, 4, 4, score="additive", normalizer="sample").train()
     calls = counted(attention, monkeypatch)
     look = attention(torch.randn(2, 3, 4), attention.prepare(torch.randn(2, 5, 4)))
@@ -148,7 +148,7 @@ def test_both_masks_hide() -> None:
     attention = Attention(Dot(query=2, key=2))
     memory = attention.prepare(torch.randn(1, 4, 2), mask=torch.tensor([[True, True, True, False]]))
     look = attention(torch.zeros(1, 2, 2), memory, mask=torch.tensor([[[True, True, False, True], [True] * 4]]))
-    # All energies are 0: what is visible shares the weight evenly.
+    # All scores are 0: what is visible shares the weight evenly.
     assert_close(look.weights, torch.tensor([[[1 / 2, 1 / 2, 0, 0], [1 / 3, 1 / 3, 1 / 3, 0]]]))
 
 

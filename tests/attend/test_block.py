@@ -37,8 +37,8 @@ def answers(q: Tensor, k: Tensor, v: Tensor, seen: Tensor) -> Tensor:
         for h in range(heads):
             own = slice(h * width, (h + 1) * width)
             there = [i for i in range(len(k)) if seen[j, i]]
-            energies = torch.stack([q[j, own] @ k[i, own] / sqrt(width) for i in there])
-            parts.append(sum(a * v[i, own] for a, i in zip(torch.softmax(energies, 0), there, strict=True)))
+            scores = torch.stack([q[j, own] @ k[i, own] / sqrt(width) for i in there])
+            parts.append(sum(a * v[i, own] for a, i in zip(torch.softmax(scores, 0), there, strict=True)))
         rows.append(torch.cat(parts))
     return torch.stack(rows)
 

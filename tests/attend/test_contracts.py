@@ -165,12 +165,12 @@ def test_gradients_are_those_of_the_function(score: str, normalizer: str, heads:
 @every_weighing
 def test_gradients_of_a_weighing_alone(normalizer: str) -> None:
     part = find.build("attend.normalizer", normalizer).eval()
-    energies = torch.randn(4, 5, dtype=torch.float64, requires_grad=True)
+    scores = torch.randn(4, 5, dtype=torch.float64, requires_grad=True)
     mask = torch.tensor([[True] * 5, [True, False, True, True, False], [False] * 5, [False, True, False, False, False]])
-    if part(energies, mask).choice is not None or normalizer in not_its_own_gradient:
+    if part(scores, mask).choice is not None or normalizer in not_its_own_gradient:
         return
-    assert gradcheck(lambda e: part(e).soft, (energies,))
-    assert gradcheck(lambda e: part(e, mask).soft, (energies,))
+    assert gradcheck(lambda e: part(e).soft, (scores,))
+    assert gradcheck(lambda e: part(e, mask).soft, (scores,))
 
 
 @pytest.mark.thin

@@ -24,8 +24,8 @@ def test_a_number_by_hand() -> None:
     keys = torch.tensor([[[0.0, 0.0], [1.0, 2.0]]])
     values = torch.tensor([[[1.0, 0.0], [0.0, 4.0]]])
     look = attention(torch.tensor([[[1.0, 0.0]]]), attention.prepare(keys, values))
-    # head 1: energies 1·(0, 1), weights (1, e)/(1 + e) = (0.268941, 0.731059), answer 1·0.268941
-    # head 2: energies 0·(0, 2), weights (½, ½), answer ½·4 = 2
+    # head 1: scores 1·(0, 1), weights (1, e)/(1 + e) = (0.268941, 0.731059), answer 1·0.268941
+    # head 2: scores 0·(0, 2), weights (½, ½), answer ½·4 = 2
     assert_close(look.weights, torch.tensor([[[[0.268941, 0.731059]], [[0.5, 0.5]]]]), atol=1e-5, rtol=0)
     assert_close(look.context, torch.tensor([[[10.268941, 22.0]]]), atol=1e-5, rtol=0)
 

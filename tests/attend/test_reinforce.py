@@ -154,17 +154,17 @@ def test_a_selector_as_it_is_used() -> None:
 @pytest.mark.parametrize("baseline", baselines)
 def test_a_key_that_was_drawn(baseline: Any) -> None:
     """Hard attention, two queries a sentence: every key by enumeration against the sampling normalizer."""
-    energies = torch.tensor([[0.3, -1.0, 0.8, 5.0], [0.0, 0.4, -0.2, 5.0]], dtype=f64, requires_grad=True)
+    scores = torch.tensor([[0.3, -1.0, 0.8, 5.0], [0.0, 0.4, -0.2, 5.0]], dtype=f64, requires_grad=True)
     mask = torch.tensor([True, True, True, False])
     value = torch.tensor([[1.0, 4.0, -2.0, 9.0], [0.5, -3.0, 2.0, 9.0]], dtype=f64)
-    p = torch.softmax(energies.masked_fill(~mask, -1e9), dim=-1)
+    p = torch.softmax(scores.masked_fill(~mask, -1e9), dim=-1)
     H = -(p * p.clamp(min=1e-30).log()).sum()
     expected = p[0] @ value[0] + p[1] @ value[1]  # the reward of a sentence is the sum of what its keys are worth
-    (exact,) = torch.autograd.grad(-(expected + 0.1 * H), energies)
+    (exact,) = torch.autograd.grad(-(expected + 0.1 * H), scores)
 
     reinforce, sample, found = made(baseline, bonus=0.1), Sample().train(), []
     for _ in range(20):
-        each = energies.detach().expand(1000, 2, 4).clone().requires_grad_()
+        each = scores.detach().expand(1000, 2, 4).clone().requires_grad_()
         drawn = sample(each, mask)
         assert drawn.choice is not None
         assert drawn.log_prob is not None

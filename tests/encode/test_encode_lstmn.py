@@ -133,7 +133,7 @@ def test_a_state_knows_only_what_came_before() -> None:
         assert gradient[0].any(-1).tolist() == [other <= t for other in range(5)]
 
 
-def test_only_h_enters_the_energies() -> None:
+def test_only_h_enters_the_scores() -> None:
     """With the output gate shut every h is 0: whatever the cells hold, all earlier ones look alike."""
     part = Lstmn(3, hidden=4).double()
     with torch.no_grad():

@@ -32,7 +32,7 @@ def choosing(part: Resan, monkeypatch: pytest.MonkeyPatch, **chosen: Tensor) -> 
 
 
 def by_masks(part: Resan, words: Tensor, heads: list[bool], dependents: list[bool]) -> Tensor:
-    """The published form: a mask M of 0 and −∞ added to the energies, M_ij = 0 where dependent i and head j are both
+    """The published form: a mask M of 0 and −∞ added to the scores, M_ij = 0 where dependent i and head j are both
     chosen, i ≠ j, and i stands in j's direction; an unchosen head takes the mean of all others there."""
     time, hidden, states = len(words), part.size // 2, []
     for way in (0, 1):

@@ -22,7 +22,7 @@ pytestmark = [
 
 
 def test_answer_and_sum_of_weights_by_hand():
-    # Two keys with energies 0 and 5: weights 1 and e^5, values 0 and 1. A third is beyond the length.
+    # Two keys with scores 0 and 5: weights 1 and e^5, values 0 and 1. A third is beyond the length.
     q, k = torch.zeros(1, 1, 1), torch.tensor([[[0.0], [1e4], [float("nan")]]])
     v = torch.tensor([[[0.0], [1.0], [float("nan")]]])
     answer, _, den = feature_triton.forward(q, k, v, 5.0, MaskSpec(lengths=torch.tensor([2])), None, 0.0, None)

@@ -13,7 +13,7 @@ every_weighing = pytest.mark.parametrize("normalizer", find.names("attend.normal
 
 
 def test_by_hand() -> None:
-    """Energies 0 and 2 · tanh(atanh 0.5) = 1: weights 0.26894 and 0.73106, and v = 0.73106 · atanh 0.5 = 0.40157."""
+    """Scores 0 and 2 · tanh(atanh 0.5) = 1: weights 0.26894 and 0.73106, and v = 0.73106 · atanh 0.5 = 0.40157."""
     part = Attention(inputs=1, hidden=1)
     with torch.no_grad():
         part.attention.score.W.weight.fill_(1.0)

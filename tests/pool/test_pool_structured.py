@@ -11,7 +11,7 @@ from regard.types import Memory
 
 
 def by_hand(penalty: float) -> Structured:
-    """Two rows over tanh(h): the first indifferent, the second with energy log 3 where tanh(h) is 1/2."""
+    """Two rows over tanh(h): the first indifferent, the second with score log 3 where tanh(h) is 1/2."""
     part = Structured(inputs=1, hops=2, hidden=1, penalty=penalty).double()
     with torch.no_grad():
         part.attention.score.W.weight.fill_(1.0)

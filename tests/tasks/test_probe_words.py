@@ -129,7 +129,7 @@ def test_gradients_are_slopes_with_the_weights_held(name: str) -> None:
     attention = looking(model.decoder)
 
     class Replayed(Softmax):
-        """The weights that were recorded, look by look; none of them comes from these energies."""
+        """The weights that were recorded, look by look; none of them comes from these scores."""
 
         kernel = None
 
@@ -138,9 +138,9 @@ def test_gradients_are_slopes_with_the_weights_held(name: str) -> None:
             self.recorded: list[Normalized] = []
             self.turn, self.recording = 0, True
 
-        def forward(self, energies: Any, mask: Any = None) -> Normalized:
+        def forward(self, scores: Any, mask: Any = None) -> Normalized:
             if self.recording:
-                self.recorded.append(super().forward(energies, mask))
+                self.recorded.append(super().forward(scores, mask))
             self.turn += 1
             return self.recorded[(self.turn - 1) % len(self.recorded)]
 
@@ -198,11 +198,11 @@ def test_a_decoder_that_looks_at_nothing_is_refused() -> None:
 
 
 def test_given_and_held_by_hand() -> None:
-    energies = torch.tensor([[0.0, 1.0]], requires_grad=True)
-    given = Given(torch.tensor([[0.25, 0.75]]))(energies)
+    scores = torch.tensor([[0.0, 1.0]], requires_grad=True)
+    given = Given(torch.tensor([[0.25, 0.75]]))(scores)
     assert given.weights(torch.float32).tolist() == [[0.25, 0.75]]
     held = Held(Softmax())
-    weights = held(energies).weights(torch.float32)
-    torch.testing.assert_close(weights, torch.softmax(energies.detach(), -1))
+    weights = held(scores).weights(torch.float32)
+    torch.testing.assert_close(weights, torch.softmax(scores.detach(), -1))
     assert not weights.requires_grad
     assert held.last is weights

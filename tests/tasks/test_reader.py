@@ -81,7 +81,7 @@ def test_dropout_is_for_training_only_and_for_what_is_pooled() -> None:
 def test_gradients_reach_everything() -> None:
     part = reader("disan", "source2token")
     cross_entropy(part([Sequences.pad(first), Sequences.pad(second)]).logits, torch.tensor([0, 1, 1])).backward()
-    # A bias that all energies of a softmax share changes no weight.
+    # A bias that all scores of a softmax share changes no weight.
     unmoved = {name for name, p in part.named_parameters() if p.grad is None or not (p.grad.abs() > 1e-9).any()}
     assert unmoved <= {"pool.W.bias"}
 

@@ -82,7 +82,7 @@ def hard_ones(model: nn.Module) -> list[Attention]:
 
 
 def scoring(model: EncoderDecoder) -> list[nn.Parameter]:
-    """Parameters that speak through energies alone."""
+    """Parameters that speak through scores alone."""
     found = []
     for one in hard_ones(model):
         found += list(one.score.parameters())
@@ -109,13 +109,13 @@ class Told(Normalizer):
         super().__init__()
         self.choices, self.at = choices, 0
 
-    def forward(self, energies: Tensor, mask: Tensor | None = None) -> Normalized:
-        low = energies if mask is None else energies.masked_fill(~mask, -1e30)
+    def forward(self, scores: Tensor, mask: Tensor | None = None) -> Normalized:
+        low = scores if mask is None else scores.masked_fill(~mask, -1e30)
         log_p = low.log_softmax(-1)
-        choice = self.choices[..., self.at : self.at + energies.shape[-2]].expand(energies.shape[:-1])
-        self.at += energies.shape[-2]
+        choice = self.choices[..., self.at : self.at + scores.shape[-2]].expand(scores.shape[:-1])
+        self.at += scores.shape[-2]
         log_prob = log_p.gather(-1, choice.unsqueeze(-1)).squeeze(-1)
-        return Normalized(choice=choice, keys=energies.shape[-1], log_prob=log_prob, entropy=torch.zeros_like(log_prob))
+        return Normalized(choice=choice, keys=scores.shape[-1], log_prob=log_prob, entropy=torch.zeros_like(log_prob))
 
 
 def all_choices(model: EncoderDecoder, keys: int, steps: int) -> tuple[list[Attention], list[Tensor]]:

@@ -92,9 +92,9 @@ class Attention(nn.Module):
         values, reached = memory.values, None
         clean = mask is None and terms.mask is None  # what the memory itself hides, `prepare` has seen to
         if route.path == "sdpa":
-            answer = dot_attention(q, keys, values, seen, terms.energies, self.score.scale, clean)
+            answer = dot_attention(q, keys, values, seen, terms.scores, self.score.scale, clean)
         elif route.path != "readable":
-            answer = self._fused(route.path, q, keys, values, seen, terms.energies)
+            answer = self._fused(route.path, q, keys, values, seen, terms.scores)
         else:
             if seen is not None and not clean:
                 keys, values, reached = shielded(keys, values, seen)
@@ -109,7 +109,7 @@ class Attention(nn.Module):
                 if route.path == "additive" and not (
                     torch.is_grad_enabled() and (q.requires_grad or keys.requires_grad)
                 ):
-                    return self._looked(q, keys, seen, terms.energies)
+                    return self._looked(q, keys, seen, terms.scores)
                 done = normalized if normalized is not None else self._weighed(q, keys, terms, state, seen)
                 each = done.weights(answer.dtype)
                 return each.transpose(-1, -2) if features else each
@@ -154,23 +154,23 @@ class Attention(nn.Module):
 
     def _weighed(self, q: Tensor, keys: Tensor, terms: Terms, state: Any, seen: Tensor | None) -> Normalized:
         """The readable path. A normalizer sees the keys last: `[…, query, key]`, or `[…, query, feature, key]`."""
-        energies = self._energies(q, keys, terms, state)
+        scores = self._scores(q, keys, terms, state)
         if self.score.features:
-            energies, seen = energies.transpose(-1, -2), None if seen is None else seen.unsqueeze(-2)
-        normalized: Normalized = self.normalizer(energies, seen)
+            scores, seen = scores.transpose(-1, -2), None if seen is None else seen.unsqueeze(-2)
+        normalized: Normalized = self.normalizer(scores, seen)
         return normalized
 
-    def _energies(self, q: Tensor, keys: Tensor, terms: Terms, state: Any) -> Tensor:
+    def _scores(self, q: Tensor, keys: Tensor, terms: Terms, state: Any) -> Tensor:
         own = None if state is None else state[0]
         if terms.pairs is None:
-            energies = self.score.energies(q, keys, own)
+            scores = self.score.scores(q, keys, own)
         else:
             # Keys that differ by query: every query becomes a row of its own, so no score needs to know.
             apart = keys.unsqueeze(-3) + terms.pairs
-            energies = self.score.energies(q.unsqueeze(-2), apart, own).squeeze(-3 if self.score.features else -2)
-        if terms.energies is None:
-            return energies
-        return energies + (terms.energies.unsqueeze(-1) if self.score.features else terms.energies)
+            scores = self.score.scores(q.unsqueeze(-2), apart, own).squeeze(-3 if self.score.features else -2)
+        if terms.scores is None:
+            return scores
+        return scores + (terms.scores.unsqueeze(-1) if self.score.features else terms.scores)
 
     def _parts(self) -> list[Any]:
         return [self.score, *self.bias]
@@ -218,7 +218,7 @@ class Attention(nn.Module):
             return reduce(join, given) if given else None
 
         seen = total("mask", torch.logical_and)
-        return Terms(total("query"), total("keys"), total("pairs"), total("energies"), seen)
+        return Terms(total("query"), total("keys"), total("pairs"), total("scores"), seen)
 
 
 def _of_query(choices: Tensor | None, features: bool) -> Tensor | None:

@@ -1,6 +1,6 @@
 """DiSAN: feature-wise self-attention twice, over what came before a token and over what comes after it.
 
-For each direction `h = elu(W x + b)`, `s_j = Σ_i a_ij ⊙ h_i` over the earlier (later) tokens i with an energy for each
+For each direction `h = elu(W x + b)`, `s_j = Σ_i a_ij ⊙ h_i` over the earlier (later) tokens i with an score for each
 feature, and a gate between a token and what it saw: `F = σ(W_f1 s + W_f2 h + b)`, `u = F ⊙ h + (1 − F) ⊙ s`. The
 states are `[u_fw; u_bw]`, pooled by source2token. Shen et al. 2018, "DiSAN: Directional Self-Attention Network for
 RNN/CNN-Free Language Understanding", sections 3.1 and 3.2.

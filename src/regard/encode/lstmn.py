@@ -4,7 +4,7 @@
     [i; f; o; ĉ] = W [h̃_t; x_t] + b,   c_t = σ(f) ⊙ c̃_t + σ(i) ⊙ tanh(ĉ),   h_t = σ(o) ⊙ tanh(c_t)
 
 Cheng, Dong & Lapata 2016, "Long Short-Term Memory-Networks for Machine Reading", section 3. Only h, never c, enters
-the energies. The first token has nothing behind it: there h̃ and c̃ are zeros, and so is its row of the weights. One
+the scores. The first token has nothing behind it: there h̃ and c̃ are zeros, and so is its row of the weights. One
 way, so a state knows only what came before it; the mean of the tape of h is its sentence vector. Time and memory grow
 with the square of the length.
 

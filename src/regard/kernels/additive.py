@@ -1,7 +1,7 @@
 """Additive attention, fused: `e_qk = Σ_f w_f tanh(q_qf + k_kf)`, `answer_q = Σ_k softmax_k(e_qk + bias_qk) v_k`.
 
 Bahdanau, Cho & Bengio 2014, "Neural Machine Translation by Jointly Learning to Align and Translate", appendix A.1.2.
-Queries and keys come projected. Written out, the energies need query × key × feature numbers; here neither the
+Queries and keys come projected. Written out, the scores need query × key × feature numbers; here neither the
 answer nor its gradients ever store them. `additive_weights` works out the weights of some rows, or the largest of
 each row, when a person wants to look.
 
@@ -40,15 +40,15 @@ def additive_weights_reference(
 ) -> Float[Tensor, "batch query key"]:
     """The readable path: `softmax_k(wᵀ tanh(q + k) + bias)` over the keys seen (a bias of -inf hides its key too);
     zeros where there are none."""
-    energies = torch.tanh(q.unsqueeze(2) + k.unsqueeze(1)) @ w.to(q.dtype)
+    scores = torch.tanh(q.unsqueeze(2) + k.unsqueeze(1)) @ w.to(q.dtype)
     if bias is not None:
-        energies = energies + bias
-        there = (bias != float("-inf")).expand(energies.shape)
+        scores = scores + bias
+        there = (bias != float("-inf")).expand(scores.shape)
         seen = there if seen is None else seen & there
     if seen is None:
-        return torch.softmax(energies, dim=-1)
-    energies = energies.masked_fill(~seen, torch.finfo(energies.dtype).min)
-    return torch.softmax(energies, dim=-1).masked_fill(~seen, 0.0)
+        return torch.softmax(scores, dim=-1)
+    scores = scores.masked_fill(~seen, torch.finfo(scores.dtype).min)
+    return torch.softmax(scores, dim=-1).masked_fill(~seen, 0.0)
 
 
 def additive_reference(
@@ -200,7 +200,7 @@ def additive_attention(
     backend: Backend = "auto",
 ) -> Float[Tensor, "*lead query value"]:
     """The answers, in the type of the values. What may be seen: `MaskSpec.of`; a query that sees nothing gets zeros.
-    `bias` is added to the energies, `dropout` falls on the weights (call it with 0 outside training)."""
+    `bias` is added to the scores, `dropout` falls on the weights (call it with 0 outside training)."""
     if not 0 <= dropout < 1:
         raise RegardError(f"dropout: got {dropout}", expected="0 or more and less than 1")
     q, k = _alike(q, k)

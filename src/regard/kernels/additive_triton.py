@@ -1,6 +1,6 @@
 """Additive attention in Triton: `e_qk = Σ_f w_f tanh(q_f + k_f)` without anything of size query × key × feature.
 
-The kernels are in `additive_tiles_triton.py`, with the algebra. Energies and weights are float32 `[batch, query, key]`.
+The kernels are in `additive_tiles_triton.py`, with the algebra. Scores and weights are float32 `[batch, query, key]`.
 Where there are too many of them the queries are taken in pieces, and the backward pass computes a piece's weights
 again instead of keeping them.
 
@@ -17,7 +17,7 @@ from torch import Tensor
 from regard.kernels import exponents_triton
 from regard.kernels.additive_cpu import pieces, whole
 from regard.kernels.additive_gradient_triton import gradient_kernel
-from regard.kernels.additive_tiles_triton import energies_kernel
+from regard.kernels.additive_tiles_triton import scores_kernel
 from regard.kernels.clean_triton import clean_kernel
 from regard.kernels.exponents_triton import WIDE, Exponents, exponents, padded, powers_plan
 from regard.kernels.launch_triton import Launch, blocks
@@ -70,8 +70,8 @@ class Plan(NamedTuple):
     """All that is launched for the answers of some of the queries."""
 
     exponents: exponents_triton.Plan  # of all of them
-    energies: tuple[Launch, ...]  # together they write every batch row
-    shape: tuple[int, int, int]  # of the energies: their rows are padded
+    scores: tuple[Launch, ...]  # together they write every batch row
+    shape: tuple[int, int, int]  # of the scores: their rows are padded
     softmax: Launch
     answers: tuple[Launch, Launch] | None  # both of these at once, and the product: without the weights, and with them
 
@@ -100,22 +100,18 @@ def _plan(
         )  # fmt: skip
         last = (values, dropout) if short else (16, 0.0)  # 16: no kernel of its own for what it does not use
         registers = 128 if four and not rest else None
-        return Launch(
-            energies_kernel, grid, (*numbers, *last), constants, warps, ready.launch.parts, registers=registers
-        )
+        return Launch(scores_kernel, grid, (*numbers, *last), constants, warps, ready.launch.parts, registers=registers)
 
     near = (tile.queries, tile.keys, tile.warps)
     together = batch * count * keys * width <= tile.together
-    energies = (
-        (launch(True, True, *near),) if together else (launch(True, False, *near), launch(False, True, *tile.far))
-    )
+    scores = (launch(True, True, *near),) if together else (launch(True, False, *near), launch(False, True, *tile.far))
     softmax = softmax_plan(batch, count, stride, queries, keys, first, dtype, dropout, kind[0])
     fit, answers = [sizes for sizes in tile.short if sizes[0] >= keys], None
     if together and fit and multiplies(kind[0]):
         most, tall, warps = fit[0]
         alone, both = (launch(True, True, tall, most, warps, short=True, keep=keep) for keep in (False, True))
         answers = (alone, both)
-    return Plan(ready, energies, (batch, count, stride), softmax, answers)
+    return Plan(ready, scores, (batch, count, stride), softmax, answers)
 
 
 def _planned(
@@ -133,15 +129,15 @@ def _planned(
     )  # fmt: skip
 
 
-def _energies(
+def _scores(
     ready: Exponents, q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, seen: Seen, first: int, count: int,
     tile: Tiles, plan: Plan | None = None,
 ) -> Tensor:  # fmt: skip
-    """[batch, count, padded key]: the energies of `count` queries from `first` on; the padding is not written."""
+    """[batch, count, padded key]: the scores of `count` queries from `first` on; the padding is not written."""
     if plan is None:
         plan = _planned(q, k, 1, bias, seen, first, count, torch.float32, 0.0, tile)
     out = torch.empty(plan.shape, dtype=torch.float32, device=q.device)
-    for launch in plan.energies:
+    for launch in plan.scores:
         launch(ready.data, q, k, w, bias, out, None, None, None, *seen.tensors)
     return out
 
@@ -156,7 +152,7 @@ class Pull(NamedTuple):
     """All that is launched for the gradients of some of the queries, and of the keys through them."""
 
     softmax: Launch
-    numbers: int  # of the tensor that holds the energies' gradient turned; of small work the powers lie behind it
+    numbers: int  # of the tensor that holds the scores' gradient turned; of small work the powers lie behind it
     powers: tuple[exponents_triton.Plan, ...]  # of both sides; of large work those of the keys, then of the queries
     dq: Launch
     dk: Launch
@@ -242,7 +238,7 @@ def forward(
             place, v = p if keep else w, v.contiguous()
             plan.answers[keep](ready.data, q, k, w, bias, place, v, answer, seed, *seen.tensors)
             return answer, p
-        p = _energies(ready, q, k, w, bias, seen, first, count, tile, plan)
+        p = _scores(ready, q, k, w, bias, seen, first, count, tile, plan)
         factors = softmax_(p, keys, queries, first, v.dtype, dropout, seed, plan.softmax)
         right = right if answers else parts(v, queries)
         answers.append(product(factors, v, right))
@@ -271,7 +267,7 @@ def backward(
             seen.types,
         )  # fmt: skip
         if ready is not None:
-            p = _energies(ready, q, k, weight, bias, seen, first, count, tile)
+            p = _scores(ready, q, k, weight, bias, seen, first, count, tile)
             softmax_(p, keys, queries, first, torch.float32, 0.0, None)
         pull = grad if count == queries else grad[:, first : first + count]
         dp = torch.bmm(pull, v.transpose(1, 2))
@@ -322,6 +318,6 @@ def weights(q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, sight: MaskSpe
     q, k, w = q.contiguous(), k.contiguous(), w.float().contiguous()
     ready = exponents(q, k, w)
     seen = _seen(sight, queries, keys)
-    p = _energies(ready, q, k, w, bias, seen, 0, queries, TILES)
+    p = _scores(ready, q, k, w, bias, seen, 0, queries, TILES)
     softmax_(p, keys, queries, 0, torch.float32, 0.0, None)
     return p[:, :, :keys]

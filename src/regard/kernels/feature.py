@@ -40,14 +40,14 @@ def feature_weights_reference(
     bias: Float[Tensor, "batch query key"] | None = None,
 ) -> Float[Tensor, "batch query key feature"]:
     """The readable path: `softmax_k(c·tanh((q + k)/c) + bias)` over the keys seen; zeros where there are none."""
-    energies = scale * torch.tanh((q.unsqueeze(2) + k.unsqueeze(1)) / scale)
+    scores = scale * torch.tanh((q.unsqueeze(2) + k.unsqueeze(1)) / scale)
     if bias is not None:
-        energies = energies + bias.unsqueeze(-1)
+        scores = scores + bias.unsqueeze(-1)
         seen = bias != float("-inf") if seen is None else seen & (bias != float("-inf"))
     if seen is None:
-        return torch.softmax(energies, dim=2)
-    energies = energies.masked_fill(~seen.unsqueeze(-1), torch.finfo(energies.dtype).min)
-    return torch.softmax(energies, dim=2).masked_fill(~seen.unsqueeze(-1), 0.0)
+        return torch.softmax(scores, dim=2)
+    scores = scores.masked_fill(~seen.unsqueeze(-1), torch.finfo(scores.dtype).min)
+    return torch.softmax(scores, dim=2).masked_fill(~seen.unsqueeze(-1), 0.0)
 
 
 def feature_reference(
@@ -213,7 +213,7 @@ def feature_attention(
     backend: Backend = "auto",
 ) -> Float[Tensor, "*lead query feature"]:
     """The answer to projected queries. A pair is looked at where `mask`, `lengths`, `pattern` and `band` all allow
-    it; a query that sees nothing answers zeros. `bias` is added to the energies of every feature; `dropout` acts on
+    it; a query that sees nothing answers zeros. `bias` is added to the scores of every feature; `dropout` acts on
     the weights. `positions` (one tensor, or one each for queries and keys) replace 0, 1, … in pattern and band."""
     if not scale > 0:
         raise RegardError(f"scale: got {scale}", expected="a number above 0")

@@ -152,7 +152,7 @@ class _Walk:
         return e.mul_(rest.mul_(e) if self.safe else rest.sigmoid_())
 
     def weights(self, at: _Block, e: Tensor, w: Tensor) -> Tensor:
-        """exp(energy), but for a factor the same for all, zero where hidden; `w` may be `e`."""
+        """exp(score), but for a factor the same for all, zero where hidden; `w` may be `e`."""
         if self.lift:
             e = torch.add(e, self.lift, out=w)
         if self.bias is not None:
@@ -220,7 +220,7 @@ def backward(
     grad: Tensor, q: Tensor, k: Tensor, v: Tensor, exact: Tensor, den: Tensor, scale: float, sight: MaskSpec,
     bias: Tensor | None, dropout: float, seed: Tensor | None, bias_gradient: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
-    """Gradients of q, k, v and, if asked for, of the energies summed over features (else empty)."""
+    """Gradients of q, k, v and, if asked for, of the scores summed over features (else empty)."""
     with Team(_small(q, k)) as team:
         walk = _Walk(q, k, v, scale, sight, bias, dropout, seed, team.small)
         walk.flatten(q, k)
@@ -250,7 +250,7 @@ def backward(
                         values = walk.drop(at, (values * walk.keep_scale).expand_as(w).clone())
                         dropped = walk.drop(at, rest.copy_(w))
                     by_key(dropped, dv[at.j])
-                    walk.clean(at, twice(w, values, os[at.i], 0, grad_input=w))  # the gradient of the energies, twice
+                    walk.clean(at, twice(w, values, os[at.i], 0, grad_input=w))  # the gradient of the scores, twice
                     if dbias.numel():
                         dbias[at.b, at.q, at.k] = w.sum(-1).div_(2)
                     walk.clean(at, w.mul_(e))

@@ -1,6 +1,6 @@
 """Feature-wise attention on a GPU: Triton kernels that never store anything of size query × key × feature.
 
-Since the energies `c·tanh((q+k)/c)` lie in (−c, c), their softmax needs no running maximum: a tile of answers is two
+Since the scores `c·tanh((q+k)/c)` lie in (−c, c), their softmax needs no running maximum: a tile of answers is two
 sums over the keys. `prepare` makes `e^{2q/c}` or `e^{2k/c}` once a row, with the largest magnitudes; where their
 products could leave the range of float32 a tile adds `q + k` first instead, and each tile decides for itself, on the
 device. `feature_keys_triton` has the walk over the keys (answers, gradient of the queries), `feature_queries_triton`
@@ -20,9 +20,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from regard.kernels.feature_energy_triton import grown, kept, row_hash, settled
 from regard.kernels.feature_keys_triton import walk_keys_kernel
 from regard.kernels.feature_queries_triton import walk_queries_kernel
+from regard.kernels.feature_score_triton import grown, kept, row_hash, settled
 from regard.kernels.feature_walk_triton import STEP
 from regard.kernels.launch_triton import Launch, Parts, blocks
 from regard.kernels.mask import MaskSpec
@@ -114,7 +114,7 @@ def bias_gradient_kernel(
     Q, K, F, parts_q, parts_k, step, decay, room, threshold,
     DROPPED: tl.constexpr, BQ: tl.constexpr, BK: tl.constexpr,
 ):  # fmt: skip
-    """A tile of pairs walks over the features: what the energies of a pair, summed over features, would change.
+    """A tile of pairs walks over the features: what the scores of a pair, summed over features, would change.
     Its weights are made as the walks make theirs: D is the mean of g·v by those, and by no others do they cancel."""
     blocks_k, blocks_q = tl.cdiv(K, BK), tl.cdiv(Q, BQ)
     pid = tl.program_id(0)
@@ -292,7 +292,7 @@ def backward(
     grad: Tensor, q: Tensor, k: Tensor, v: Tensor, exact: Tensor, den: Tensor, scale: float, sight: MaskSpec,
     bias: Tensor | None, dropout: float, seed: Tensor | None, bias_gradient: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
-    """Gradients of q, k, v and, if asked for, of the energies summed over features (else empty)."""
+    """Gradients of q, k, v and, if asked for, of the scores summed over features (else empty)."""
     plan, pointers = _ready(q, k, v, scale, sight, bias, dropout, seed)
     work = torch.empty(plan.sizes[1], dtype=torch.float32, device=q.device)
     dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)

@@ -24,9 +24,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from regard.errors import RegardError
-from regard.kernels.feature_energy_triton import grown
 from regard.kernels.feature_keys_triton import walk_keys_kernel
 from regard.kernels.feature_queries_triton import walk_queries_kernel
+from regard.kernels.feature_score_triton import grown
 from regard.kernels.feature_triton import ROOM, TILES, WIDE, numbers, tile
 from regard.kernels.feature_walk_triton import PART, listed
 from regard.kernels.launch_triton import Launch, blocks

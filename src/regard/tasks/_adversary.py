@@ -129,8 +129,8 @@ def _climbed(
     hidden = ~mask[:, None, None]
 
     def normalized(z: Tensor) -> Tensor:
-        energies = (logs + z.unsqueeze(2)).masked_fill(hidden, torch.finfo(z.dtype).min)
-        return torch.softmax(energies, -1).masked_fill(hidden, 0.0)
+        scores = (logs + z.unsqueeze(2)).masked_fill(hidden, torch.finfo(z.dtype).min)
+        return torch.softmax(scores, -1).masked_fill(hidden, 0.0)
 
     climb = torch.optim.Adam([z], lr=RATE, betas=(0.9, 0.95), maximize=True)
     best, kept = torch.full(z.shape[:2], -1.0, device=z.device), torch.zeros_like(z)  # z = 0: as the model looked

@@ -35,16 +35,14 @@ LOGITS = 2**24  # of one batch of outputs that are read again
 
 
 class Given(Normalizer):
-    """Weights from outside, whatever the energies are; shaped as these, keys last."""
+    """Weights from outside, whatever the scores are; shaped as these, keys last."""
 
     def __init__(self, weights: Float[Tensor, "*lead key"]) -> None:
         super().__init__()
         self.given = weights
 
-    def forward(
-        self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None
-    ) -> Normalized:
-        return Normalized(soft=self.given.to(energies.dtype))
+    def forward(self, scores: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Normalized:
+        return Normalized(soft=self.given.to(scores.dtype))
 
 
 class Held(Normalizer):
@@ -55,10 +53,8 @@ class Held(Normalizer):
         self.normalizer = normalizer
         self.last: Tensor = torch.zeros(0)
 
-    def forward(
-        self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None
-    ) -> Normalized:
-        self.last = self.normalizer(energies, mask).weights(energies.dtype).detach()
+    def forward(self, scores: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Normalized:
+        self.last = self.normalizer(scores, mask).weights(scores.dtype).detach()
         return Normalized(soft=self.last)
 
 

@@ -115,7 +115,7 @@ def it_runs_in_short_numbers(*bias: Spec, score: str, heads: int | None) -> None
         x = [one.to(dtype).requires_grad_() for one in (queries, keys, values)]
         memory, state, answers = attention.prepare(x[1], x[2], mask), None, []
         terms = attention._terms(memory, x[0], 3, attention.start(memory, 3))
-        added = [one for one in (terms.query, terms.keys, terms.pairs, terms.energies) if one is not None]
+        added = [one for one in (terms.query, terms.keys, terms.pairs, terms.scores) if one is not None]
         assert all(one.dtype == memory.keys.dtype for one in added)  # a fused kernel takes one kind of number
         for _ in range(2):
             look = attention(x[0], memory, state)

@@ -1,6 +1,6 @@
 """The seam of biases: three of them written here, held against their equations in plain loops over three steps.
 
-Markov and position are of Cohn et al. 2016, inside the additive tanh; distance acts on the energies.
+Markov and position are of Cohn et al. 2016, inside the additive tanh; distance acts on the scores.
 """
 
 import math
@@ -76,7 +76,7 @@ class Position(Bias):
 
 
 class Distance(Bias):
-    """`−s |j − i|` added to the energies, j the number of the query. No state; the same for every sentence and head."""
+    """`−s |j − i|` added to the scores, j the number of the query. No state; the same for every sentence and head."""
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ class Distance(Bias):
 
     def terms(self, memory: Memory, queries: int, state: Any) -> Terms:
         apart = torch.arange(queries)[:, None] - torch.arange(memory.keys.shape[-2])[None, :]
-        return Terms(energies=-self.s * apart.abs())
+        return Terms(scores=-self.s * apart.abs())
 
 
 kinds = {"markov": (Markov,), "position": (Position,), "distance": (Distance,), "all": (Distance, Markov, Position)}
@@ -125,7 +125,7 @@ def one_head(attention: Attention, queries: Tensor, keys: Tensor, values: Tensor
         for n in range(QUERIES):
             before = [0.0] * KEYS
             for j in range(STEPS):
-                energies = []
+                scores = []
                 for i in range(length):
                     q, k = queries[j, b, n], keys[b, i]
                     additive = isinstance(score, Additive)
@@ -141,9 +141,9 @@ def one_head(attention: Attention, queries: Tensor, keys: Tensor, values: Tensor
                     e = score.w @ torch.tanh(inner + outer) if additive else inner @ outer / math.sqrt(len(q))
                     if Distance in bias:
                         e = e - bias[Distance].s * abs(n - i)
-                    energies.append(math.exp(e.item()))
+                    scores.append(math.exp(e.item()))
                 for i in range(length):
-                    before[i] = weights[j, b, n, i] = energies[i] / sum(energies)
+                    before[i] = weights[j, b, n, i] = scores[i] / sum(scores)
                     answers[j, b, n] += weights[j, b, n, i] * values[b, i]
     return answers, weights
 
@@ -190,7 +190,7 @@ def test_a_step_by_hand() -> None:
         attention.bias[0].W.weight.copy_(torch.tensor([[1.0, 0.0, 0.0]]))
     memory = attention.prepare(torch.zeros(1, 2, 1), torch.tensor([[[0.0], [1.0]]]))
     first, second = looked(attention, torch.zeros(2, 1, 1, 1), memory)
-    # Step 1: both energies 0, weights (½, ½). Step 2: ξ = (0, ½), energies (0, 2 tanh ½) = (0, 0.924234),
+    # Step 1: both scores 0, weights (½, ½). Step 2: ξ = (0, ½), scores (0, 2 tanh ½) = (0, 0.924234),
     # weights 1/(1 + e^∓0.924234): the answer is the second weight, 0.715904.
     assert_close(first.context.item(), 0.5)
     assert_close(second.context.item(), 0.715904, atol=1e-5, rtol=0)
@@ -292,7 +292,7 @@ def test_gradients_through_three_steps(kind: str, heads: int | None, score: str)
 
 
 @one_or_many_heads
-def test_a_fused_answer_takes_the_energies_of_a_bias(heads: int | None) -> None:
+def test_a_fused_answer_takes_the_scores_of_a_bias(heads: int | None) -> None:
     """In float32 a distance under scaled dot products runs fused; its gradients are those of float64."""
     attention, (queries, keys, values, mask) = (
         built("distance", heads, "scaled_dot", torch.float32),

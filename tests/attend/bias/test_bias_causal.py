@@ -27,7 +27,7 @@ one_or_many_heads = pytest.mark.parametrize("heads", [None, 2])
 
 
 def test_by_hand() -> None:
-    """All energies 0: each place takes the mean of itself and what was before."""
+    """All scores 0: each place takes the mean of itself and what was before."""
     attention = Attention(Dot(1, 1), bias=[Causal()])
     x = torch.tensor([[[1.0], [3.0], [8.0]]])
     memory = attention.prepare(torch.zeros_like(x), x)

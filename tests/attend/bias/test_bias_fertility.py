@@ -50,12 +50,12 @@ def test_steps_are_the_equation(k: int) -> None:
     for b, length in enumerate(LENGTHS):
         total = torch.zeros(length).double()
         for j, look in enumerate(looks):
-            energies = []
+            scores = []
             for i in range(length):
                 xi = [total[n] if 0 <= n < length else torch.tensor(0.0).double() for n in range(i - k, i + k + 1)]
                 inner = score.W_q(queries[b, j]) + score.W_k(keys[b, i]) + W @ torch.stack(xi)
-                energies.append(score.w @ torch.tanh(inner))
-            weights = torch.stack(energies).softmax(0)
+                scores.append(score.w @ torch.tanh(inner))
+            weights = torch.stack(scores).softmax(0)
             assert_close(look.weights[b, 0, :length], weights)
             total = total + weights
         assert_close(looks[-1].state[1][b, 0, :length], total)

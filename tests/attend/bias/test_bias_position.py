@@ -44,7 +44,7 @@ def test_a_number_by_hand() -> None:
         attention.bias[0].W.copy_(torch.tensor([[1.0, 0.5, -1.0]]))
     memory = attention.prepare(torch.zeros(1, 2, 1), torch.tensor([[[0.0], [1.0]]]))
     second = one_by_one(attention, torch.zeros(1, 2, 1), memory)[1]
-    # ψ = (log 2, 0, log 3) and (log 2, log 2, log 3): energies 2 tanh(−0.405465) and 2 tanh(−0.058892).
+    # ψ = (log 2, 0, log 3) and (log 2, log 2, log 3): scores 2 tanh(−0.405465) and 2 tanh(−0.058892).
     first, other = 2 * tanh(log(2) - log(3)), 2 * tanh(1.5 * log(2) - log(3))
     assert second.context.item() == pytest.approx(exp(other) / (exp(first) + exp(other)), abs=1e-6)
     assert second.context.item() == pytest.approx(0.657367, abs=1e-6)
@@ -58,17 +58,17 @@ def test_five_steps_are_the_equation(score: str) -> None:
     looks = one_by_one(attention, queries, memory)
     for b, length in enumerate(LENGTHS):
         for j, look in enumerate(looks):
-            energies = []
+            scores = []
             for i in range(length):
                 q, k = queries[b, j], keys[b, i]
                 if score == "additive":
                     psi = torch.tensor([log(1 + j), log(1 + i), log(1 + length)]).double()
                     part = attention.score
-                    energies.append(part.w @ torch.tanh(part.W_q(q) + part.W_k(k) + W @ psi))
+                    scores.append(part.w @ torch.tanh(part.W_q(q) + part.W_k(k) + W @ psi))
                 else:
                     key = k + W[:, 1] * log(1 + i) + W[:, 2] * log(1 + length)
-                    energies.append((q + W[:, 0] * log(1 + j)) @ key / sqrt(len(k)))
-            weights = torch.stack(energies).softmax(0)
+                    scores.append((q + W[:, 0] * log(1 + j)) @ key / sqrt(len(k)))
+            weights = torch.stack(scores).softmax(0)
             assert_close(look.weights[b, 0, :length], weights)
             assert_close(look.context[b, 0], weights @ values[b, :length])
 

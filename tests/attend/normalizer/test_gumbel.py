@@ -12,7 +12,7 @@ from regard.attend.normalizer.softmax import softmax
 from regard.errors import RegardError
 
 # softmax = (1, 2, 5) / 8
-energies = torch.tensor([0.0, math.log(2), math.log(5)])
+scores = torch.tensor([0.0, math.log(2), math.log(5)])
 p = torch.tensor([1 / 8, 2 / 8, 5 / 8])
 
 
@@ -23,17 +23,17 @@ def normalizer(gumbel: Gumbel, e: Tensor, mask: Tensor | None = None) -> Tensor:
 
 
 def test_numbers_by_hand_without_noise() -> None:
-    assert_close(normalizer(Gumbel().eval(), energies), p)
+    assert_close(normalizer(Gumbel().eval(), scores), p)
     # τ = 0.5 squares what is exponentiated: (1, 4, 25) / 30
-    assert_close(normalizer(Gumbel(temperature=0.5).eval(), energies), torch.tensor([1 / 30, 4 / 30, 25 / 30]))
-    assert normalizer(Gumbel(hard=True).eval(), energies).tolist() == [0.0, 0.0, 1.0]
+    assert_close(normalizer(Gumbel(temperature=0.5).eval(), scores), torch.tensor([1 / 30, 4 / 30, 25 / 30]))
+    assert normalizer(Gumbel(hard=True).eval(), scores).tolist() == [0.0, 0.0, 1.0]
 
 
 @pytest.mark.parametrize("temperature", [1.0, 0.3])
 def test_the_heaviest_key_of_a_draw_follows_the_softmax(temperature: float) -> None:
     """The Gumbel-max trick: argmax(e + g) is a draw of softmax(e), at any temperature."""
     draws = 20_000
-    weights = normalizer(Gumbel(temperature, hard=True).train(), energies.expand(draws, 3))
+    weights = normalizer(Gumbel(temperature, hard=True).train(), scores.expand(draws, 3))
     assert_close(weights.sum(-1), torch.ones(draws))
     error = (p * (1 - p) / draws).sqrt()
     assert ((weights.mean(0) - p).abs() <= 4 * error).all()
@@ -41,7 +41,7 @@ def test_the_heaviest_key_of_a_draw_follows_the_softmax(temperature: float) -> N
 
 def test_frequencies_under_a_mask() -> None:
     draws = 20_000
-    weights = normalizer(Gumbel(hard=True).train(), energies.expand(draws, 3), torch.tensor([True, False, True]))
+    weights = normalizer(Gumbel(hard=True).train(), scores.expand(draws, 3), torch.tensor([True, False, True]))
     visible = torch.tensor([1 / 6, 0.0, 5 / 6])
     assert (weights[:, 1] == 0).all()
     assert ((weights.mean(0) - visible).abs() <= 4 * (visible * (1 - visible) / draws).sqrt()).all()
@@ -73,7 +73,7 @@ def test_outside_training_there_is_no_noise() -> None:
     assert torch.equal(normalizer(gumbel, e), softmax(e))
 
 
-def test_the_energies_given_are_left_alone() -> None:
+def test_the_scores_given_are_left_alone() -> None:
     e = torch.randn(4, 5)
     before = e.clone()
     normalizer(Gumbel().train(), e)

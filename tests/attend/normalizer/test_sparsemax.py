@@ -9,21 +9,21 @@ from torch.testing import assert_close
 from regard.attend.normalizer.sparsemax import Sparsemax
 
 
-def normalizer(energies: Tensor, mask: Tensor | None = None) -> Tensor:
-    weights = Sparsemax()(energies, mask).soft
+def normalizer(scores: Tensor, mask: Tensor | None = None) -> Tensor:
+    weights = Sparsemax()(scores, mask).soft
     assert weights is not None
     return weights
 
 
-def nearest(energies: Tensor) -> Tensor:
+def nearest(scores: Tensor) -> Tensor:
     """The projection onto the simplex by trying every set of keys that could carry weight."""
-    keys, best = len(energies), None
+    keys, best = len(scores), None
     for size in range(1, keys + 1):
         for chosen in combinations(range(keys), size):
             # On a set S the nearest point of {Σ p = 1} moves every coordinate by the same amount.
-            p = torch.zeros_like(energies)
-            p[list(chosen)] = energies[list(chosen)] - (energies[list(chosen)].sum() - 1) / size
-            if p.min() >= 0 and (best is None or (p - energies).norm() < (best - energies).norm()):
+            p = torch.zeros_like(scores)
+            p[list(chosen)] = scores[list(chosen)] - (scores[list(chosen)].sum() - 1) / size
+            if p.min() >= 0 and (best is None or (p - scores).norm() < (best - scores).norm()):
                 best = p
     assert best is not None
     return best
@@ -38,16 +38,16 @@ def test_a_number_by_hand() -> None:
 
 
 def test_it_is_the_projection_by_brute_force() -> None:
-    energies = torch.randn(40, 5).double()
-    assert_close(normalizer(energies), torch.stack([nearest(row) for row in energies]))
+    scores = torch.randn(40, 5).double()
+    assert_close(normalizer(scores), torch.stack([nearest(row) for row in scores]))
 
 
 def test_under_a_mask_it_is_the_projection_of_what_is_visible() -> None:
-    energies, mask = torch.randn(40, 5).double(), torch.rand(40, 5) < 0.6
+    scores, mask = torch.randn(40, 5).double(), torch.rand(40, 5) < 0.6
     mask[:, 2] = True
-    weights = normalizer(energies, mask)
+    weights = normalizer(scores, mask)
     assert (weights[~mask] == 0).all()
-    for row, (seen, found) in zip(energies, zip(mask, weights, strict=True), strict=True):
+    for row, (seen, found) in zip(scores, zip(mask, weights, strict=True), strict=True):
         assert_close(found[seen], nearest(row[seen]))
 
 
@@ -62,9 +62,9 @@ def test_a_point_of_the_simplex_stays_where_it_is() -> None:
     assert_close(normalizer(p), p)
 
 
-def test_large_energies_under_a_mask() -> None:
-    """Energies are only compared: a common height, even a great one, changes nothing."""
-    energies = torch.tensor([[1.0, 0.75, 0.0, 5.0]]).double()
+def test_large_scores_under_a_mask() -> None:
+    """Scores are only compared: a common height, even a great one, changes nothing."""
+    scores = torch.tensor([[1.0, 0.75, 0.0, 5.0]]).double()
     mask = torch.tensor([[True, True, True, False]])
-    assert_close(normalizer(energies + 1e9, mask), normalizer(energies, mask))
-    assert_close(normalizer(energies - 1e9, mask), normalizer(energies, mask))
+    assert_close(normalizer(scores + 1e9, mask), normalizer(scores, mask))
+    assert_close(normalizer(scores - 1e9, mask), normalizer(scores, mask))

@@ -10,7 +10,7 @@ from torch.testing import assert_close
 from regard.attend.normalizer.sample import Mixed, Sample
 
 # softmax = (1, 2, 5) / 8
-energies = torch.tensor([0.0, math.log(2), math.log(5)])
+scores = torch.tensor([0.0, math.log(2), math.log(5)])
 p = torch.tensor([1 / 8, 2 / 8, 5 / 8])
 
 
@@ -21,7 +21,7 @@ def close_to(counts: Tensor, probabilities: Tensor, draws: int) -> bool:
 
 
 def test_numbers_by_hand() -> None:
-    normalized = Sample().eval()(energies)
+    normalized = Sample().eval()(scores)
     assert normalized.choice is not None
     assert normalized.choice.item() == 2
     # log 5/8 = −0.470004;  H = (1 log 8 + 2 log 4 + 5 log 8/5) / 8 = 0.900256
@@ -31,7 +31,7 @@ def test_numbers_by_hand() -> None:
 
 def test_frequencies_are_the_softmax() -> None:
     draws = 20_000
-    normalized = Sample().train()(energies.expand(draws, 3))
+    normalized = Sample().train()(scores.expand(draws, 3))
     assert close_to(torch.bincount(normalized.choice, minlength=3), p, draws)
     # The mean log-probability of what was drawn is −H; each draw carries its own.
     assert_close(normalized.log_prob, p.log()[normalized.choice])
@@ -41,7 +41,7 @@ def test_frequencies_are_the_softmax() -> None:
 def test_frequencies_under_a_mask() -> None:
     draws = 20_000
     seen = torch.tensor([True, False, True])
-    normalized = Sample().train()(energies.expand(draws, 3), seen)
+    normalized = Sample().train()(scores.expand(draws, 3), seen)
     counts = torch.bincount(normalized.choice, minlength=3)
     assert counts[1] == 0
     visible = torch.tensor([1 / 6, 5 / 6])
@@ -51,7 +51,7 @@ def test_frequencies_under_a_mask() -> None:
 
 
 def test_outside_training_the_best_is_taken_unless_always() -> None:
-    many = energies.expand(200, 3)
+    many = scores.expand(200, 3)
     assert (Sample().eval()(many).choice == 2).all()
     assert Sample(always=True).eval()(many).choice.unique().tolist() == [0, 1, 2]
 
@@ -117,9 +117,9 @@ def test_the_narrowest_numbers_overflow_without_harm() -> None:
 
 
 def test_a_mixed_weighing_by_hand() -> None:
-    energies = torch.tensor([[[0.0, 1.0, 2.0]], [[0.0, 1.0, 2.0]], [[0.0, 0.0, 0.0]]], dtype=torch.float64)
+    scores = torch.tensor([[[0.0, 1.0, 2.0]], [[0.0, 1.0, 2.0]], [[0.0, 0.0, 0.0]]], dtype=torch.float64)
     mask = torch.tensor([[[True, True, False]], [[True, True, False]], [[False, False, False]]])
-    normalized = Mixed(Sample().eval(), torch.tensor([True, False, False]))(energies, mask)
+    normalized = Mixed(Sample().eval(), torch.tensor([True, False, False]))(scores, mask)
     second = torch.sigmoid(torch.tensor(1.0)).item()
     assert normalized.soft is not None
     assert normalized.soft[:, 0].tolist() == [[0, 1, 0], pytest.approx([1 - second, second, 0]), [0, 0, 0]]

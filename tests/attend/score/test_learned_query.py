@@ -17,8 +17,8 @@ def test_a_number_by_hand() -> None:
     k = torch.tensor([[[0.5, 0.5], [0.0, -1.0]]])
     # W k₁ = (0.5, 0):  tanh(0.5) = 0.462117, tanh(0) = 0;  e = 0.462117
     # W k₂ = (0, 1):    tanh(0) = 0, tanh(1) = 0.761594;    e = 3·0.761594 = 2.284782
-    energies = score.energies(score.project(None), score.prepare(k))
-    assert_close(energies, torch.tensor([[[0.462117, 2.284782]]]), atol=1e-5, rtol=0)
+    scores = score.scores(score.project(None), score.prepare(k))
+    assert_close(scores, torch.tensor([[[0.462117, 2.284782]]]), atol=1e-5, rtol=0)
 
 
 def test_each_row_is_a_query_of_its_own() -> None:

@@ -102,7 +102,7 @@ def test_two_steps_by_hand(fusion: Any) -> None:
 
 
 class _Zero(Dot):
-    """Any query suits any key: energies are 0."""
+    """Any query suits any key: scores are 0."""
 
     def __init__(self, query: int, key: int) -> None:
         super().__init__(key, key)
@@ -115,7 +115,7 @@ class _Zero(Dot):
 def by_hand(part: Lstmn, tiring: float, memory: Memory, row: int, words: list[int]) -> tuple[Tensor, Tensor]:
     """The module's equations for one sentence, word by word, with additive attention: logits and weights.
 
-    `tiring` times the weights of all earlier words is taken from the energies.
+    `tiring` times the weights of all earlier words is taken from the scores.
     """
     P, hidden, deep = part.state_dict(), part.hidden, part.fusion == "deep"
     keys, values = memory.keys[row, : lengths[row]], memory.values[row, : lengths[row]]
@@ -247,7 +247,7 @@ def test_the_tape_grows_by_one_state_a_step(fusion: str) -> None:
         assert torch.equal(state.tape[:, :, :-1], before)
 
 
-def test_only_h_enters_the_energies() -> None:
+def test_only_h_enters_the_scores() -> None:
     """With the output gate shut every h read is 0: whatever the cells hold, all states but the first look alike."""
     part, memory = decoder(fusion="deep"), a_memory()
     with torch.no_grad():

@@ -40,7 +40,7 @@ class Tired(Bias):
         return memory.values.new_zeros(len(memory.values), queries, memory.values.shape[-2])
 
     def terms(self, memory: Memory, queries: int, state: Tensor) -> Terms:
-        return Terms(energies=-2.0 * state)
+        return Terms(scores=-2.0 * state)
 
     def update(self, state: Tensor, weights: Tensor) -> Tensor:
         return state + weights
@@ -135,7 +135,7 @@ def recur(cell: str, x: Tensor, s: Tensor, c: Tensor, weights: list[Tensor]) -> 
 def by_hand(part: Recurrent, tiring: float, memory: Memory, row: int, words: list[int]) -> tuple[Tensor, Tensor]:
     """The module's equations for one sentence, word by word, with additive attention: logits and weights.
 
-    `tiring` times the weights of all earlier words is taken from the energies.
+    `tiring` times the weights of all earlier words is taken from the scores.
     """
     P, cell, place, feed, layers = part.state_dict(), part.cell, part.place, part.feed, part.rnn.num_layers
     keys, values = memory.keys[row, : lengths[row]], memory.values[row, : lengths[row]]
@@ -327,11 +327,11 @@ def test_luong_without_feeding_looks_once_for_all_steps() -> None:
 @pytest.mark.parametrize("kind", ["additive", "dot"])
 @in_every_place
 def test_weights_wait_until_asked_for(place: str, feed: bool, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`[batch, time, key]`, nothing on hidden keys; where a fused kernel served, only asking makes the energies."""
+    """`[batch, time, key]`, nothing on hidden keys; where a fused kernel served, only asking makes the scores."""
     part, memory = decoder(kind, place=place, feed=feed).float(), a_memory()
     memory = Memory(memory.keys.float(), memory.values.float(), memory.mask, memory.summary.float())  # type: ignore[union-attr]
-    made, energies = [], part.attention.score.energies
-    monkeypatch.setattr(part.attention.score, "energies", lambda *given: made.append(1) or energies(*given))
+    made, scores = [], part.attention.score.scores
+    monkeypatch.setattr(part.attention.score, "scores", lambda *given: made.append(1) or scores(*given))
     look, logits = part.unroll(memory, tokens)
     if kind == "dot":
         assert not made

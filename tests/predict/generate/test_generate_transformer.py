@@ -61,8 +61,8 @@ def normalized(q: Tensor, k: Tensor, v: Tensor, seen: Tensor) -> tuple[Tensor, T
     answers, weights = [], []
     for one in range(heads):
         own = slice(one * size // heads, (one + 1) * size // heads)
-        energies = (q[:, own] @ k[:, own].T / sqrt(size // heads)).masked_fill(~seen, -torch.inf)
-        weights.append(torch.softmax(energies, -1))
+        scores = (q[:, own] @ k[:, own].T / sqrt(size // heads)).masked_fill(~seen, -torch.inf)
+        weights.append(torch.softmax(scores, -1))
         answers.append(weights[-1] @ v[:, own])
     return torch.cat(answers, -1), torch.stack(weights)
 
@@ -119,7 +119,7 @@ class Tired(Bias):
         return memory.values.new_zeros(len(memory.values), queries, heads, memory.values.shape[-2])
 
     def terms(self, memory: Memory, queries: int, state: Tensor) -> Terms:
-        return Terms(energies=-2.0 * state.transpose(1, 2))
+        return Terms(scores=-2.0 * state.transpose(1, 2))
 
     def update(self, state: Tensor, weights: Tensor) -> Tensor:
         return state + weights

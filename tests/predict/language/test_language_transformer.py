@@ -35,8 +35,8 @@ def test_by_loops() -> None:
     for at in range(5):
         seen = []
         for head in (slice(0, 2), slice(2, 4)):
-            energies = torch.stack([q[at][head] @ k[i][head] / math.sqrt(2) for i in range(at + 1)])
-            weights = energies.softmax(0)
+            scores = torch.stack([q[at][head] @ k[i][head] / math.sqrt(2) for i in range(at + 1)])
+            weights = scores.softmax(0)
             seen.append(sum(weight * v[i][head] for i, weight in enumerate(weights)))
         y = x[at] + around.W_o(torch.cat(seen))
         y = y + block.W_2(torch.relu(block.W_1(norm(y, block.norm_think))))

@@ -1,4 +1,4 @@
-"""Distance: a number for how far a key stands from its query, added to the energies.
+"""Distance: a number for how far a key stands from its query, added to the scores.
 
     learned   e_ji + b_{clip(i − j, −largest, largest)}      one b a head
     linear    e_ji − m |i − j|,  m = 2^{−8h/H} of head h = 1 … H, never learned
@@ -47,10 +47,10 @@ class Distance(Counting):
         i = torch.arange(memory.keys.shape[-2], device=memory.keys.device)
         apart = (i - self.steps(state, queries).unsqueeze(-1)).unsqueeze(1)  # [batch, 1, query, key]
         if self.kind == "linear":
-            energies = -self.m * apart.abs()
+            scores = -self.m * apart.abs()
         else:
             index = apart.clamp(-self.largest, self.largest) + self.largest
             head = torch.arange(len(self.b), device=index.device).reshape(-1, 1, 1)
-            energies = self.b[head, index]
-        energies = energies.to(memory.keys.dtype)
-        return Terms(energies=energies.squeeze(1) if heads is None else energies)
+            scores = self.b[head, index]
+        scores = scores.to(memory.keys.dtype)
+        return Terms(scores=scores.squeeze(1) if heads is None else scores)

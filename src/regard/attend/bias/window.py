@@ -6,7 +6,7 @@
 Luong, Pham & Manning 2015, "Effective Approaches to Attention-based Neural Machine Translation", section 3.2
 (local-m and local-p). h_j is the query, I the length of the source, i and j count from 0. The paper multiplies the
 weights by the Gaussian after the softmax and lets them sum to less than 1; here its logarithm is added to the
-energies, so that the same product is normalised again. Past the end of the source a monotone window stays at its
+scores, so that the same product is normalised again. Past the end of the source a monotone window stays at its
 last key, where the paper's would be empty.
 
     Attention(Bilinear(query=512, key=1024), bias=[Window(query=512, hidden=256, D=10)])
@@ -57,4 +57,4 @@ class Window(Counting):
         apart = i - p.unsqueeze(-1)
         gaussian = -(apart**2) / (2 * (self.D / 2) ** 2)
         near = apart.detach().abs() <= self.D
-        return Terms(energies=beside_heads(gaussian.to(memory.keys.dtype), memory), mask=beside_heads(near, memory))
+        return Terms(scores=beside_heads(gaussian.to(memory.keys.dtype), memory), mask=beside_heads(near, memory))

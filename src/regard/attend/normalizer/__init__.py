@@ -1,6 +1,6 @@
-"""Normalizers: how energies become weights, `a = normalizer(e, mask)`. One file a normalizer.
+"""Normalizers: how scores become weights, `a = normalizer(e, mask)`. One file a normalizer.
 
-A normalizer sees the keys on the last axis and a mask that broadcasts to the energies (True = may be
+A normalizer sees the keys on the last axis and a mask that broadcasts to the scores (True = may be
 looked at, None = everything). Hidden keys get weight exactly 0; a row with nothing visible gets
 weights 0 and gradients 0.
 """
@@ -57,18 +57,16 @@ class Normalizer(nn.Module):
     kernel: str | None = None  # "softmax" for the one that fused kernels know
     passes: bool = True  # whether gradients pass through the weights to the scores; if not, the loss cannot teach these
 
-    def forward(
-        self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None
-    ) -> Normalized:
+    def forward(self, scores: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Normalized:
         raise NotImplementedError
 
 
-def lowered(energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None) -> Float[Tensor, "*lead key"]:
-    """Energies with hidden keys at the lowest finite number: what is exponentiated is then exactly 0,
+def lowered(scores: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None) -> Float[Tensor, "*lead key"]:
+    """Scores with hidden keys at the lowest finite number: what is exponentiated is then exactly 0,
     and a row with nothing visible is a uniform row, not a NaN."""
     if mask is None:
-        return energies
-    return energies.masked_fill(~mask, torch.finfo(energies.dtype).min)
+        return scores
+    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
 
 
 def visible(mask: Bool[Tensor, "*some key"] | None, shape: torch.Size) -> Bool[Tensor, "*lead"] | None:

@@ -1,7 +1,7 @@
 """Argmax: all weight on the best key. No gradient passes through the choice, so nothing teaches the scores: tasks
 refuse to train with it. `straight_through` makes the same choice and can be trained.
 
-Argmax()(energies, mask).choice
+Argmax()(scores, mask).choice
 """
 
 from jaxtyping import Bool, Float
@@ -17,8 +17,6 @@ class Argmax(Normalizer):
 
     passes = False
 
-    def forward(
-        self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None
-    ) -> Normalized:
-        choice = lowered(energies, mask).argmax(-1)
-        return Normalized(choice=choice, visible=visible(mask, choice.shape), keys=energies.shape[-1])
+    def forward(self, scores: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Normalized:
+        choice = lowered(scores, mask).argmax(-1)
+        return Normalized(choice=choice, visible=visible(mask, choice.shape), keys=scores.shape[-1])

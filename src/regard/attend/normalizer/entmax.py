@@ -4,7 +4,7 @@
 Sequence-to-Sequence Models". The computation is the `entmax` package's: exact for α = 1.5 and 2,
 by bisection elsewhere.
 
-    Entmax(alpha=1.5)(energies, mask).soft
+    Entmax(alpha=1.5)(scores, mask).soft
 """
 
 from collections.abc import Callable
@@ -20,25 +20,25 @@ from regard.ranges import Range, ranged
 
 __all__ = ["Entmax", "guarded"]
 
-# Below the best energy by this much a key's weight is 0 for every α ≥ 1.001, so it can stand for "hidden".
+# Below the best score by this much a key's weight is 0 for every α ≥ 1.001, so it can stand for "hidden".
 FLOOR = -1e4
 
 
 def guarded(
     normalizer: Callable[[Tensor], Tensor],
-    energies: Float[Tensor, "*lead key"],
+    scores: Float[Tensor, "*lead key"],
     mask: Bool[Tensor, "*some key"] | None = None,
 ) -> Float[Tensor, "*lead key"]:
     """Apply a sparse normalizer of the package, which fails on rows of −inf and on none, to the visible keys only."""
-    if energies.shape[-1] == 0:
-        return energies
+    if scores.shape[-1] == 0:
+        return scores
     if mask is None:
-        return normalizer(energies)
+        return normalizer(scores)
     hidden = ~mask
-    lowest = torch.finfo(energies.dtype).min
-    best = energies.detach().masked_fill(hidden, lowest).amax(-1, keepdim=True)
+    lowest = torch.finfo(scores.dtype).min
+    best = scores.detach().masked_fill(hidden, lowest).amax(-1, keepdim=True)
     # A row with nothing visible becomes a flat row; its weights are then zeroed below, and its gradients with them.
-    shifted = (energies - best).clamp(min=FLOOR).masked_fill(hidden, FLOOR)
+    shifted = (scores - best).clamp(min=FLOOR).masked_fill(hidden, FLOOR)
     return normalizer(shifted).masked_fill(hidden, 0.0)
 
 
@@ -50,14 +50,12 @@ class Entmax(Normalizer):
         super().__init__()
         self.alpha = alpha
 
-    def forward(
-        self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None
-    ) -> Normalized:
-        return Normalized(soft=guarded(self._weigh, energies, mask))
+    def forward(self, scores: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Normalized:
+        return Normalized(soft=guarded(self._weigh, scores, mask))
 
-    def _weigh(self, energies: Tensor) -> Tensor:
+    def _weigh(self, scores: Tensor) -> Tensor:
         if self.alpha == 1.5:
-            return package.entmax15(energies, dim=-1)  # type: ignore[no-any-return]
+            return package.entmax15(scores, dim=-1)  # type: ignore[no-any-return]
         if self.alpha == 2.0:
-            return package.sparsemax(energies, dim=-1)  # type: ignore[no-any-return]
-        return package.entmax_bisect(energies, alpha=self.alpha, dim=-1)  # type: ignore[no-any-return]
+            return package.sparsemax(scores, dim=-1)  # type: ignore[no-any-return]
+        return package.entmax_bisect(scores, alpha=self.alpha, dim=-1)  # type: ignore[no-any-return]

@@ -4,7 +4,7 @@ Jang, Gu & Poole 2017; Maddison, Mnih & Teh 2017. As τ falls the draw nears a s
 the forward pass takes the single key and the backward pass the soft draw (straight-through).
 Outside training no noise is added.
 
-    Gumbel(temperature=0.5, hard=True)(energies, mask).soft
+    Gumbel(temperature=0.5, hard=True)(scores, mask).soft
 """
 
 import torch
@@ -27,11 +27,9 @@ class Gumbel(Normalizer):
         super().__init__()
         self.temperature, self.hard = temperature, hard
 
-    def forward(
-        self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None
-    ) -> Normalized:
+    def forward(self, scores: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Normalized:
         if self.training:
             # An exponential draw is −log u without the chance of log 0.
-            energies = energies - torch.empty_like(energies).exponential_().log()
-        soft = softmax(energies / self.temperature, mask)
+            scores = scores - torch.empty_like(scores).exponential_().log()
+        soft = softmax(scores / self.temperature, mask)
         return Normalized(soft=harden(soft, mask) if self.hard else soft)

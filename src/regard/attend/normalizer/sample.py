@@ -6,7 +6,7 @@ Outside training the most likely key is taken, unless `always` is set.
 
 For some sentences the expected value may stand in for the sample, `Mixed`: their weights are the softmax itself.
 
-    found = Sample()(energies, mask);  found.choice, found.log_prob, found.entropy
+    found = Sample()(scores, mask);  found.choice, found.log_prob, found.entropy
 """
 
 import torch
@@ -29,10 +29,8 @@ class Sample(Normalizer):
         super().__init__()
         self.always = always
 
-    def forward(
-        self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None
-    ) -> Normalized:
-        log_p = torch.log_softmax(lowered(energies, mask), dim=-1)
+    def forward(self, scores: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Normalized:
+        log_p = torch.log_softmax(lowered(scores, mask), dim=-1)
         p = log_p.exp()
         if self.training or self.always:
             choice = torch.multinomial(p.detach().reshape(-1, p.shape[-1]), 1).reshape(p.shape[:-1])
@@ -54,10 +52,8 @@ class Mixed(Normalizer):
         super().__init__()
         self.normalizer, self.kept = normalizer, kept
 
-    def forward(
-        self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None
-    ) -> Normalized:
-        normalized: Normalized = self.normalizer(energies, mask)
-        expected = softmax(energies, mask)
+    def forward(self, scores: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Normalized:
+        normalized: Normalized = self.normalizer(scores, mask)
+        expected = softmax(scores, mask)
         soft, _ = mix(normalized.weights(expected.dtype), expected, chance=0.0, kept=self.kept)
         return Normalized(soft=soft, log_prob=normalized.log_prob, entropy=normalized.entropy)

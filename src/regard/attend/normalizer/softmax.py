@@ -1,6 +1,6 @@
 """Softmax: `a_i = exp(e_i) / Σ_j exp(e_j)`: every visible key gets some weight.
 
-Softmax()(energies, mask).soft
+Softmax()(scores, mask).soft
 """
 
 import torch
@@ -13,13 +13,13 @@ __all__ = ["Softmax", "softmax"]
 
 
 def softmax(
-    energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None
+    scores: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None
 ) -> Float[Tensor, "*lead key"]:
     """Softmax over the visible keys; zeros, with zero gradients, where there are none."""
     if mask is None:
-        return torch.softmax(energies, dim=-1)
+        return torch.softmax(scores, dim=-1)
     hidden = ~mask
-    weights = torch.softmax(energies.masked_fill(hidden, torch.finfo(energies.dtype).min), dim=-1)
+    weights = torch.softmax(scores.masked_fill(hidden, torch.finfo(scores.dtype).min), dim=-1)
     return weights.masked_fill(hidden, 0.0)
 
 
@@ -28,7 +28,5 @@ class Softmax(Normalizer):
 
     kernel = "softmax"
 
-    def forward(
-        self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None
-    ) -> Normalized:
-        return Normalized(soft=softmax(energies, mask))
+    def forward(self, scores: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Normalized:
+        return Normalized(soft=softmax(scores, mask))

@@ -2,7 +2,7 @@
 
 Martins & Astudillo 2016, "From Softmax to Sparsemax". The computation is the `entmax` package's.
 
-    Sparsemax()(energies, mask).soft
+    Sparsemax()(scores, mask).soft
 """
 
 import entmax as package
@@ -18,7 +18,5 @@ __all__ = ["Sparsemax"]
 class Sparsemax(Normalizer):
     """`a = argmin_p ‖p − e‖²`"""
 
-    def forward(
-        self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None
-    ) -> Normalized:
-        return Normalized(soft=guarded(lambda e: package.sparsemax(e, dim=-1), energies, mask))
+    def forward(self, scores: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Normalized:
+        return Normalized(soft=guarded(lambda e: package.sparsemax(e, dim=-1), scores, mask))

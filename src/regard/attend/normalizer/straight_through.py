@@ -2,7 +2,7 @@
 
 Bengio, Léonard & Courville 2013, "Estimating or Propagating Gradients Through Stochastic Neurons".
 
-    StraightThrough()(energies, mask).soft
+    StraightThrough()(scores, mask).soft
 """
 
 from jaxtyping import Bool, Float
@@ -29,7 +29,5 @@ def harden(
 class StraightThrough(Normalizer):
     """`a = 1 at argmax e`, gradient of softmax"""
 
-    def forward(
-        self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None
-    ) -> Normalized:
-        return Normalized(soft=harden(softmax(energies, mask), mask))
+    def forward(self, scores: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Normalized:
+        return Normalized(soft=harden(softmax(scores, mask), mask))

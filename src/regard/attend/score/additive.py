@@ -43,7 +43,7 @@ class Additive(Score):
     def prepare(self, keys: Float[Tensor, "*lead key dim"]) -> Float[Tensor, "*lead key hidden"]:
         return self.W_k(keys)  # type: ignore[no-any-return]
 
-    def energies(
+    def scores(
         self, query: Float[Tensor, "*lead query hidden"], keys: Float[Tensor, "*lead key hidden"], state: Any = None
     ) -> Float[Tensor, "*lead query key"]:
         return additive(query, keys, self.w)

@@ -211,11 +211,11 @@ class Plan:
 
     def _weights(self, q: Tensor, one: _Layer) -> Float[Tensor, "batch head query key"]:
         """As a softmax of the readable path gives them."""
-        energies = one.scale_asking * (q @ one.memory.keys.transpose(-1, -2))
+        scores = one.scale_asking * (q @ one.memory.keys.transpose(-1, -2))
         if self.hidden is None:
-            return torch.softmax(energies, dim=-1, dtype=self.wide)
-        energies.masked_fill_(self.hidden, torch.finfo(energies.dtype).min)
-        return torch.softmax(energies, dim=-1, dtype=self.wide).masked_fill_(self.hidden, 0.0)
+            return torch.softmax(scores, dim=-1, dtype=self.wide)
+        scores.masked_fill_(self.hidden, torch.finfo(scores.dtype).min)
+        return torch.softmax(scores, dim=-1, dtype=self.wide).masked_fill_(self.hidden, 0.0)
 
     def _layer(self, block: Any, memory: Memory) -> _Layer:
         attending, asking = _attentions(block)
@@ -257,6 +257,6 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, scale: float) 
     """The fused kernel's answer, or (on a GPU, few questions over many keys) the readable one: see `choose`."""
     if choose("dot", "softmax", q, k).path == "sdpa":
         return scaled_dot_product_attention(q, k, v, attn_mask=bias, scale=scale)
-    energies = scale * (q @ k.transpose(-1, -2))
-    energies = energies if bias is None else energies + bias
-    return torch.softmax(energies, dim=-1, dtype=torch.float32).to(v.dtype) @ v
+    scores = scale * (q @ k.transpose(-1, -2))
+    scores = scores if bias is None else scores + bias
+    return torch.softmax(scores, dim=-1, dtype=torch.float32).to(v.dtype) @ v

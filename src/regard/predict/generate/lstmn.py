@@ -9,7 +9,7 @@ deep      γ̃_t = attend([x_t; γ̃_{t−1}]),  r_t = σ(W_r [γ̃_t; x_t]),  c
           logits of tanh(W_z h_t): what was seen of the source reaches them by way of the tape alone
 
 Cheng, Dong & Lapata 2016, "Long Short-Term Memory-Networks for Machine Reading", sections 3 and 4. Under an additive
-score the deep attention's energies are the paper's, `uᵀ tanh(W_γ γ_j + W_x x_t + W_γ̃ γ̃_{t−1})`. The paper attends to
+score the deep attention's scores are the paper's, `uᵀ tanh(W_γ γ_j + W_x x_t + W_γ̃ γ̃_{t−1})`. The paper attends to
 two tapes of the source, hidden states and memory cells; encoders here give one, so α̃_t is γ̃_t itself, or `W_α γ̃_t`
 where the source's width is not this decoder's.
 
@@ -136,7 +136,7 @@ class Lstmn(Speaks):
         asked: Float[Tensor, "batch beam hidden"],
         gates: Float[Tensor, "batch beam gates"],
     ) -> tuple[State, Look | None]:
-        """One state more on the tape, from the token's vector and what it says to energies and gates; deep, a look."""
+        """One state more on the tape, from the token's vector and what it says to scores and gates; deep, a look."""
         q = asked + self.W_h_tilde(state.h_tilde)
         s = torch.softmax(additive(q.unsqueeze(-2), state.keys, self.v), -1)
         h_tilde, c_tilde = (s @ state.tape).squeeze(-2).chunk(2, -1)

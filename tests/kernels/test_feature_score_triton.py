@@ -1,5 +1,5 @@
 # ruff: noqa: E402
-"""The arithmetic of feature-wise attention's kernels: energies against float64, dropout's draw against the CPU's."""
+"""The arithmetic of feature-wise attention's kernels: scores against float64, dropout's draw against the CPU's."""
 
 import os
 from typing import no_type_check
@@ -15,7 +15,7 @@ import triton.language as tl
 from feature_cases import like_a_gpu
 
 from regard.kernels.feature_cpu import kept as kept_on_cpu
-from regard.kernels.feature_energy_triton import grown, kept, row_hash, settled, two
+from regard.kernels.feature_score_triton import grown, kept, row_hash, settled, two
 
 pytestmark = [
     pytest.mark.skipif(torch.cuda.is_available(), reason="benchmarks/check_feature.py does this on a GPU"),
@@ -25,7 +25,7 @@ pytestmark = [
 
 @triton.jit
 @no_type_check
-def energies(x_ptr, y_ptr, out_ptr, step, step_low, decay, SAFE: tl.constexpr, N: tl.constexpr):
+def scores(x_ptr, y_ptr, out_ptr, step, step_low, decay, SAFE: tl.constexpr, N: tl.constexpr):
     i = tl.arange(0, N)
     x, y1, y2 = tl.load(x_ptr + i), tl.load(y_ptr + i), tl.load(y_ptr + N + i)
     if SAFE:
@@ -69,7 +69,7 @@ def test_two_rows_share_a_reciprocal_and_stay_exact(safe, size):
     out = torch.empty(4, 64)
     step = 2 * torch.tensor(1.0).exp().log2().item() / 5
     rounded = torch.tensor(step).item()
-    energies[(1,)](x, y, out, rounded, step - rounded, 25 * step, SAFE=safe, N=64)
+    scores[(1,)](x, y, out, rounded, step - rounded, 25 * step, SAFE=safe, N=64)
     tanh = torch.tanh((x.double() + y.double()) / 5)
     true = torch.cat([5 * tanh / torch.tensor(2.0).double().log(), (1 - tanh**2) / 4])
     assert torch.allclose(out.double(), true, atol=3e-6)

@@ -1,6 +1,6 @@
-"""The arithmetic of feature-wise attention in Triton: energies of a tile with two rows, and dropout's draw.
+"""The arithmetic of feature-wise attention in Triton: scores of a tile with two rows, and dropout's draw.
 
-With `X = e^{2q/c}`, `Y = e^{2k/c}` and `r = 1/(1 + XY)` the energy is `c·tanh((q+k)/c) = c − 2c·r`, here in bits
+With `X = e^{2q/c}`, `Y = e^{2k/c}` and `r = 1/(1 + XY)` the score is `c·tanh((q+k)/c) = c − 2c·r`, here in bits
 (times log₂e) so that a weight is one `exp2`. Two rows share one reciprocal: `R = 1/(d₁d₂)`, `r₁ = d₂R`, `r₂ = d₁R`.
 """
 
@@ -43,7 +43,7 @@ def settled(z):
 @no_type_check
 def two(x, y1, y2, see1, see2, step, decay, SAFE: tl.constexpr, FULL: tl.constexpr, EXACT: tl.constexpr,
         SLOPE: tl.constexpr):  # fmt: skip
-    """Energies of a tile with two rows, in bits, and (SLOPE) a quarter of the tanh's slope, r(1 − r).
+    """Scores of a tile with two rows, in bits, and (SLOPE) a quarter of the tanh's slope, r(1 − r).
     What may not be seen (it may be NaN) must not reach its partner. EXACT (float32) takes one step of Newton's, which
     mends what sharing a reciprocal cost, and avoids the cancellation in 1 − r."""
     if SAFE:
@@ -59,7 +59,7 @@ def two(x, y1, y2, see1, see2, step, decay, SAFE: tl.constexpr, FULL: tl.constex
             if EXACT:
                 r1 += r1 * (1.0 - d1 * r1)
                 r2 += r2 * (1.0 - d2 * r2)
-            e1 = decay * (0.5 - r1)  # the difference is exact near 0.5: rounding is relative to the energy itself
+            e1 = decay * (0.5 - r1)  # the difference is exact near 0.5: rounding is relative to the score itself
             e2 = decay * (0.5 - r2)
         else:
             R = R * -decay
