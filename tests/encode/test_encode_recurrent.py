@@ -75,7 +75,7 @@ def test_elman_worked_by_hand() -> None:
     assert memory.summary.item() == pytest.approx(second, abs=1e-12)  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize("cell", cells)
 def test_it_is_the_published_equations(cell: str, layers: int, bidirectional: bool) -> None:
@@ -92,7 +92,7 @@ def test_it_is_the_published_equations(cell: str, layers: int, bidirectional: bo
         assert not memory.keys[row, length:].any()
 
 
-@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize("cell", cells)
 def test_the_summary_is_the_last_state_of_each_direction(cell: str, layers: int, bidirectional: bool) -> None:
@@ -103,7 +103,7 @@ def test_the_summary_is_the_last_state_of_each_direction(cell: str, layers: int,
         torch.testing.assert_close(memory.summary[row], torch.cat(expected), rtol=0, atol=0)
 
 
-@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("cell", cells)
 def test_padding_never_enters(cell: str, bidirectional: bool) -> None:
     """Alone or beside longer ones, and whatever fills the room after it: states, summary and gradients are the same."""

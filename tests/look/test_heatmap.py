@@ -12,7 +12,7 @@ from matplotlib.collections import LineCollection, PatchCollection
 from matplotlib.colors import to_hex
 from matplotlib.text import Text
 from PIL import Image
-from test_gaze import gaze_of, hostile
+from test_attention_map import gaze_of, hostile
 
 from regard.errors import RegardError
 from regard.look import heatmap

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_gaze import gaze_of, hostile
+from test_attention_map import gaze_of, hostile
 
 from regard.look.attention_map import AttentionMap
 from regard.look.page import fragment, page

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_gaze import gaze_of, hostile
+from test_attention_map import gaze_of, hostile
 
 from regard.api import configure, make_task
 from regard.look.attention_map import AttentionMap, visible

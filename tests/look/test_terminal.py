@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from test_gaze import gaze_of, hostile
+from test_attention_map import gaze_of, hostile
 
 from regard.look.attention_map import AttentionMap
 from regard.look.terminal import show

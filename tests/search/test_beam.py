@@ -202,7 +202,7 @@ def test_it_does_stop_early():
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize(("length", "groups"), sweep_but([(0.0, 1), (1.0, 1), (1.0, 2)], (1.0, 1)))
+@pytest.mark.parametrize(("length_penalty", "groups"), sweep_but([(0.0, 1), (1.0, 1), (1.0, 2)], (1.0, 1)))
 def test_alone_or_among_64(length_penalty, groups):
     decoder, sentences = Hashed(vocab=11, scale=9.0), list(range(64))
     longest = [1 + (s * 7) % 25 for s in sentences]
@@ -275,7 +275,7 @@ def test_not_a_number_is_said_and_not_guessed():
 @pytest.mark.parametrize(
     "options",
     [
-        *({"width": 0}, {"length": -0.1}, {"length": 9.0}, {"n_best": 0}),
+        *({"width": 0}, {"length_penalty": -0.1}, {"length": 9.0}, {"n_best": 0}),
         *({"groups": 0}, {"groups": 2}, {"diversity": -0.1}, {"diversity": math.inf}),
     ],
 )

@@ -85,7 +85,7 @@ def fixed(task: Generation, probabilities: list[float]) -> EncoderDecoder:
     )
 
 
-@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.3])
+@pytest.mark.parametrize("label_smoothing", [0.0, 0.1, 0.3])
 def test_the_loss_by_hand(label_smoothing: float) -> None:
     """Six tokens: <pad> <unk> <s> </s> and two letters; each step gives </s> 0.5 and the others 0.1.
 
@@ -122,7 +122,7 @@ def wider(sequences: Sequences, by: int) -> Sequences:
     )
 
 
-@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+@pytest.mark.parametrize("label_smoothing", [0.0, 0.2])
 @pytest.mark.parametrize("place", ["before", "after"])
 def test_padding_does_not_change_the_loss(label_smoothing: float, place: str) -> None:
     decoder = {"name": "recurrent", "embed": 6, "hidden": 7, "dropout": 0.0, "place": place}
