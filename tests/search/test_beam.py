@@ -13,7 +13,7 @@ from regard.find import build
 from regard.search import Search, Steps
 from regard.search.beam import Beam
 from regard.types import Look
-from tiers import sweep_but
+from tiers import sweep_but, tries
 
 seeds = st.integers(0, 10**6)
 
@@ -50,7 +50,7 @@ def test_by_hand():
     assert [h.rank_score for h in nbest] == pytest.approx([math.log(p) / 2 for p in (0.27, 0.21, 0.21)])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @given(seed=seeds, longest=st.integers(1, 4), length=st.sampled_from([0.0, 0.6, 1.0, 2.0]), nbest=st.integers(1, 6))
 @pytest.mark.parametrize(
     ("holes", "banned"), sweep_but([(0, ()), (2, ()), (0, (2,)), (3, (0,)), (0, (END,))], (2, ()), (3, (0,)))
@@ -74,7 +74,7 @@ def test_a_wide_beam_finds_what_brute_force_finds(holes, banned, seed, longest, 
 
 
 @pytest.mark.sweep
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(150), deadline=None)
 @given(
     seed=seeds,
     vocab=st.integers(2, 6),
@@ -106,7 +106,7 @@ def test_groups_by_hand():
 
 
 @pytest.mark.sweep
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(150), deadline=None)
 @given(
     seed=seeds,
     vocab=st.integers(2, 6),

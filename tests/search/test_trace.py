@@ -16,6 +16,7 @@ from regard.search.beam import Beam
 from regard.search.greedy import Greedy
 from regard.search.sample import Sample
 from regard.types import Token
+from tiers import tries
 
 seeds = st.integers(0, 10**6)
 
@@ -81,7 +82,7 @@ def check(found, steps, score):
     assert found[0].rank_score == pytest.approx(best)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=tries(80), deadline=None)
 @given(
     seed=seeds,
     vocab=st.integers(2, 6),
@@ -140,7 +141,7 @@ def test_by_hand():
     ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tries(40), deadline=None)
 @given(seed=seeds, longest=st.lists(st.integers(1, 8), min_size=1, max_size=4))
 def test_greedy_is_the_first_of_a_beam_of_one(seed, longest):
     decoder, sentences = Hashed(vocab=5), [seed + i for i in range(len(longest))]
