@@ -151,15 +151,16 @@ def own_data(results: Results) -> str:
     figures = results.get("own_data", {}).get("figures", {})
     others = ("hand", "joeynmt", "joeynmt_sized", "plain")
     lines = [
-        "| data and time, 2 CPU cores | measure | defaults | by hand | JoeyNMT | JoeyNMT, our sizes | plain Bi-LSTM |",
-        "|---|---|---|---|---|---|---|",
+        "| data | time | measure | defaults | by hand | JoeyNMT | JoeyNMT, our sizes | plain Bi-LSTM |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for case, who in figures.get("cases", {}).items():
         one = next(iter(who.get("defaults", {}).values()), {})
-        first = next((name for name in one if name not in ("seconds", "failed")), "")
+        first = next((name for name in one if name not in ("seconds", "cores", "failed")), "")
         cells = [_mean(who.get(name, {}), first) for name in ("defaults", *others)]
-        minutes = figures["times"][case] / 60
-        lines.append(f"| {case}, {minutes:g} min | {first} | **{cells[0]}** | {' | '.join(cells[1:])} |")
+        cores = one.get("cores", 2)
+        time = f"{figures['times'][case] / 60:g} min, {cores} core{'s' * (cores != 1)}"
+        lines.append(f"| {case} | {time} | {first} | **{cells[0]}** | {' | '.join(cells[1:])} |")
     return "\n".join(lines)
 
 

@@ -15,15 +15,14 @@ hook = install_import_hook("regard", "beartype.beartype")
 
 from collections.abc import Iterator
 
-import hypothesis
 import pytest
 import torch
 
-from tiers import thin
+from tiers import at_length, quick, thin
 
-# A busy machine is not a failing test.
-hypothesis.settings.register_profile("regard", deadline=None)
-hypothesis.settings.load_profile("regard")
+
+def pytest_configure(config: pytest.Config) -> None:
+    quick(config)
 
 
 @pytest.fixture(scope="module")
@@ -44,3 +43,4 @@ def _seeded() -> None:
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out the sweeps
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     thin(items)
+    at_length(items)

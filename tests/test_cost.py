@@ -78,6 +78,7 @@ def test_time_is_that_of_all_phases(data: Path, tmp_path: Path, monkeypatch: pyt
     assert [timed.count(phase) for phase in ("supervised", "policy", "both")] == [20, 4, 16]  # 0.5, 0.1, 0.4 of 40
 
 
+@pytest.mark.sweep
 def test_a_model_that_is_no_run_is_measured_the_same(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

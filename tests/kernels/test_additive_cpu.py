@@ -9,10 +9,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from regard.kernels import additive_cpu
 from regard.kernels.additive import additive_attention
-from tiers import sweep_but
+from tiers import sweep_but, tries
 
 
-@settings(max_examples=60)
+@settings(max_examples=tries(60))
 @given(case=cases(), small=st.sampled_from([0, additive_cpu.SMALL]))
 def test_any_shape_and_mask(case: Case, small: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -20,7 +20,7 @@ def test_any_shape_and_mask(case: Case, small: int) -> None:
         assert close(case.run("cpu", torch.float32), case.run("reference", torch.float64))
 
 
-@settings(max_examples=25)
+@settings(max_examples=tries(25))
 @given(case=cases(largest=20))
 def test_small_blocks_and_pieces_change_nothing(case: Case) -> None:
     with pytest.MonkeyPatch.context() as patch:

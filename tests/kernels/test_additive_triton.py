@@ -5,7 +5,7 @@ import os
 import pytest
 import torch
 
-from tiers import sweep_but
+from tiers import sweep_but, tries
 
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # read when the kernels are first imported
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the interpr
 
 
 @pytest.mark.sweep
-@settings(max_examples=8)
+@settings(max_examples=tries(8))
 @given(case=cases(), short=st.booleans())
 def test_any_shape_and_mask(case: Case, short: bool) -> None:
     """With few keys the answers come from the launch of the scores, and from launches of their own."""
@@ -48,7 +48,7 @@ def test_any_shape_and_mask(case: Case, short: bool) -> None:
 
 
 @pytest.mark.sweep
-@settings(max_examples=3)
+@settings(max_examples=tries(3))
 @given(case=cases(largest=20))
 def test_large_tiles(case: Case) -> None:
     with pytest.MonkeyPatch.context() as patch:

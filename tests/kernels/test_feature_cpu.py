@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from regard.kernels import feature_cpu
-from tiers import sweep_but
+from tiers import sweep_but, tries
 
 
-@settings(max_examples=60)
+@settings(max_examples=tries(60))
 @given(cases(), st.sampled_from([0, feature_cpu.SMALL]))
 def test_agrees_with_float64(case, small):
     with pytest.MonkeyPatch.context() as patch:
@@ -19,7 +19,7 @@ def test_agrees_with_float64(case, small):
         assert close(case.run("cpu", torch.float32), case.run("reference", torch.float64))
 
 
-@settings(max_examples=20)
+@settings(max_examples=tries(20))
 @given(cases(largest=9))
 def test_small_blocks_change_nothing(case):
     whole = case.run("cpu", torch.float32)

@@ -5,7 +5,7 @@ import os
 import pytest
 import torch
 
-from tiers import sweep_but
+from tiers import sweep_but, tries
 
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # read when the kernels are first imported
@@ -52,14 +52,14 @@ def test_the_interpreter_is_on():
 
 @pytest.mark.sweep
 @pytest.mark.usefixtures("_small_tiles")
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tries(10), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cases(largest=10))
 def test_agrees_with_float64(case):
     assert close(case.run("triton", torch.float32), case.run("reference", torch.float64))
 
 
 @pytest.mark.sweep
-@settings(max_examples=4)
+@settings(max_examples=tries(4))
 @given(cases(largest=10))
 def test_agrees_in_half_precision(case):
     case = Case(case.q.half(), case.k.half(), case.v.half(), case.options)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from regard.kernels.mask import PATTERNS, MaskSpec
 from regard.kernels.mask_triton import arguments, reach, visible
+from tiers import tries
 
 place = "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -40,7 +41,7 @@ def draw(
     tl.store(ends + (b * tl.num_programs(1) + i) * 2 + 1, stop)
 
 
-@settings(max_examples=25)
+@settings(max_examples=tries(25))
 @given(
     pattern=st.sampled_from(sorted(PATTERNS)),
     width=st.integers(-1, 4),

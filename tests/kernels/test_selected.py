@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from regard.errors import RegardError
 from regard.kernels.feature import feature_attention
 from regard.kernels.selected import selected_attention
+from tiers import tries
 
 PATTERNS = ["none", "causal", "forward", "backward", "not_self"]
 
@@ -27,7 +28,7 @@ def test_one_number_by_hand():
     assert torch.allclose(answer[0, :, 0], torch.tensor([0.0, 0.0, 1.0, 2.0]))
 
 
-@settings(max_examples=25)
+@settings(max_examples=tries(25))
 @given(st.integers(1, 3), st.integers(1, 12), st.integers(1, 6), st.sampled_from(PATTERNS), st.sampled_from([-1, 0, 2]),
        st.floats(0, 1), st.integers(0, 10**6))  # fmt: skip
 def test_equals_the_dense_form(batch, time, width, pattern, band, share, seed):

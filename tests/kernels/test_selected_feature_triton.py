@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from tiers import sweep_but
+from tiers import sweep_but, tries
 
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # read when the kernels are first imported
@@ -91,7 +91,7 @@ def test_the_list_by_hand():
 
 
 @pytest.mark.sweep
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tries(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_equals_the_dense_form(data):
     batch, time, width = (data.draw(st.integers(1, most)) for most in (3, 12, 10))

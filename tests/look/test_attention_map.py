@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from regard.errors import RegardError
 from regard.look.attention_map import AttentionMap, visible
 from regard.types import Token
+from tiers import tries
 
 hostile = (
     *("$x^2$", "[/b]", "[bold red]", "<script>alert(1)</script>", "</script>", '"onmouseover=alert(1) x="', "&amp;"),
@@ -42,7 +43,7 @@ def test_hostile_tokens_survive_json_exactly() -> None:
     st.lists(st.floats(0, 1e300), min_size=18, max_size=18),
     st.sampled_from([0, 1, 2]),
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=tries(50), deadline=None)
 def test_json_roundtrip(texts: list[str], numbers: list[float], heads: int) -> None:
     n = len(texts)
     shape = (heads, n, n) if heads else (n, n)
@@ -246,7 +247,7 @@ def test_visible(text: str, shown: str) -> None:
 
 
 @given(st.text(st.characters(), max_size=20))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=tries(300), deadline=None)
 def test_whatever_is_visible_obeys_nothing(text: str) -> None:
     shown = visible(text)
     assert shown

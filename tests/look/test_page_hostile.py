@@ -143,6 +143,7 @@ def still(tab: Any, title: str) -> None:
     assert tab.evaluate("window.getComputedStyle(document.body).display") == "block"
 
 
+@pytest.mark.sweep
 def test_the_page_obeys_none_in_any_view(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "hostile.html"
     path.write_text(page([attention_map(markup[0])], markup[1]), encoding="utf-8")
@@ -173,6 +174,7 @@ def test_names_answers_and_steps_are_text_too(browser: Any, tmp_path: Path) -> N
         assert json.loads(one.saved("JSON"))["inputs"] == [hostile[number]]
 
 
+@pytest.mark.sweep
 def test_a_frame_of_it_in_a_notebook_obeys_none(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "notebook.html"
     head = "<!DOCTYPE html><meta charset=utf-8><title>mine</title><p>before"

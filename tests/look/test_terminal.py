@@ -14,6 +14,7 @@ from test_attention_map import gaze_of, hostile
 from regard.look.attention_map import AttentionMap
 from regard.look.terminal import show
 from regard.types import Token
+from tiers import tries
 
 ansi = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -66,7 +67,7 @@ def test_hostile_tokens_fit_and_do_nothing(width: int, colour: bool) -> None:
 
 
 @given(st.integers(1, 60), st.integers(24, 100), st.integers(1, 12), st.sets(st.integers(1, 59)))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 def test_every_column_is_shown_once(count: int, width: int, size: int, begins: set[int]) -> None:
     names = tuple(f"{i:0{max(size, 2)}d}" for i in range(count))
     breaks = tuple(sorted(i for i in begins if i < count))

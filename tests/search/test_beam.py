@@ -13,7 +13,7 @@ from regard.find import build
 from regard.search import Search, Steps
 from regard.search.beam import Beam
 from regard.types import Look
-from tiers import sweep_but
+from tiers import sweep_but, tries
 
 seeds = st.integers(0, 10**6)
 
@@ -85,7 +85,7 @@ def test_a_wide_beam_finds_what_brute_force_finds(holes, banned, seed, max_lengt
 
 
 @pytest.mark.sweep
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(150), deadline=None)
 @given(
     seed=seeds,
     vocab=st.integers(2, 6),
@@ -117,7 +117,7 @@ def test_groups_by_hand():
 
 
 @pytest.mark.sweep
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(150), deadline=None)
 @given(
     seed=seeds,
     vocab=st.integers(2, 6),

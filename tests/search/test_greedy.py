@@ -9,6 +9,7 @@ from small_decoders import END, START, Hashed, digest_after, memory_of, same
 from regard.errors import RegardError
 from regard.search.beam import Beam
 from regard.search.greedy import Greedy
+from tiers import tries
 
 
 def search(how, decoder, seeds, max_length, **more):
@@ -25,7 +26,7 @@ def by_hand(decoder, seed, max_length, banned=()):
     return tokens, total
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @given(st.integers(0, 10**6), st.lists(st.integers(1, 12), min_size=1, max_size=4), st.integers(2, 9))
 def test_takes_the_likeliest(seed, max_length, vocab):
     decoder, sentences = Hashed(vocab), [seed + i for i in range(len(max_length))]

@@ -14,6 +14,7 @@ from regard.search import Limits, Rules
 from regard.search.beam import Beam
 from regard.search.greedy import Greedy
 from regard.search.sample import Sample
+from tiers import tries
 
 inf = math.inf
 words = st.lists(st.sampled_from([0, 2, 3]), max_size=3).map(tuple)
@@ -56,7 +57,7 @@ def by_hand(decoder, seed, asked):
 
 
 @pytest.mark.sweep
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=tries(250), deadline=None)
 @given(seed=st.integers(0, 10**6), asked=allowances(), holes=st.sampled_from([0, 0, 1]))
 def test_against_every_sequence_there_is(seed, asked, holes):
     decoder = Hashed(vocab=4, holes=holes)
@@ -83,7 +84,7 @@ def test_against_every_sequence_there_is(seed, asked, holes):
 
 
 @pytest.mark.sweep
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(150), deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     asked=allowances(),

@@ -16,6 +16,7 @@ from regard.search.beam import Beam
 from regard.search.greedy import Greedy
 from regard.search.sample import Sample
 from regard.types import Token
+from tiers import tries
 
 seeds = st.integers(0, 10**6)
 
@@ -83,7 +84,7 @@ def check(found, steps, score):
     assert found[0].rank_score == pytest.approx(best)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=tries(80), deadline=None)
 @given(
     seed=seeds,
     vocab=st.integers(2, 6),

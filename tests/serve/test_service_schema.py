@@ -8,6 +8,7 @@ from small_services import Echo, started
 from regard.serve.guard import Guard
 from regard.serve.limits import Limits
 from regard.serve.service import service_app
+from tiers import tries
 
 service = started(Limits(window=0.0), echo=Echo(), pair=Echo(2, searches=False))
 app = Guard(service_app(service), service.room, service.metrics)
@@ -16,7 +17,7 @@ schema = schemathesis.openapi.from_asgi("/openapi.json", app)
 
 @pytest.mark.filterwarnings("ignore:Do not use the `random` module")  # which schemathesis does
 @schema.parametrize()
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=tries(25), deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 def test_nothing_breaks_it(case: schemathesis.Case) -> None:
     if "name" in case.path_parameters and case.method == "POST":
         case.path_parameters["name"] = "pair" if len(str(case.body)) % 2 else "echo"

@@ -16,6 +16,7 @@ from regard.errors import RegardError
 from regard.find import build, names
 from regard.text import Text
 from regard.types import Token
+from tiers import tries
 
 SAMPLES = [
     "the cat sat on the mat",
@@ -86,7 +87,7 @@ def test_all_at_once_is_the_same(text: Text) -> None:
 
 @every
 @given(data=st.data())
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=tries(40))
 def test_pieces_stand_in_what_is_decoded(text: Text, data: st.DataObject) -> None:
     ids = data.draw(st.lists(st.integers(0, len(text) - 1), max_size=12))
     written, pieces = text.decode(ids), text.pieces(ids)

@@ -126,6 +126,7 @@ print(hashlib.sha256(repr(Fields(500, 50, 50).splits()).encode()).hexdigest())
 """
 
 
+@pytest.mark.sweep
 def test_the_same_in_another_process() -> None:
     here = hashlib.sha256(repr(Fields(500, 50, 50).splits()).encode()).hexdigest()
     env = {**os.environ, "PYTHONHASHSEED": "77", "LC_ALL": "C"}

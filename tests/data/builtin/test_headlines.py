@@ -106,6 +106,7 @@ def test_parts(splits: Splits) -> None:
     assert Headlines(60, 10, 20, seed=2).splits().train != splits.train[:60]
 
 
+@pytest.mark.sweep
 def test_the_same_in_every_process(splits: Splits) -> None:
     code = "from regard.data.builtin.headlines import Headlines; import hashlib; print(hashlib.sha256(repr("
     code += "Headlines(50, 5, 5).splits().train).encode()).hexdigest())"

@@ -123,6 +123,7 @@ print(hashlib.sha256(repr(Languages(500, 50, 50).splits()).encode()).hexdigest()
 
 
 @pytest.mark.sweep
+@pytest.mark.sweep
 def test_the_same_in_another_process() -> None:
     here = hashlib.sha256(repr(Languages(500, 50, 50).splits()).encode()).hexdigest()
     env = {**os.environ, "PYTHONHASHSEED": "77", "LC_ALL": "C"}

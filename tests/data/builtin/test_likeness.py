@@ -150,6 +150,7 @@ print(time.process_time() - start)
 
 
 @pytest.mark.sweep
+@pytest.mark.sweep
 def test_the_same_in_another_process_and_quickly() -> None:
     here = hashlib.sha256(repr(Likeness(600, 60, 60).splits()).encode()).hexdigest()
     env = {**os.environ, "PYTHONHASHSEED": "77", "LC_ALL": "C"}

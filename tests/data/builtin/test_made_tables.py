@@ -113,6 +113,7 @@ def test_places_of_the_test_are_new(splits: Splits) -> None:
     assert len(set(PLACES)) == len(PLACES)
 
 
+@pytest.mark.sweep
 def test_the_same_in_every_process(splits: Splits) -> None:
     code = "from regard.data.builtin.tables import Tables; import hashlib; print(hashlib.sha256(repr("
     code += "Tables(50, 5, 5).splits().train).encode()).hexdigest())"

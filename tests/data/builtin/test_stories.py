@@ -116,6 +116,7 @@ def test_parts(splits: Splits) -> None:
     assert Stories(60, 10, 20, seed=2).splits().train != splits.train[:60]
 
 
+@pytest.mark.sweep
 def test_the_same_in_every_process(splits: Splits) -> None:
     code = "from regard.data.builtin.stories import Stories; import hashlib; print(hashlib.sha256(repr("
     code += "[e.source for e in Stories(50, 5, 5).splits().train]).encode()).hexdigest())"
