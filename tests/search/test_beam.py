@@ -55,7 +55,7 @@ def test_by_hand():
     assert [h.rank_score for h in nbest] == pytest.approx([math.log(p) / 2 for p in (0.27, 0.21, 0.21)])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @given(
     seed=seeds,
     max_length=st.integers(1, 4),

@@ -143,7 +143,7 @@ def test_by_hand():
     ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tries(40), deadline=None)
 @given(seed=seeds, max_length=st.lists(st.integers(1, 8), min_size=1, max_size=4))
 def test_greedy_is_the_first_of_a_beam_of_one(seed, max_length):
     decoder, sentences = Hashed(vocab=5), [seed + i for i in range(len(max_length))]
