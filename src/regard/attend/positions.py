@@ -71,7 +71,7 @@ class Places:
 
 
 class Positions(nn.Module):
-    """One of the three kinds, for vectors of `size` under `heads`; only learned ones end, after `longest` places."""
+    """One of the three kinds, for vectors of `size` under `heads`; only learned ones end, after `max_length` places."""
 
     def __init__(self, kind: Kind, size: int, heads: int, max_length: int = 1024) -> None:
         super().__init__()

@@ -5,7 +5,7 @@
 Vaswani et al. 2017, "Attention Is All You Need", sections 3.1 and 3.4, with the norm before each part (see
 `regard.attend.block`). Sizes are those that serve small corpora (JoeyNMT's for Multi30k); the paper's base model has
 size 512, 6 layers, 8 heads and inner 2048. `positions` are sinusoids, learned or rotary; learned ones end after
-`longest` tokens. `score` and `normalizer` are those of the self-attention.
+`max_length` tokens. `score` and `normalizer` are those of the self-attention.
 
     Transformer(inputs=256)(sequences).values            # [batch, time, 256]
 """

@@ -5,8 +5,8 @@ and then, token by token, for the logits of the next. Where the decoder looked f
 hypothesis. What may not come (a banned token, or one outside the `Limits`) has its log-probability set to
 −inf *after* the softmax: the others keep the probability the model gave them, nothing is shared out anew.
 
-    [[best]] = Beam(width=5)(decoder, memory, start=1, end=2, longest=torch.tensor([50]))
-    [[short]] = Beam(limits=Limits(least=3, repeat=2))(decoder, memory, start=1, end=2, longest=torch.tensor([50]))
+    [[best]] = Beam(beam_size=5)(decoder, memory, start=1, end=2, max_length=torch.tensor([50]))
+    [[short]] = Beam(limits=Limits(min_length=3, no_repeat_ngram=2))(decoder, memory, start=1, end=2, max_length=torch.tensor([50]))
 
 Every search is called alike, `Search.__call__`, and every limit works under each; in a configuration they are
 `search.limits.min_length=3`. `forced` looks at a sequence that is given instead of found; a `Trace` watches the steps.
@@ -55,7 +55,7 @@ class Search:
     ) -> list[list[Hypothesis]]:
         """For each sentence of the memory its hypotheses, best first.
 
-        `longest` is the greatest number of tokens of each sentence's hypotheses, the end token included.
+        `max_length` is the greatest number of tokens of each sentence's hypotheses, the end token included.
         `prefixes` (what each sentence's answers begin with) and `allowed` stand in for those of the limits.
         `trace` is told of every step.
         """

@@ -33,10 +33,10 @@ __all__ = ["Limits", "Past", "Rules"]
 class Limits:
     """Options of every search.
 
-    `least`    how many tokens must come before the end; a sentence with no room for them is cut without one
-    `repeat`   no so many tokens in a row come twice (Paulus, Xiong & Socher 2017, section 2.5, take 3); 0: they may
-    `prefix`   tokens that every answer begins with, without the end
-    `allowed`  the only answers that may come out, whole, as tokens (their end may be left out); none given: any
+    `min_length`       how many tokens must come before the end; a sentence with no room for them is cut without one
+    `no_repeat_ngram`  no so many tokens in a row come twice (Paulus, Xiong & Socher 2017, section 2.5: 3); 0: they may
+    `prefix`           tokens that every answer begins with, without the end
+    `allowed`          the only answers that may come out, whole, as tokens (their end may be left out); none given: any
     """
 
     min_length: LengthOrNone = 0

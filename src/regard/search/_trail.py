@@ -69,7 +69,7 @@ def spread(
     scores: Float[Tensor, "batch some"],
     n_best: int,
 ) -> Int[Tensor, "batch nbest"]:
-    """Which hypotheses of groups of `nbest` each make one list: every group's first before any second, none twice.
+    """Which hypotheses of groups of `n_best` each make one list: every group's first before any second, none twice.
 
     The best score comes first; −1 where there are not so many.
     """

@@ -100,7 +100,7 @@ def tree_of(
     if not nodes[ROOT] or end in never:
         raise RegardError(
             f"none of {len(answers):,} allowed answers can come out",
-            expected="one or more without a banned token, not shorter than `least` and without a repeat",
+            expected="one or more without a banned token, not shorter than `min_length` and without a repeat",
         )
     need = [0] * len(nodes)
     for node in reversed(range(ROOT, len(nodes))):  # children come after their parents

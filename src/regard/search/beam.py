@@ -1,14 +1,14 @@
-"""Beam search: the `width` likeliest beginnings go on side by side; the best finished sequences are kept.
+"""Beam search: the `beam_size` likeliest beginnings go on side by side; the best finished sequences are kept.
 
-rank_score = log p(tokens) / |tokens|^length, the end token counted; length = 0 does not normalise, 1 takes
-the mean. At each step every beginning is continued by every token and the 2·width likeliest
-continuations are looked at: an end among the first `width` finishes a hypothesis, the best `width`
+rank_score = log p(tokens) / |tokens|^length_penalty, the end token counted; a length penalty of 0 does not normalise, 1
+takes the mean. At each step every beginning is continued by every token and the 2·beam_size likeliest
+continuations are looked at: an end among the first `beam_size` finishes a hypothesis, the best `beam_size`
 others go on (one end a beginning at most, so there are always as many). At a sentence's greatest
 length all of them are finished as they are.
 
 A sentence is done when no live beginning can still enter its n-best list. Its log-probability can only
-fall and its length only grow to the greatest, so no future rank_score passes best live log p / longest^length.
-From then on its list is frozen, whatever the rest of the batch does: stopping early never changes the
+fall and its length only grow to the greatest, so no future rank_score passes the best live log p divided by
+max_length^length_penalty. From then on its list is frozen, whatever the rest of the batch does: stopping early never changes the
 result, and neither does the batch.
 
 In `groups` (Vijayakumar et al. 2018, "Diverse Beam Search", algorithm 1 with its Hamming diversity) the
@@ -17,8 +17,8 @@ continuations the groups before it chose at this step with the same token. Only 
 and log p stay the model's. The n-best list takes every group's best before any group's second, and no
 sequence twice.
 
-    [nbest, …] = Beam(width=5, length=1.0, nbest=3)(decoder, memory, start=1, end=2, longest=lengths)
-    [three, …] = Beam(width=6, groups=3, nbest=3)(decoder, memory, start=1, end=2, longest=lengths)
+    [n_best, …] = Beam(beam_size=5, length_penalty=1.0, n_best=3)(decoder, memory, start=1, end=2, max_length=lengths)
+    [three, …] = Beam(beam_size=6, groups=3, n_best=3)(decoder, memory, start=1, end=2, max_length=lengths)
 
 Written for a GPU: nothing is walked sentence by sentence, the host waits once a step, and tokens and
 weights are read off back-pointers once at the end, those of the n-best alone.
@@ -43,7 +43,7 @@ __all__ = ["Beam"]
 
 
 class Beam(Search):
-    """At most `nbest` hypotheses a sentence (fewer where fewer were found), best rank_score first."""
+    """At most `n_best` hypotheses a sentence (fewer where fewer were found), best rank_score first."""
 
     @ranged
     def __init__(
@@ -129,7 +129,7 @@ class Beam(Search):
         return walk_back(best.cpu(), place.cpu(), trail, looks, groups)
 
     def _likeliest(self, log_p: Float[Tensor, "batch group beam vocab"], width: int) -> tuple[Tensor, Tensor, Tensor]:
-        """The 2·width likeliest continuations of each row, `[row, 2·width]`: log p, token, parent."""
+        """The 2·beam_size likeliest continuations of each row, `[row, 2·beam_size]`: log p, token, parent."""
         vocab, wide = log_p.shape[-1], 2 * width
         most = min(wide, log_p.shape[2] * vocab)
         if self.groups == 1 or not self.diversity:

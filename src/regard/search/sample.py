@@ -4,7 +4,7 @@ p'(v) ∝ p(v)^(1/temperature), kept to the `top_k` likeliest tokens (0: all) an
 of likeliest tokens that together hold at least `top_p` of p' (nucleus sampling, Holtzman et al. 2020,
 section 3.1). Drawn by the Gumbel trick, argmax(log p' + g), which never makes the host wait for a GPU.
 
-    samples = Sample(temperature=0.8, top_p=0.95, count=4, seed=1)(decoder, memory, start=1, end=2, longest=lengths)
+    samples = Sample(temperature=0.8, top_p=0.95, count=4, seed=1)(decoder, memory, start=1, end=2, max_length=lengths)
 
 rank_score and log_prob are both Σ log p(token) under the model's own distribution, before any sharpening or
 cutting. With a seed the same calls in the same order give the same samples; each call draws others.

@@ -12,7 +12,7 @@ __all__ = ["Measured"]
 
 
 class Measured:
-    """Measures of a task; `best` must be one of them."""
+    """Metrics of a task; `best_metric` must be one of them."""
 
     best: str = ""  # the one by which weights are kept
 

@@ -2,7 +2,7 @@
 
 With nothing given it learns to put headlines over short made reports: to find the sentence that tells what happened,
 and in others who it was and where. With your own pairs it takes subwords and a larger network; documents may have up
-to `longest` tokens.
+to `max_length` tokens.
 
     regard train summarise --data articles.jsonl data.source=document data.target=summary
 """

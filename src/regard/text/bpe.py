@@ -5,8 +5,8 @@ with the space before a word kept as `▁` (Kudo and Richardson 2018), so that d
 space. A `▁` in the text itself is read as a space. Words and signs never merge, so "end" and "end." share
 a piece.
 
-Merging goes on until the vocabulary holds `size` pieces or no pair was seen `least` times. Characters
-seen fewer than `least` times, or for which `size` has no room, become `<unk>`.
+Merging goes on until the vocabulary holds `vocab_size` pieces or no pair was seen `min_frequency` times. Characters
+seen fewer than `min_frequency` times, or for which `vocab_size` has no room, become `<unk>`.
 
     Bpe(size=4000).train(texts).tokens("unbelievable")
 """

@@ -1,7 +1,7 @@
 """One token a character: every Unicode code point, spaces too.
 
 What was written is what is read: the pieces put side by side are the text. Characters seen fewer than
-`least` times in training become `<unk>`, so that the model learns to live with it.
+`min_frequency` times in training become `<unk>`, so that the model learns to live with it.
 
     Character().train(["Mar 3"]).encode("Mar")
 """

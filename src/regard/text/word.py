@@ -1,4 +1,4 @@
-"""One token a word: the `size` most frequent that were seen at least `least` times; the rest is `<unk>`.
+"""One token a word: the `vocab_size` most frequent that were seen at least `min_frequency` times; the rest is `<unk>`.
 
 `split` says what a word is:
 

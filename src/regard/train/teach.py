@@ -4,19 +4,19 @@ Teacher forcing shows a decoder the true tokens before each one it must say; lef
 sampling (Bengio, Vinyals, Jaitly & Shazeer 2015, "Scheduled Sampling for Sequence Prediction with Recurrent Neural
 Networks", section 2.4) shows the truth with a chance ε that falls on the way, and else what the model would have said:
 
-    linear       ε = 1 − (1 − least)·p           p is the share of the training that is done, and at p = 1 every
-    exponential  ε = least^p                     decay has come to `least`
-    inverse      ε = 1/(1 + exp((p − ½)/κ))      an inverse sigmoid between 1 and least, κ = 0.1: slow at both ends
+    linear       ε = 1 − (1 − min_truth)·p       p is the share of the training that is done, and at p = 1 every
+    exponential  ε = min_truth^p                 decay has come to `min_truth`
+    inverse      ε = 1/(1 + exp((p − ½)/κ))      an inverse sigmoid between 1 and min_truth, κ = 0.1: slow at both ends
 
 A decoder that reads all tokens at once is taught in two passes: one under the truth, whose likeliest tokens stand in
 for some of the true ones in the second (Mihaylova & Martins 2019, "Scheduled Sampling for Transformers", section 3).
 One that steps is taught step by step.
 
-`blank` hides words the decoder has said before (Bowman et al. 2016, "Generating Sentences from a Continuous Space",
-section 3.1), and the source may be disturbed: words left out, replaced at random, or moved up to three places (Lample,
+`word_dropout` hides words the decoder has said before (Bowman et al. 2016, "Generating Sentences from a Continuous
+Space", section 3.1), and the source may be disturbed: words left out, replaced at random, or moved up to three places (Lample,
 Conneau, Denoyer & Ranzato 2018, "Unsupervised Machine Translation Using Monolingual Corpora Only", section 2.3).
 
-    Teach(sampling="linear", least=0.7)
+    Teach(scheduled_sampling="linear", min_truth=0.7)
 """
 
 import math

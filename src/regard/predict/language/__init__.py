@@ -5,7 +5,7 @@ serves it. The first step after `start` goes on from the beginning as it is, wha
 reads its token.
 
     look, r = model(tokens)                              # known tokens, all at once; model.logits(r)
-    [[found]] = Sample()(model, model.read(beginning), start=2, end=3, longest=torch.tensor([50]))
+    [[found]] = Sample()(model, model.read(beginning), start=2, end=3, max_length=torch.tensor([50]))
 """
 
 from collections.abc import Mapping
