@@ -158,8 +158,8 @@ print(aligned)
 # likeliest: a *beam*. With `trace=True` a prediction keeps every step. A `*` marks what ended there.
 
 # %%
-watched = model(text, trace=True, width=3, look=False)
-assert watched.text == model(text, width=3, look=False).text  # being watched changes nothing
+watched = model(text, trace=True, beam_size=3, look=False)
+assert watched.text == model(text, beam_size=3, look=False).text  # being watched changes nothing
 for number, step in enumerate(watched.steps, 1):
     told = "   ".join(f"{''.join(one.tokens)}{'*' * one.ended} {np.exp(one.log_prob):.2f}" for one in step[:3])
     print(f"{number:2}  {told}")

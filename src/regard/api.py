@@ -53,7 +53,7 @@ class Model:
         self.config = run.config
 
     def __call__(self, texts: str | Sequence[str] | Sequence[Sequence[str]], look: bool = True, **search: Any) -> Any:
-        """A prediction for a text, or a list of them for several. Options of the search may be given: `width=10`.
+        """A prediction for a text, or a list of them for several. Options of the search may be given: `beam_size=10`.
 
         A task of two inputs takes a tuple, `model(("premise", "hypothesis"))`, or a list of them.
         """

@@ -6,7 +6,8 @@ hypothesis. What may not come (a banned token, or one outside the `Limits`) has 
 −inf *after* the softmax: the others keep the probability the model gave them, nothing is shared out anew.
 
     [[best]] = Beam(beam_size=5)(decoder, memory, start=1, end=2, max_length=torch.tensor([50]))
-    [[short]] = Beam(limits=Limits(min_length=3, no_repeat_ngram=2))(decoder, memory, start=1, end=2, max_length=torch.tensor([50]))
+    limits = Limits(min_length=3, no_repeat_ngram=2)
+    [[short]] = Beam(limits=limits)(decoder, memory, start=1, end=2, max_length=torch.tensor([50]))
 
 Every search is called alike, `Search.__call__`, and every limit works under each; in a configuration they are
 `search.limits.min_length=3`. `forced` looks at a sequence that is given instead of found; a `Trace` watches the steps.

@@ -6,10 +6,10 @@ continuations are looked at: an end among the first `beam_size` finishes a hypot
 others go on (one end a beginning at most, so there are always as many). At a sentence's greatest
 length all of them are finished as they are.
 
-A sentence is done when no live beginning can still enter its n-best list. Its log-probability can only
-fall and its length only grow to the greatest, so no future rank_score passes the best live log p divided by
-max_length^length_penalty. From then on its list is frozen, whatever the rest of the batch does: stopping early never changes the
-result, and neither does the batch.
+A sentence is done when no live beginning can still enter its n-best list. Its log-probability can only fall and its
+length only grow to the greatest, so no future rank_score passes the best live log p divided by
+max_length^length_penalty. From then on its list is frozen, whatever the rest of the batch does: stopping early never
+changes the result, and neither does the batch.
 
 In `groups` (Vijayakumar et al. 2018, "Diverse Beam Search", algorithm 1 with its Hamming diversity) the
 width is shared out, and each group in turn searches by log p(tokens) − diversity · n, n being how many

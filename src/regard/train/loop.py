@@ -100,10 +100,11 @@ def fit(
     The plan is `steps`, or else `epochs`; `time`, counted from `began` (None: now), shortens it where the machine is
     too slow for it, and leaves time for the test. A batch is filled up to `batch_tokens` padded tokens, or holds
     `batch_size` examples. Validation comes every `validate_every` steps (0: once an epoch, not within 100 steps), over
-    the first `max_validation` examples, more seldom and over fewer where it would take too much of `time`; state is saved then, and every
-    `save_every` seconds. Gradients are clipped to the norm `clip` (0: they are not). On a CPU PyTorch has `threads`
-    threads (0: as many as there are cores, or one where that is quicker), and keeps them. `auto` is read before all
-    this: options that nobody set are chosen for the data, the device and the time (see `suggest`), or left as they are.
+    the first `max_validation` examples, more seldom and over fewer where it would take too much of `time`; state is
+    saved then, and every `save_every` seconds. Gradients are clipped to the norm `clip` (0: they are not). On a CPU
+    PyTorch has `threads` threads (0: as many as there are cores, or one where that is quicker), and keeps them. `auto`
+    is read before all this: options that nobody set are chosen for the data, the device and the time (see `suggest`),
+    or left as they are.
     """
     began = clock.monotonic() if began is None else began
     where, limit = device_of(device), seconds(time)

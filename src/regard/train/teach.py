@@ -13,8 +13,9 @@ for some of the true ones in the second (Mihaylova & Martins 2019, "Scheduled Sa
 One that steps is taught step by step.
 
 `word_dropout` hides words the decoder has said before (Bowman et al. 2016, "Generating Sentences from a Continuous
-Space", section 3.1), and the source may be disturbed: words left out, replaced at random, or moved up to three places (Lample,
-Conneau, Denoyer & Ranzato 2018, "Unsupervised Machine Translation Using Monolingual Corpora Only", section 2.3).
+Space", section 3.1), and the source may be disturbed: words left out, replaced at random, or moved up to three places
+(Lample, Conneau, Denoyer & Ranzato 2018, "Unsupervised Machine Translation Using Monolingual Corpora Only", section
+2.3).
 
     Teach(scheduled_sampling="linear", min_truth=0.7)
 """
