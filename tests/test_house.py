@@ -17,7 +17,7 @@ tests = Path(__file__).resolve().parent
 source = tests.parent / "src" / "regard"
 modules = sorted(source.rglob("*.py"))
 
-ground = {"types", "errors", "find", "files", "ranges", "reading", "trust", "markdown"}
+ground = {"types", "errors", "find", "files", "ranges", "reading", "trust", "markdown", "format"}
 # Left to right; a room may use the rooms of every stage to its left, and itself. Rooms that share a
 # stage do not know each other. The door (`regard/__init__.py` and other files at the top) may use anything,
 # and only the last stage may come in by it.

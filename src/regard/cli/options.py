@@ -1,7 +1,7 @@
 """Options of a run: a TOML file, and over it `key=value` pairs with dotted keys.
 
 A value is read as TOML and, where it is none, as the plain text it is; so `encoder.hidden=512`,
-`train.time=5m`, `attention.score=bilinear` and `measures=["bleu"]` all mean what they say. A part may be
+`train.time=5m`, `attention.score=bilinear` and `metrics=["bleu"]` all mean what they say. A part may be
 named and its options set in one command: `encoder=recurrent encoder.hidden=64`.
 
     parse_pairs(["encoder=recurrent", "encoder.hidden=64"])  →  {"encoder": {"name": "recurrent", "hidden": 64}}
@@ -15,6 +15,7 @@ from typing import Any
 
 from regard.errors import RegardError
 from regard.files import tables
+from regard.format import check_format
 from regard.reading import open_file
 from regard.trust import admit
 
@@ -105,6 +106,8 @@ def asked(
         raise RegardError(f"{task!r} where the task should be", do="write the task first: regard train translate …")
     from_file, from_pairs = read_toml(config) if config else {}, parse_pairs(pairs)
     admit(config, from_file, trust)  # people pass files of options on, as they do runs
+    if "format" in from_file:  # the config.toml of a run
+        check_format(str(config), from_file)
     named = from_file.pop("task", task)
     if named != task:
         raise RegardError(f"{config} is for task {named!r}, not {task!r}", do=f"write {named} instead of {task}")
@@ -142,4 +145,4 @@ def search(
         raise RegardError(
             f"--n-best {n_best} with --beam {beam}", expected="a beam at least as wide", do=f"--beam {n_best}"
         )
-    return {"name": "beam", **({} if beam is None else {"width": beam}), "n_best": n_best}
+    return {"name": "beam", **({} if beam is None else {"beam_size": beam}), "n_best": n_best}

@@ -129,11 +129,11 @@ def run(
         from regard.api import load
 
         model = load(folder, device, trust)
-        if wanted.get("name") == "beam" and "width" not in wanted:
+        if wanted.get("name") == "beam" and "beam_size" not in wanted:
             spec = model.config.get("search")
             own: dict[str, Any] = spec if isinstance(spec, dict) else {}
             shares = max(1, wanted.get("groups", own.get("groups", 1)))
-            wanted["beam_size"] = -(-max(n_best, own.get("width", 5)) // shares) * shares
+            wanted["beam_size"] = -(-max(n_best, own.get("beam_size", 5)) // shares) * shares
         wanted |= _limits(model, min_length, no_repeat, prefix, allowed)
         if scoring:
             if wanted or tagging:

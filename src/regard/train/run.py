@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.files import new_folder, read_whole, sweep, tables, write_whole
+from regard.format import FORMAT, check_format
 from regard.text._forms import own
 from regard.train import lock
 from regard.train.sizes import Shapes, UnfitError, bounded, check, shapes
@@ -44,6 +45,10 @@ def plain(config: Any) -> Any:
     return [plain(value) for value in config] if isinstance(config, list | tuple) else config
 
 
+def _written(config: dict[str, Any]) -> str:
+    return tomli_w.dumps({"format": FORMAT, **plain(config)})
+
+
 class Run:
     """The folder of one training, finished or not."""
 
@@ -69,7 +74,7 @@ class Run:
             said = f"a vocabulary of {len(words):,} bytes"
             raise RegardError(said, expected=f"at most {WORDS:,}", do="make it smaller")
         with new_folder(folder) as making:
-            (making / "config.toml").write_text(tomli_w.dumps(plain(config)), encoding="utf-8")
+            (making / "config.toml").write_text(_written(config), encoding="utf-8")
             (making / "tokenizer.json").write_bytes(words)
             (making / WEIGHTS).write_bytes(packed(model.state_dict()))
             (making / "log.jsonl").touch()
@@ -94,6 +99,7 @@ class Run:
                 raise ValueError("it holds no table")
         except (OSError, ValueError, RecursionError) as error:
             raise _damaged(folder, name, error) from None
+        check_format(str(folder / "config.toml"), config)
         admit(folder, config, trust)
         if trust is not True and not any(outside(config)):
             for table in kept.values():
@@ -119,7 +125,7 @@ class Run:
     def configure(self, config: dict[str, Any]) -> None:
         """Write a changed configuration (a longer training, say)."""
         self.config = plain(config)
-        write_whole(self.folder / "config.toml", tomli_w.dumps(self.config))
+        write_whole(self.folder / "config.toml", _written(self.config))
 
     def built(self, make: Callable[[], Made]) -> Made:
         """What is made by the run's configuration; what is wrong with that is told with the name of its file."""
