@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from regard.kernels.additive import additive_attention
     from regard.kernels.feature import feature_attention
     from regard.look.attention_map import AttentionMap
+    from regard.look.show import show
     from regard.types import Look, Memory, Prediction
 
 __version__ = "0.1.0"
@@ -32,6 +33,7 @@ _PLACES = {
     "additive_attention": "kernels.additive",
     "feature_attention": "kernels.feature",
     "load": "api",
+    "show": "look.show",
 }
 __all__ = [
     "Attention",
@@ -44,6 +46,7 @@ __all__ = [
     "additive_attention",
     "feature_attention",
     "load",
+    "show",
     "train",
 ]
 
