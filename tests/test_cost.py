@@ -176,7 +176,7 @@ def test_costs_of_a_table_are_of_the_models_it_would_train(
         mine, theirs = network.state_dict(), api.prepare("classify", options).network.state_dict()
         assert mine.keys() == theirs.keys()
         assert all(torch.equal(mine[key], theirs[key]) for key in theirs)
-    assert [train["rows"] for train in kept.trains] == list(names.values())
+    assert [train["batch_size"] for train in kept.trains] == list(names.values())
     last = kept.rows[-1]
     assert [[row["name"] for row in rows] for rows in kept.rows] == [list(names)[: n + 1] for n in range(3)]
     assert [[row["epoch_ratio"] is None for row in rows] for rows in kept.rows] == [[True], [False] * 2, [False] * 3]

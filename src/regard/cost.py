@@ -49,7 +49,7 @@ def measured(task: Any, network: Any, splits: Any, train: Mapping[str, Any]) -> 
     device = next(network.parameters()).device
     some = splits.train[:: max(1, len(splits.train) // ENOUGH)]  # every n-th: long and short ones as in all
     items = task.items(some)
-    rows = batches([i.lengths for i in items], tokens=train["tokens"], rows=train["rows"], seed=1, epoch=0)
+    rows = batches([i.lengths for i in items], tokens=train["batch_tokens"], rows=train["batch_size"], seed=1, epoch=0)
     optimiser = torch.optim.AdamW(network.parameters(), lr=1e-4, fused=device.type == "cuda")
     network.train()
 

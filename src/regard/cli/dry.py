@@ -77,7 +77,9 @@ def _batch(ready: "Prepared") -> None:
 
     plan = ready.config["train"]
     items = ready.task.items(ready.splits.train)
-    cut = batches([i.lengths for i in items], tokens=plan["tokens"], rows=plan["rows"], seed=plan["seed"], epoch=0)
+    cut = batches(
+        [i.lengths for i in items], tokens=plan["batch_tokens"], rows=plan["batch_size"], seed=plan["seed"], epoch=0
+    )
     batch = ready.task.collate([items[row] for row in cut[0]])
     shapes = [(f"input {n}", str(list(one.values.shape))) for n, one in enumerate(batch.inputs, 1)]
     if batch.target is not None:
