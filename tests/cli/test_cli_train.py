@@ -208,7 +208,11 @@ def test_a_dry_run_without_wishes(regard: Regard, pairs: Path, tmp_path: Path, m
         (["translate", "encodr=recurrent"], "unknown option 'encodr'; did you mean 'encoder'?"),
         (["translate", "train.rat=3"], "unknown option 'train.rat'; did you mean 'rate'?"),
         (["translate", "attention.score=aditive"], "no attend.score is named 'aditive'; did you mean 'additive'?"),
-        (["translate", "encoder.hidden=many"], "encoder.hidden: got 'many'; expected a whole number from 1 to 65,536"),
+        (
+            ["translate", "encoder.hidden=many"],
+            "encoder.hidden: got 'many'; expected a whole number from 1 to 65,536 "
+            "(units of the hidden state in each direction)",
+        ),
         (["translate", "hidden 512"], "cannot read 'hidden 512'; expected key=value, as encoder.hidden=512"),
         (["translate", "--time", "soon"], "time 'soon'; expected something like 90s, 5m or 1h30m"),
         (["translate", "train.device=gpu9"], "device 'gpu9' cannot be used here; expected auto, cpu, cuda or mps"),

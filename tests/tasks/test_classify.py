@@ -108,7 +108,7 @@ def test_a_label_that_one_example_has_stays_in_train(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["classify", "entail"])
 def test_a_smoothing_that_is_no_share(name: str) -> None:
-    with pytest.raises(RegardError, match=r"^smoothing: got 2; expected a number from 0 to below 1$"):
+    with pytest.raises(RegardError, match=r"^label_smoothing: got 2; expected a number from 0 to below 1 \(.*\)$"):
         make_task(configure(name, {"label_smoothing": 2}))
 
 

@@ -231,13 +231,15 @@ def make(
     key: int,
     value: int,
     *,
-    score: Annotated[Spec, In("attend.score")] = "additive",
-    normalizer: Annotated[Spec, In("attend.normalizer")] = "softmax",
-    bias: Annotated[tuple[Spec, ...], In("attend.bias")] = (),
-    heads: Few | None = None,
-    size: Width | None = None,
+    score: Annotated[Spec, In("attend.score"), "how a query and a key are compared"] = "additive",
+    normalizer: Annotated[Spec, In("attend.normalizer"), "how scores become weights"] = "softmax",
+    bias: Annotated[
+        tuple[Spec, ...], In("attend.bias"), "what else decides, as positions or earlier weights; several with commas"
+    ] = (),
+    heads: Annotated[Few | None, "attention heads, each with projections of its own; none uses no projections"] = None,
+    size: Annotated[Width | None, "width of all heads together; none takes the width of the keys"] = None,
 ) -> Attention:
-    """Attention from a configuration: the code gives the sizes, the user the rest. `size` is of all heads together."""
+    """Attention from a configuration: the code gives the sizes, the user the rest."""
     around = None if heads is None else Heads(query, key, value, heads, size)
     asked = query
     if around is not None:

@@ -97,7 +97,7 @@ class Positions(nn.Module):
                 raise RegardError(
                     f"a sequence of {end:,} tokens",
                     expected=f"at most {longest:,}, for which positions are learned",
-                    do="use positions=sinusoid or rotary, or train with a larger longest",
+                    do="use positions=sinusoid or rotary, or train with a larger max_length",
                 )
             return Places(self.places(i))
         if self.kind == "sinusoid":

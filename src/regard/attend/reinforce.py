@@ -96,7 +96,10 @@ def mix(
 
 
 class Reinforce(nn.Module):
-    """`−(λ_r (R − b) log p(s) + λ_e H)`, with a baseline b; `size` is the width of the summary of a learned one."""
+    """`−(λ_r (R − b) log p(s) + λ_e H)`, with a baseline b
+
+    `size` is the width of the summary that a learned baseline reads.
+    """
 
     average: Tensor
     variance: Tensor
@@ -106,13 +109,16 @@ class Reinforce(nn.Module):
     def __init__(
         self,
         size: int | None,
-        baseline: Literal["none", "moving", "learned", "others"] = "moving",
-        decay: BelowOne = 0.9,
-        scale: NonNegative = 1.0,
-        bonus: NonNegative = 0.0,
-        expected: Probability = 0.0,
-        normalise: bool = False,
-        samples: Annotated[int, Range(1, 100)] = 2,
+        baseline: Annotated[
+            Literal["none", "moving", "learned", "others"],
+            "what a reward is compared with; others: the example's other samples",
+        ] = "moving",
+        decay: Annotated[BelowOne, "decay of the moving averages of the rewards"] = 0.9,
+        scale: Annotated[NonNegative, "weight of the reward in the loss (λ_r)"] = 1.0,
+        bonus: Annotated[NonNegative, "weight of the entropy in the loss (λ_e); it keeps choices open longer"] = 0.0,
+        expected: Annotated[Probability, "chance that an example uses the expected value instead of its sample"] = 0.0,
+        normalise: Annotated[bool, "divide rewards by their standard deviation"] = False,
+        samples: Annotated[int, Range(1, 100), "choices drawn for each example with baseline=others"] = 2,
     ) -> None:
         super().__init__()
         if baseline == "learned" and size is None:

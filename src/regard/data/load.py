@@ -21,6 +21,7 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 from regard.data.hf import read_hf
 from regard.data.read import Form, form_of, read, read_parallel
@@ -39,15 +40,20 @@ def load(
     columns: int,
     known: tuple[tuple[str, ...], ...],
     labels: Labels | None,
-    train: str = "",
-    valid: str = "",
-    test: str = "",
-    source: str = "",
-    target: str = "",
-    form: Form = "auto",
+    train: Annotated[
+        str, "a file, a folder, parallel files (a.de,a.en), builtin:NAME or hf:NAME; empty: the task's own set"
+    ] = "",
+    valid: Annotated[str, "validation file or parallel files; empty: the one beside train, or a part of train"] = "",
+    test: Annotated[
+        str, "test file or parallel files; empty: the one beside train, or, without valid, a part of train"
+    ] = "",
+    source: Annotated[str, "column or key of the input; of two inputs both, as premise,hypothesis"] = "",
+    target: Annotated[str, "column or key of the target"] = "",
+    form: Annotated[Form, "format of the files; auto goes by their names"] = "auto",
 ) -> Splits:
-    """`default` stands in for an empty `train`; `columns` is the number of inputs and the target together.
+    """Training, validation and test examples, as the `data` section asks for them.
 
+    `default` stands in for an empty `train`; `columns` is the number of inputs and the target together.
     `known` are sets of names that are taken where a file has them and none were given (see read.py).
     `labels` gives those of an example, where targets are labels: none is held out that train does not have.
     """

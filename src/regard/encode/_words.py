@@ -20,7 +20,7 @@ their shapes follow from `vocab`, `found` and the options.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from jaxtyping import Float, Int
@@ -47,12 +47,17 @@ class Words(nn.Module):
         self,
         vocab: int,
         found: int,
-        dim: Width = 300,
-        vectors: str = "",
-        mode: Literal["fixed", "tuned", "missing"] = "missing",
-        max_vectors: Count = 50_000,
-        dropout: Dropout = 0.0,
-        init_std: NonNegative = 0.0,
+        dim: Annotated[Width, "size of the word vectors; a file of vectors decides it"] = 300,
+        vectors: Annotated[str, "file of pre-trained vectors, as GloVe's; several with commas are joined"] = "",
+        mode: Annotated[
+            Literal["fixed", "tuned", "missing"],
+            "what to train with a file: all vectors (tuned), those it lacks (missing), one for all it lacks (fixed)",
+        ] = "missing",
+        max_vectors: Annotated[
+            Count, "words to take from the file's beginning besides those of the training data"
+        ] = 50_000,
+        dropout: Annotated[Dropout, "dropout on the word vectors"] = 0.0,
+        init_std: Annotated[NonNegative, "standard deviation of new vectors at the start; 0 is 1/√dim"] = 0.0,
     ) -> None:
         super().__init__()
         if not 0 <= found <= (max(vocab - len(special), 0) if vectors else 0):

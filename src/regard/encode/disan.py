@@ -11,7 +11,7 @@ Both directions are computed side by side, as one attention: the one backwards c
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -106,7 +106,13 @@ class Disan(Encoder):
     head_names: ClassVar[tuple[str, ...]] = ("forward", "backward")  # what the two squares of its look are
 
     @ranged
-    def __init__(self, inputs: int, hidden: Width = 300, c: Positive = 5.0, dropout: Dropout = 0.0) -> None:
+    def __init__(
+        self,
+        inputs: int,
+        hidden: Annotated[Width, "features of each direction"] = 300,
+        c: Annotated[Positive, "attention scores are bounded to ±c"] = 5.0,
+        dropout: Annotated[Dropout, "dropout before each linear layer"] = 0.0,
+    ) -> None:
         super().__init__()
         self.W = Two(inputs, hidden)
         self.W_attend = Two(hidden, 2 * hidden)  # of the queries and of the keys

@@ -11,7 +11,7 @@ with the square of the length.
     Lstmn(inputs=300)(sequences).looks[0][1].weights     # [batch, t, i], i < t
 """
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from jaxtyping import Bool, Float
@@ -32,7 +32,12 @@ class Lstmn(Encoder):
 
     pool: ClassVar[Spec] = "mean"
 
-    def __init__(self, inputs: int, hidden: Width = 300, dropout: Dropout = 0.0) -> None:
+    def __init__(
+        self,
+        inputs: int,
+        hidden: Annotated[Width, "units of the hidden state"] = 300,
+        dropout: Annotated[Dropout, "dropout on the input vectors"] = 0.0,
+    ) -> None:
         super().__init__()
         self.W_h = nn.Linear(hidden, hidden, bias=False)
         self.W_x = nn.Linear(inputs, hidden, bias=False)

@@ -7,7 +7,7 @@ whole sequence around its word. Padding never enters a state: each sequence is r
     Recurrent(inputs=256, cell="gru", hidden=512)(sequences).keys     # [batch, time, 1024]
 """
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from jaxtyping import Float
@@ -30,11 +30,11 @@ class Recurrent(Encoder):
     def __init__(
         self,
         inputs: int,
-        cell: Literal["elman", "lstm", "gru"] = "gru",
-        hidden: Width = 256,
-        layers: Depth = 1,
-        bidirectional: bool = True,
-        dropout: Dropout = 0.0,
+        cell: Annotated[Literal["elman", "lstm", "gru"], "kind of recurrent cell"] = "gru",
+        hidden: Annotated[Width, "units of the hidden state in each direction"] = 256,
+        layers: Annotated[Depth, "number of layers"] = 1,
+        bidirectional: Annotated[bool, "read in both directions"] = True,
+        dropout: Annotated[Dropout, "dropout between layers; with one layer it has no effect"] = 0.0,
     ) -> None:
         super().__init__()
         # Dropout stands between layers, so with one layer there is no place for it.

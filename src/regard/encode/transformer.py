@@ -34,15 +34,21 @@ class Transformer(Encoder):
     def __init__(
         self,
         inputs: int,
-        size: Width = 256,
-        layers: Depth = 4,
-        heads: Few = 4,
-        ffn: Width = 1024,
-        dropout: Dropout = 0.1,
-        positions: Kind = "sinusoid",
-        max_length: Length = 1024,
-        score: Annotated[Spec, In("attend.score")] = "scaled_dot",
-        normalizer: Annotated[Spec, In("attend.normalizer")] = "softmax",
+        size: Annotated[Width, "width of the model (d_model)"] = 256,
+        layers: Annotated[Depth, "number of layers"] = 4,
+        heads: Annotated[Few, "attention heads in each layer; they must divide size"] = 4,
+        ffn: Annotated[Width, "units of the feed-forward layer"] = 1024,
+        dropout: Annotated[
+            Dropout, "dropout on the embeddings, in the feed-forward layer and on what each sublayer adds"
+        ] = 0.1,
+        positions: Annotated[Kind, "how tokens know their position"] = "sinusoid",
+        max_length: Annotated[
+            Length, "longest text that learned positions can read, in tokens (positions=learned)"
+        ] = 1024,
+        score: Annotated[Spec, In("attend.score"), "how self-attention compares a query and a key"] = "scaled_dot",
+        normalizer: Annotated[
+            Spec, In("attend.normalizer"), "how self-attention turns scores into weights"
+        ] = "softmax",
     ) -> None:
         super().__init__()
         self.dropout = dropout

@@ -26,7 +26,10 @@ class Attention(Pool):
     """One learned query over the states: `v = Σ softmax(wᵀ tanh(W h)) h`"""
 
     def __init__(
-        self, inputs: int, hidden: Width = 300, normalizer: Annotated[Spec, In("attend.normalizer")] = "softmax"
+        self,
+        inputs: int,
+        hidden: Annotated[Width, "units of the layer that scores a state"] = 300,
+        normalizer: Annotated[Spec, In("attend.normalizer"), "how scores become weights"] = "softmax",
     ) -> None:
         super().__init__()
         self.size = inputs

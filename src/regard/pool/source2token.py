@@ -7,7 +7,7 @@ multi-dimensional attention without a query. Every feature chooses its own words
     Source2token(inputs=600)(memory).vector              # [batch, 600]
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from jaxtyping import Bool, Float
@@ -55,7 +55,7 @@ class _Weighed(torch.autograd.Function):
 class Source2token(Pool):
     """`e = W elu(W₁ h + b₁) + b`, a softmax over the tokens for each feature"""
 
-    def __init__(self, inputs: int, dropout: Dropout = 0.0) -> None:
+    def __init__(self, inputs: int, dropout: Annotated[Dropout, "dropout before each layer"] = 0.0) -> None:
         super().__init__()
         self.size = inputs
         self.W_1, self.W = nn.Linear(inputs, inputs), nn.Linear(inputs, inputs)

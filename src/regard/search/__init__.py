@@ -29,7 +29,9 @@ from regard.types import Memory
 
 __all__ = ["Asked", "Hypothesis", "Limits", "Rules", "Search", "Steps", "Trace", "forced"]
 
-Asked = Annotated[Mapping[str, Any] | Limits | None, Of("search.Limits")]
+Asked = Annotated[
+    Mapping[str, Any] | Limits | None, Of("search.Limits"), "limits on length, repeats, prefix and allowed answers"
+]
 """`limits` as a search takes them: themselves, or (in a configuration) a table of their options."""
 
 

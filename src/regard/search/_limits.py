@@ -13,7 +13,7 @@ may not repeat it. Allowed answers that break another limit are struck from the 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
 import torch
@@ -33,20 +33,21 @@ __all__ = ["Limits", "Past", "Rules"]
 class Limits:
     """Options of every search.
 
-    `min_length`       how many tokens must come before the end; a sentence with no room for them is cut without one
-    `no_repeat_ngram`  no so many tokens in a row come twice (Paulus, Xiong & Socher 2017, section 2.5: 3); 0: they may
-    `prefix`           tokens that every answer begins with, without the end
-    `allowed`          the only answers that may come out, whole, as tokens (their end may be left out); none given: any
+    A sentence with no room for `min_length` tokens is cut without an end. `no_repeat_ngram=3` is that of Paulus, Xiong
+    & Socher 2017, section 2.5. A prefix has no end; that of allowed answers may be left out.
     """
 
-    min_length: LengthOrNone = 0
-    no_repeat_ngram: FewOrNone = 0
-    prefix: tuple[Annotated[int, Range(0, 10**7)], ...] = ()
-    allowed: Any = ()  # any, for there may be thousands, and `find` would look at each token by itself
+    min_length: Annotated[LengthOrNone, "tokens that must come before the end"] = 0
+    no_repeat_ngram: Annotated[FewOrNone, "no n-gram of this many tokens comes twice; 0 allows repeats"] = 0
+    prefix: Annotated[
+        tuple[Annotated[int, Range(0, 10**7)], ...], "numbers of the tokens that every answer begins with"
+    ] = ()
+    # Any, for there may be thousands, and `find` would look at each token by itself.
+    allowed: Annotated[Any, "the only answers allowed, each a list of token numbers; empty allows all"] = ()
 
     def __post_init__(self) -> None:
-        within("limits.min_length", self.min_length, LengthOrNone)
-        within("limits.no_repeat_ngram", self.no_repeat_ngram, FewOrNone)
+        for one in fields(self):
+            within(f"limits.{one.name}", getattr(self, one.name), one.type)
         lists = isinstance(self.allowed, Iterable) and all(isinstance(one, list | tuple) for one in self.allowed)
         if not lists or not all(isinstance(token, int) for one in self.allowed for token in one):
             raise RegardError(f"limits.allowed={str(self.allowed)[:40]}", expected="answers, each a list of tokens")

@@ -48,12 +48,18 @@ class Beam(Search):
     @ranged
     def __init__(
         self,
-        beam_size: Hypotheses = 5,
+        beam_size: Annotated[Hypotheses, "hypotheses kept at each step"] = 5,
         # Below 0 the bound would not hold (a longer sequence would score ever lower); far above, powers overflow.
-        length_penalty: Annotated[float, Range(0, 4)] = 1.0,
-        n_best: Hypotheses = 1,
-        groups: Hypotheses = 1,
-        diversity: NonNegative = 0.5,
+        length_penalty: Annotated[
+            float, Range(0, 4), "log-probabilities are divided by the length to this power: 0 takes the sum, 1 the mean"
+        ] = 1.0,
+        n_best: Annotated[Hypotheses, "hypotheses returned for a sentence, at most"] = 1,
+        groups: Annotated[
+            Hypotheses, "groups that share out the beam (diverse beam search); they must divide beam_size"
+        ] = 1,
+        diversity: Annotated[
+            NonNegative, "log-probability taken off a token for each earlier group that chose it at this step"
+        ] = 0.5,
         limits: Asked = None,
     ) -> None:
         super().__init__(limits)

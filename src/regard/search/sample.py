@@ -31,11 +31,17 @@ class Sample(Search):
     @ranged
     def __init__(
         self,
-        temperature: Temperature = 1.0,
-        top_k: Count = 0,
-        top_p: Annotated[float, Range(0, 1, above=True)] = 1.0,
-        count: Annotated[int, Range(1, 100_000)] = 1,
-        seed: Seed | None = None,
+        temperature: Annotated[
+            Temperature, "divides the logits: below 1 is closer to greedy, above 1 more random"
+        ] = 1.0,
+        top_k: Annotated[Count, "draw from so many likeliest tokens; 0 draws from all"] = 0,
+        top_p: Annotated[
+            float,
+            Range(0, 1, above=True),
+            "draw from the fewest likeliest tokens that hold this probability; 1 draws from all",
+        ] = 1.0,
+        count: Annotated[int, Range(1, 100_000), "hypotheses drawn for a sentence"] = 1,
+        seed: Annotated[Seed | None, "seed of the draws; none takes PyTorch's own random numbers"] = None,
         limits: Asked = None,
     ) -> None:
         super().__init__(limits)

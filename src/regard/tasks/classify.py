@@ -76,18 +76,30 @@ class Classify(Labelled):
     @ranged
     def __init__(
         self,
-        text: Annotated[Spec, In("text")] = WORDS,
-        embed: Annotated[Spec, Of("encode._words.Words")] = PLAIN,
-        encoder: Annotated[Spec, In("encode")] = "bilstm",
-        pool: Annotated[Spec | None, In("pool")] = None,
-        head: Annotated[Spec, Of("predict.classify.Classify")] = PLAIN,
-        reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = PLAIN,
-        sparsity: NonNegative = 0.03,
-        metrics: Annotated[tuple[Spec, ...], In("measure")] = ("accuracy", "loss", "chosen"),
-        best_metric: str = "accuracy",
-        label_smoothing: BelowOne = 0.0,
-        dropout: Dropout = 0.3,
-        max_length: Length = 1024,
+        text: Annotated[Spec, In("text"), "how texts are split into tokens"] = WORDS,
+        embed: Annotated[Spec, Of("encode._words.Words"), "word vectors, learned or from a file"] = PLAIN,
+        encoder: Annotated[Spec, In("encode"), "how a text is read"] = "bilstm",
+        pool: Annotated[
+            Spec | None, In("pool"), "how the encoder's states become one vector; none takes the encoder's usual way"
+        ] = None,
+        head: Annotated[
+            Spec, Of("predict.classify.Classify"), "layers that turn the sentence vector into the label's logits"
+        ] = PLAIN,
+        reinforce: Annotated[
+            Spec, Of("attend.reinforce.Reinforce"), "how an encoder or pooling that samples tokens is trained"
+        ] = PLAIN,
+        sparsity: Annotated[
+            NonNegative, "price on the share of tokens chosen, for an encoder that chooses (resan)"
+        ] = 0.03,
+        metrics: Annotated[tuple[Spec, ...], In("measure"), "what to measure; several with commas"] = (
+            "accuracy",
+            "loss",
+            "chosen",
+        ),
+        best_metric: Annotated[str, "metric that chooses the best weights; one of metrics"] = "accuracy",
+        label_smoothing: Annotated[BelowOne, "label smoothing of the cross entropy in training"] = 0.0,
+        dropout: Annotated[Dropout, "dropout on the sentence vector"] = 0.3,
+        max_length: Annotated[Length, "longest text, in tokens"] = 1024,
     ) -> None:
         super().__init__(
             text, embed, encoder, pool, None, head, reinforce, sparsity, metrics, best_metric, dropout, max_length

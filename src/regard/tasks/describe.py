@@ -71,16 +71,20 @@ class Describe(Generation):
 
     def __init__(
         self,
-        source: Annotated[Spec, In("text")] = "bpe",
-        target: Annotated[Spec, In("text")] = "bpe",
-        delexicalise: tuple[str, ...] = (),
-        rerank: bool = True,
-        embed: Width = 256,
-        encoder: Annotated[Spec, In("encode")] = ENCODER,
-        attention: Annotated[Spec, Of("attend.attention.make")] = ATTENTION,
-        decoder: Annotated[Spec, In("predict.generate")] = DECODER,
-        search: Annotated[Spec, In("search")] = "beam",
-        metrics: Annotated[tuple[Spec, ...], In("measure")] = (
+        source: Annotated[Spec, In("text"), "how the record is split into tokens"] = "bpe",
+        target: Annotated[Spec, In("text"), "how the text is split into tokens"] = "bpe",
+        delexicalise: Annotated[
+            tuple[str, ...], "fields whose values become placeholders and are put back in the answer"
+        ] = (),
+        rerank: Annotated[bool, "take the hypothesis of a beam search that mentions the most values"] = True,
+        embed: Annotated[Width, "size of the record embeddings"] = 256,
+        encoder: Annotated[Spec, In("encode"), "how the record is read"] = ENCODER,
+        attention: Annotated[Spec, Of("attend.attention.make"), "how the decoder attends to the record"] = ATTENTION,
+        decoder: Annotated[Spec, In("predict.generate"), "how the text is written"] = DECODER,
+        search: Annotated[
+            Spec, In("search"), "how answers are searched for; validation during training is always greedy"
+        ] = "beam",
+        metrics: Annotated[tuple[Spec, ...], In("measure"), "what to measure; several with commas"] = (
             "exact_match",
             "slots",
             "perplexity",
@@ -89,12 +93,20 @@ class Describe(Generation):
             "meteor",
             "alignment",
         ),
-        best_metric: str = "chrf",
-        label_smoothing: BelowOne = 0.1,
-        dropout: Dropout = 0.3,
-        max_length: Length = 1024,
-        teach: Annotated[Spec, Of("train.teach.Teach")] = PLAIN,
-        reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = REINFORCE,
+        best_metric: Annotated[str, "metric that chooses the best weights; one of metrics"] = "chrf",
+        label_smoothing: Annotated[BelowOne, "label smoothing of the cross entropy in training"] = 0.1,
+        dropout: Annotated[Dropout, "dropout on the record embeddings"] = 0.3,
+        max_length: Annotated[Length, "longest record or text, in tokens"] = 1024,
+        teach: Annotated[
+            Spec,
+            Of("train.teach.Teach"),
+            "how the decoder is trained: scheduled sampling, word dropout, a noisy source",
+        ] = PLAIN,
+        reinforce: Annotated[
+            Spec,
+            Of("attend.reinforce.Reinforce"),
+            "how attention that samples is trained (attention.normalizer=sample)",
+        ] = REINFORCE,
     ) -> None:
         parts = (source, target, embed, encoder, attention, decoder, search, metrics, best_metric)
         super().__init__(*parts, label_smoothing, dropout, max_length, teach, reinforce=reinforce)

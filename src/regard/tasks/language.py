@@ -76,16 +76,24 @@ class Language(Measured):
     @ranged
     def __init__(
         self,
-        text: Annotated[Spec, In("text")] = "bpe",
-        network: Annotated[Spec, In("predict.language")] = "recurrent",
-        attention: Annotated[Spec | None, Of("attend.attention.make")] = None,
-        window: Length = 100,
-        context: LengthOrNone = 50,
-        running: bool = True,
-        search: Annotated[Spec, In("search")] = "sample",
-        metrics: Annotated[tuple[Spec, ...], In("measure")] = ("perplexity", "word_perplexity", "token_accuracy"),
-        best_metric: str = "word_perplexity",
-        max_length: Length = 200,
+        text: Annotated[Spec, In("text"), "how the text is split into tokens"] = "bpe",
+        network: Annotated[Spec, In("predict.language"), "the language model"] = "recurrent",
+        attention: Annotated[
+            Spec | None,
+            Of("attend.attention.make"),
+            "attention to earlier tokens; none: no attention (recurrent) or the usual one (transformer)",
+        ] = None,
+        window: Annotated[Length, "tokens predicted in one training item"] = 100,
+        context: Annotated[LengthOrNone, "tokens before each window that are read but not predicted"] = 50,
+        running: Annotated[bool, "read all lines as one running text; false reads each line alone"] = True,
+        search: Annotated[Spec, In("search"), "how a text is continued"] = "sample",
+        metrics: Annotated[tuple[Spec, ...], In("measure"), "what to measure; several with commas"] = (
+            "perplexity",
+            "word_perplexity",
+            "token_accuracy",
+        ),
+        best_metric: Annotated[str, "metric that chooses the best weights; one of metrics"] = "word_perplexity",
+        max_length: Annotated[Length, "longest continuation, in tokens"] = 200,
     ) -> None:
         super().__init__(metrics, best_metric)
         self.options = {"text": text, "network": network}

@@ -54,18 +54,32 @@ class Relate(Sentences):
 
     def __init__(
         self,
-        text: Annotated[Spec, In("text")] = WORDS,
-        embed: Annotated[Spec, Of("encode._words.Words")] = PLAIN,
-        encoder: Annotated[Spec, In("encode")] = "bilstm",
-        pool: Annotated[Spec | None, In("pool")] = None,
-        match: Annotated[Spec, In("predict.match")] = "similarity",
-        head: Annotated[Spec, Of("predict.regress.Regress")] = PLAIN,
-        reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = PLAIN,
-        sparsity: NonNegative = 0.03,
-        metrics: Annotated[tuple[Spec, ...], In("measure")] = ("pearson", "spearman", "mse", "loss", "chosen"),
-        best_metric: str = "pearson",
-        dropout: Dropout = 0.3,
-        max_length: Length = 512,
+        text: Annotated[Spec, In("text"), "how texts are split into tokens"] = WORDS,
+        embed: Annotated[Spec, Of("encode._words.Words"), "word vectors, learned or from a file"] = PLAIN,
+        encoder: Annotated[Spec, In("encode"), "how a text is read"] = "bilstm",
+        pool: Annotated[
+            Spec | None, In("pool"), "how the encoder's states become one vector; none takes the encoder's usual way"
+        ] = None,
+        match: Annotated[Spec, In("predict.match"), "how the vectors of the two sentences are combined"] = "similarity",
+        head: Annotated[
+            Spec, Of("predict.regress.Regress"), "layers that turn the vector of the pair into a score"
+        ] = PLAIN,
+        reinforce: Annotated[
+            Spec, Of("attend.reinforce.Reinforce"), "how an encoder or pooling that samples tokens is trained"
+        ] = PLAIN,
+        sparsity: Annotated[
+            NonNegative, "price on the share of tokens chosen, for an encoder that chooses (resan)"
+        ] = 0.03,
+        metrics: Annotated[tuple[Spec, ...], In("measure"), "what to measure; several with commas"] = (
+            "pearson",
+            "spearman",
+            "mse",
+            "loss",
+            "chosen",
+        ),
+        best_metric: Annotated[str, "metric that chooses the best weights; one of metrics"] = "pearson",
+        dropout: Annotated[Dropout, "dropout on the vector of the pair"] = 0.3,
+        max_length: Annotated[Length, "longest sentence, in tokens"] = 512,
     ) -> None:
         super().__init__(
             text, embed, encoder, pool, match, head, reinforce, sparsity, metrics, best_metric, dropout, max_length

@@ -51,14 +51,16 @@ class Summarise(Generation):
 
     def __init__(
         self,
-        source: Annotated[Spec, In("text")] = "bpe",
-        target: Annotated[Spec, In("text")] = "bpe",
-        embed: Width = 256,
-        encoder: Annotated[Spec, In("encode")] = ENCODER,
-        attention: Annotated[Spec, Of("attend.attention.make")] = ATTENTION,
-        decoder: Annotated[Spec, In("predict.generate")] = DECODER,
-        search: Annotated[Spec, In("search")] = "beam",
-        metrics: Annotated[tuple[Spec, ...], In("measure")] = (
+        source: Annotated[Spec, In("text"), "how the document is split into tokens"] = "bpe",
+        target: Annotated[Spec, In("text"), "how the summary is split into tokens"] = "bpe",
+        embed: Annotated[Width, "size of the document embeddings"] = 256,
+        encoder: Annotated[Spec, In("encode"), "how the document is read"] = ENCODER,
+        attention: Annotated[Spec, Of("attend.attention.make"), "how the decoder attends to the document"] = ATTENTION,
+        decoder: Annotated[Spec, In("predict.generate"), "how the summary is written"] = DECODER,
+        search: Annotated[
+            Spec, In("search"), "how answers are searched for; validation during training is always greedy"
+        ] = "beam",
+        metrics: Annotated[tuple[Spec, ...], In("measure"), "what to measure; several with commas"] = (
             "rouge",
             "exact_match",
             "perplexity",
@@ -66,12 +68,20 @@ class Summarise(Generation):
             "chrf",
             "alignment",
         ),
-        best_metric: str = "rouge",
-        label_smoothing: BelowOne = 0.1,
-        dropout: Dropout = 0.3,
-        max_length: Length = 2048,
-        teach: Annotated[Spec, Of("train.teach.Teach")] = PLAIN,
-        reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = REINFORCE,
+        best_metric: Annotated[str, "metric that chooses the best weights; one of metrics"] = "rouge",
+        label_smoothing: Annotated[BelowOne, "label smoothing of the cross entropy in training"] = 0.1,
+        dropout: Annotated[Dropout, "dropout on the document embeddings"] = 0.3,
+        max_length: Annotated[Length, "longest document or summary, in tokens"] = 2048,
+        teach: Annotated[
+            Spec,
+            Of("train.teach.Teach"),
+            "how the decoder is trained: scheduled sampling, word dropout, a noisy source",
+        ] = PLAIN,
+        reinforce: Annotated[
+            Spec,
+            Of("attend.reinforce.Reinforce"),
+            "how attention that samples is trained (attention.normalizer=sample)",
+        ] = REINFORCE,
     ) -> None:
         parts = (source, target, embed, encoder, attention, decoder, search, metrics, best_metric)
         super().__init__(*parts, label_smoothing, dropout, max_length, teach, reinforce=reinforce)

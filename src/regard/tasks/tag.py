@@ -50,16 +50,27 @@ class Tag(Labels):
 
     def __init__(
         self,
-        text: Annotated[Spec, In("text")] = "word",
-        embed: Annotated[Spec, Of("encode._words.Words")] = PLAIN,
-        encoder: Annotated[Spec, In("encode")] = "bilstm",
-        head: Annotated[Spec, Of("predict.tag.Tag")] = PLAIN,
-        reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = PLAIN,
-        sparsity: NonNegative = 0.03,
-        metrics: Annotated[tuple[Spec, ...], In("measure")] = ("tag_accuracy", "span_f1", "loss", "chosen"),
-        best_metric: str = "tag_accuracy",
-        dropout: Dropout = 0.3,
-        max_length: Length = 1024,
+        text: Annotated[Spec, In("text"), "how texts are split into tokens"] = "word",
+        embed: Annotated[Spec, Of("encode._words.Words"), "word vectors, learned or from a file"] = PLAIN,
+        encoder: Annotated[Spec, In("encode"), "how a text is read"] = "bilstm",
+        head: Annotated[
+            Spec, Of("predict.tag.Tag"), "layers that turn each token's state into its label's logits"
+        ] = PLAIN,
+        reinforce: Annotated[
+            Spec, Of("attend.reinforce.Reinforce"), "how an encoder that samples tokens is trained"
+        ] = PLAIN,
+        sparsity: Annotated[
+            NonNegative, "price on the share of tokens chosen, for an encoder that chooses (resan)"
+        ] = 0.03,
+        metrics: Annotated[tuple[Spec, ...], In("measure"), "what to measure; several with commas"] = (
+            "tag_accuracy",
+            "span_f1",
+            "loss",
+            "chosen",
+        ),
+        best_metric: Annotated[str, "metric that chooses the best weights; one of metrics"] = "tag_accuracy",
+        dropout: Annotated[Dropout, "dropout on the encoder's states"] = 0.3,
+        max_length: Annotated[Length, "longest text, in tokens"] = 1024,
     ) -> None:
         super().__init__(
             text, embed, encoder, None, None, head, reinforce, sparsity, metrics, best_metric, dropout, max_length

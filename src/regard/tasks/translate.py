@@ -44,14 +44,16 @@ class Translate(Generation):
 
     def __init__(
         self,
-        source: Annotated[Spec, In("text")] = "bpe",
-        target: Annotated[Spec, In("text")] = "bpe",
-        embed: Width = 256,
-        encoder: Annotated[Spec, In("encode")] = ENCODER,
-        attention: Annotated[Spec, Of("attend.attention.make")] = ATTENTION,
-        decoder: Annotated[Spec, In("predict.generate")] = DECODER,
-        search: Annotated[Spec, In("search")] = "beam",
-        metrics: Annotated[tuple[Spec, ...], In("measure")] = (
+        source: Annotated[Spec, In("text"), "how the source is split into tokens"] = "bpe",
+        target: Annotated[Spec, In("text"), "how the target is split into tokens"] = "bpe",
+        embed: Annotated[Width, "size of the source embeddings"] = 256,
+        encoder: Annotated[Spec, In("encode"), "how the source is read"] = ENCODER,
+        attention: Annotated[Spec, Of("attend.attention.make"), "how the decoder attends to the source"] = ATTENTION,
+        decoder: Annotated[Spec, In("predict.generate"), "how the target is written"] = DECODER,
+        search: Annotated[
+            Spec, In("search"), "how answers are searched for; validation during training is always greedy"
+        ] = "beam",
+        metrics: Annotated[tuple[Spec, ...], In("measure"), "what to measure; several with commas"] = (
             "exact_match",
             "token_accuracy",
             "perplexity",
@@ -59,13 +61,23 @@ class Translate(Generation):
             "chrf",
             "alignment",
         ),
-        best_metric: str = "chrf",
-        label_smoothing: BelowOne = 0.1,
-        dropout: Dropout = 0.4,
-        max_length: Length = 1024,
-        teach: Annotated[Spec, Of("train.teach.Teach")] = PLAIN,
-        fertility: NonNegative = 0.0,
-        reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = REINFORCE,
+        best_metric: Annotated[str, "metric that chooses the best weights; one of metrics"] = "chrf",
+        label_smoothing: Annotated[BelowOne, "label smoothing of the cross entropy in training"] = 0.1,
+        dropout: Annotated[Dropout, "dropout on the source embeddings"] = 0.4,
+        max_length: Annotated[Length, "longest source, target or answer, in tokens"] = 1024,
+        teach: Annotated[
+            Spec,
+            Of("train.teach.Teach"),
+            "how the decoder is trained: scheduled sampling, word dropout, a noisy source",
+        ] = PLAIN,
+        fertility: Annotated[
+            NonNegative, "weight of the loss on each source token's total attention; 0 turns it off"
+        ] = 0.0,
+        reinforce: Annotated[
+            Spec,
+            Of("attend.reinforce.Reinforce"),
+            "how attention that samples is trained (attention.normalizer=sample)",
+        ] = REINFORCE,
     ) -> None:
         parts = (source, target, embed, encoder, attention, decoder, search, metrics, best_metric)
         super().__init__(*parts, label_smoothing, dropout, max_length, teach, fertility, reinforce)

@@ -31,7 +31,12 @@ class Bpe:
 
     @ranged
     def __init__(
-        self, vocab_size: Annotated[int, Range(6, 10**7)] = 8_000, lower: bool = False, min_frequency: Number = 2
+        self,
+        vocab_size: Annotated[
+            int, Range(6, 10**7), "largest vocabulary, in pieces, with the four special ones"
+        ] = 8_000,
+        lower: Annotated[bool, "lower-case the text first"] = False,
+        min_frequency: Annotated[Number, "times a character or a pair must occur to enter the vocabulary"] = 2,
     ) -> None:
         self.vocab_size = vocab_size
         self.lower = lower

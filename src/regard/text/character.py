@@ -7,6 +7,7 @@ What was written is what is read: the pieces put side by side are the text. Char
 """
 
 from collections.abc import Iterable
+from typing import Annotated
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
@@ -20,7 +21,11 @@ class Character:
     """One token a Unicode code point, spaces too."""
 
     @ranged
-    def __init__(self, lower: bool = False, min_frequency: Number = 1) -> None:
+    def __init__(
+        self,
+        lower: Annotated[bool, "lower-case the text first"] = False,
+        min_frequency: Annotated[Number, "times a character must occur to enter the vocabulary"] = 1,
+    ) -> None:
         self.lower = lower
         self.min_frequency = min_frequency
 

@@ -10,7 +10,7 @@
 """
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Annotated, Literal
 
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
@@ -45,10 +45,12 @@ class Word:
     @ranged
     def __init__(
         self,
-        vocab_size: Vocabulary = 30_000,
-        lower: bool = False,
-        min_frequency: Number = 1,
-        split: Literal["space", "punctuation"] = "space",
+        vocab_size: Annotated[Vocabulary, "largest vocabulary, in words, with the four special ones"] = 30_000,
+        lower: Annotated[bool, "lower-case the text first"] = False,
+        min_frequency: Annotated[Number, "times a word must occur to enter the vocabulary"] = 1,
+        split: Annotated[
+            Literal["space", "punctuation"], "split at spaces only, or also between words and punctuation"
+        ] = "space",
     ) -> None:
         self.vocab_size = vocab_size
         self.lower = lower

@@ -83,12 +83,16 @@ class Teach:
     @ranged
     def __init__(
         self,
-        scheduled_sampling: Sampling = "none",
-        min_truth: Annotated[float, Range(0, 1, above=True)] = 0.5,
-        word_dropout: BelowOne = 0.0,
-        source_dropout: BelowOne = 0.0,
-        source_replace: BelowOne = 0.0,
-        source_swap: BelowOne = 0.0,
+        scheduled_sampling: Annotated[
+            Sampling, "how the chance to feed the true token falls from 1 to min_truth"
+        ] = "none",
+        min_truth: Annotated[
+            float, Range(0, 1, above=True), "chance to feed the true token at the end of the training"
+        ] = 0.5,
+        word_dropout: Annotated[BelowOne, "chance that a token fed to the decoder becomes <unk>"] = 0.0,
+        source_dropout: Annotated[BelowOne, "chance that a source token is left out"] = 0.0,
+        source_replace: Annotated[BelowOne, "chance that a source token is replaced by a random one"] = 0.0,
+        source_swap: Annotated[BelowOne, "chance that a source token moves, by up to three places"] = 0.0,
     ) -> None:
         self.scheduled_sampling, self.min_truth, self.word_dropout = scheduled_sampling, min_truth, word_dropout
         self.source_dropout, self.source_replace, self.source_swap = source_dropout, source_replace, source_swap

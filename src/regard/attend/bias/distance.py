@@ -12,7 +12,7 @@ of the query), i that of the key, both from 0.
     attention(x, memory, attention.start(memory))      # self-attention: the queries are successive steps
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from jaxtyping import Int
@@ -30,7 +30,14 @@ class Distance(Counting):
     """`b` of the clipped distance between key and query, one set a head; or a fixed slope"""
 
     @ranged
-    def __init__(self, heads: int | None, kind: Literal["learned", "linear"] = "learned", largest: Length = 16) -> None:
+    def __init__(
+        self,
+        heads: int | None,
+        kind: Annotated[
+            Literal["learned", "linear"], "a learned bias for each distance, or a fixed slope (linear, as ALiBi)"
+        ] = "learned",
+        largest: Annotated[Length, "distance from which on all keys share one bias, in tokens (kind=learned)"] = 16,
+    ) -> None:
         super().__init__()
         self.heads, self.kind, self.largest = heads, kind, largest
         H = heads or 1

@@ -12,7 +12,7 @@ last key, where the paper's would be empty.
     Attention(Bilinear(query=512, key=1024), bias=[Window(query=512, hidden=256, D=10)])
 """
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from jaxtyping import Float
@@ -31,7 +31,14 @@ class Window(Counting):
 
     @ranged
     def __init__(
-        self, query: int, hidden: int, kind: Literal["predictive", "monotone"] = "predictive", D: Length = 10
+        self,
+        query: int,
+        hidden: int,
+        kind: Annotated[
+            Literal["predictive", "monotone"],
+            "predict the centre from the query, or move it one key per step (monotone)",
+        ] = "predictive",
+        D: Annotated[Length, "keys on each side of the centre that can be attended to"] = 10,
     ) -> None:
         super().__init__()
         self.D = D

@@ -46,7 +46,9 @@ class Entmax(Normalizer):
     """`a = argmax_p pᵀe + H_α(p)`"""
 
     @ranged
-    def __init__(self, alpha: Annotated[float, Range(1.001, 10)] = 1.5) -> None:
+    def __init__(
+        self, alpha: Annotated[float, Range(1.001, 10), "sparsity: near 1 it is softmax, at 2 sparsemax"] = 1.5
+    ) -> None:
         super().__init__()
         self.alpha = alpha
 

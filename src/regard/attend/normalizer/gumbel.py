@@ -7,6 +7,8 @@ Outside training no noise is added.
     Gumbel(temperature=0.5, hard=True)(scores, mask).soft
 """
 
+from typing import Annotated
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
@@ -23,7 +25,11 @@ class Gumbel(Normalizer):
     """`a = softmax((e + g)/τ)`"""
 
     @ranged
-    def __init__(self, temperature: Temperature = 1.0, hard: bool = False) -> None:
+    def __init__(
+        self,
+        temperature: Annotated[Temperature, "divides the noisy scores; the lower, the closer to a single key"] = 1.0,
+        hard: Annotated[bool, "use a single key in the forward pass and soft weights in the backward pass"] = False,
+    ) -> None:
         super().__init__()
         self.temperature, self.hard = temperature, hard
 

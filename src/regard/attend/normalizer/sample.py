@@ -9,6 +9,8 @@ For some sentences the expected value may stand in for the sample, `Mixed`: thei
     found = Sample()(scores, mask);  found.choice, found.log_prob, found.entropy
 """
 
+from typing import Annotated
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
@@ -25,7 +27,9 @@ class Sample(Normalizer):
 
     passes = False  # the log-probability of the choice is what teaches it
 
-    def __init__(self, always: bool = False) -> None:
+    def __init__(
+        self, always: Annotated[bool, "sample outside training too, instead of taking the likeliest key"] = False
+    ) -> None:
         super().__init__()
         self.always = always
 

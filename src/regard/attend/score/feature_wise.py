@@ -7,7 +7,7 @@ RNN/CNN-Free Language Understanding", sections 2.3 and 3.1. Values are as wide a
     Attention(FeatureWise(query=300, key=300, value=300))
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from jaxtyping import Float
@@ -33,7 +33,9 @@ class FeatureWise(Score):
     features = True
 
     @ranged
-    def __init__(self, query: int, key: int, value: int, c: Positive = 5.0) -> None:
+    def __init__(
+        self, query: int, key: int, value: int, c: Annotated[Positive, "scores are bounded to ±c"] = 5.0
+    ) -> None:
         super().__init__()
         self.hidden, self.c = value, c
         self.W_q = nn.Linear(query, value)  # carries b

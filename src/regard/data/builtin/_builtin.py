@@ -4,18 +4,25 @@ A `Hashed` set makes something at random and lets its own hash say to which part
 are for train, 5 % for valid, 15 % for test), so that nothing of the test is met in training, whatever the sizes.
 """
 
+from typing import Annotated
+
 from regard.data.splits import Splits
 from regard.ranges import Examples, Seed, ranged
 from regard.types import Example
 
-__all__ = ["Builtin", "Hashed"]
+__all__ = ["Builtin", "DataSeed", "Hashed", "TestSize", "TrainSize", "ValidSize"]
+
+TrainSize = Annotated[Examples, "training examples to make"]
+ValidSize = Annotated[Examples, "validation examples to make"]
+TestSize = Annotated[Examples, "test examples to make"]
+DataSeed = Annotated[Seed, "seed of the examples"]
 
 
 class Builtin:
     """A set's constructor names the sizes, for its signature is its options, and hands them on."""
 
     @ranged
-    def __init__(self, train: Examples, valid: Examples, test: Examples, seed: Seed) -> None:
+    def __init__(self, train: TrainSize, valid: ValidSize, test: TestSize, seed: DataSeed) -> None:
         self.train, self.valid, self.test, self.seed = train, valid, test, seed
 
 

@@ -29,10 +29,9 @@ from typing import Literal
 from babel import Locale, UnknownLocaleError
 from babel.dates import DateTimeFormat, tokenize_pattern
 
-from regard.data.builtin._builtin import Builtin
+from regard.data.builtin._builtin import Builtin, DataSeed, TestSize, TrainSize, ValidSize
 from regard.data.splits import Splits
 from regard.errors import RegardError
-from regard.ranges import Examples, Seed
 from regard.types import Example, Link
 
 __all__ = ["LOCALES", "Case", "Dates", "patterns", "readable", "write"]
@@ -270,7 +269,7 @@ class Dates(Builtin):
     """
 
     def __init__(
-        self, train: Examples = 40_000, valid: Examples = 1_000, test: Examples = 2_000, seed: Seed = 1
+        self, train: TrainSize = 40_000, valid: ValidSize = 1_000, test: TestSize = 2_000, seed: DataSeed = 1
     ) -> None:
         super().__init__(train, valid, test, seed)
 

@@ -15,8 +15,8 @@ from itertools import cycle, islice
 from random import Random
 
 from regard.data.builtin import dates
+from regard.data.builtin._builtin import DataSeed, TestSize, TrainSize, ValidSize
 from regard.data.builtin.dates import CASES, SPECIAL_CAPITALS, Case, Dates, readable
-from regard.ranges import Examples, Seed
 from regard.types import Example
 
 __all__ = ["Fields", "label"]
@@ -48,7 +48,7 @@ class Fields(Dates):
     """Dates and the field of each character, as `Splits` whose days are disjoint."""
 
     def __init__(
-        self, train: Examples = 20_000, valid: Examples = 1_000, test: Examples = 2_000, seed: Seed = 1
+        self, train: TrainSize = 20_000, valid: ValidSize = 1_000, test: TestSize = 2_000, seed: DataSeed = 1
     ) -> None:
         super().__init__(train, valid, test, seed)
 

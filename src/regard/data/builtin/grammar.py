@@ -21,10 +21,9 @@ from collections.abc import Sequence
 from itertools import combinations
 from random import Random
 
-from regard.data.builtin._builtin import Hashed
+from regard.data.builtin._builtin import DataSeed, Hashed, TestSize, TrainSize, ValidSize
 from regard.data.builtin._sentences import UP, Claim, Deed, Phrase, change, coherent, draw, exclude, say, within
 from regard.data.splits import place
-from regard.ranges import Examples, Seed
 from regard.types import Example
 
 __all__ = ["Grammar", "relation"]
@@ -93,7 +92,7 @@ class Grammar(Hashed):
     """
 
     def __init__(
-        self, train: Examples = 20_000, valid: Examples = 1_000, test: Examples = 2_000, seed: Seed = 1
+        self, train: TrainSize = 20_000, valid: ValidSize = 1_000, test: TestSize = 2_000, seed: DataSeed = 1
     ) -> None:
         super().__init__(train, valid, test, seed)
 

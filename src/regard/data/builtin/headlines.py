@@ -16,9 +16,8 @@ from functools import cache
 from random import Random
 from string import Formatter
 
-from regard.data.builtin._builtin import Hashed
+from regard.data.builtin._builtin import DataSeed, Hashed, TestSize, TrainSize, ValidSize
 from regard.data.splits import place
-from regard.ranges import Examples, Seed
 from regard.types import Example, Link
 
 __all__ = ["Facts", "Headlines", "draw", "fill", "report"]
@@ -126,7 +125,9 @@ def report(rng: Random, facts: Facts) -> Example:
 class Headlines(Hashed):
     """Reports and their headlines, as `Splits`; a headline of the test is never met in training."""
 
-    def __init__(self, train: Examples = 20_000, valid: Examples = 500, test: Examples = 1_000, seed: Seed = 1) -> None:
+    def __init__(
+        self, train: TrainSize = 20_000, valid: ValidSize = 500, test: TestSize = 1_000, seed: DataSeed = 1
+    ) -> None:
         super().__init__(train, valid, test, seed)
 
     def _make(self, split: str, size: int, first: float, last: float) -> list[Example]:

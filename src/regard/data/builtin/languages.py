@@ -14,9 +14,9 @@ from functools import cache
 from itertools import cycle, islice
 from random import Random
 
+from regard.data.builtin._builtin import DataSeed, TestSize, TrainSize, ValidSize
 from regard.data.builtin.dates import CASES, LOCALES, SPECIAL_CAPITALS, Dates, _compiled, _templates, patterns, readable
 from regard.data.builtin.dates import write as write_date
-from regard.ranges import Examples, Seed
 from regard.types import Example
 
 __all__ = ["Languages", "language", "ways"]
@@ -60,7 +60,7 @@ class Languages(Dates):
     """Dates and the language of each, as `Splits` whose days are disjoint."""
 
     def __init__(
-        self, train: Examples = 20_000, valid: Examples = 1_000, test: Examples = 2_000, seed: Seed = 1
+        self, train: TrainSize = 20_000, valid: ValidSize = 1_000, test: TestSize = 2_000, seed: DataSeed = 1
     ) -> None:
         super().__init__(train, valid, test, seed)
 

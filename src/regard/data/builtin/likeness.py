@@ -22,10 +22,9 @@ some and no to 0. The order of the sentences does not matter; 5.0 is for the sam
 from collections.abc import Iterator
 from random import Random
 
-from regard.data.builtin._builtin import Builtin
+from regard.data.builtin._builtin import Builtin, DataSeed, TestSize, TrainSize, ValidSize
 from regard.data.builtin._sentences import UP, Claim, Phrase, change, draw, say
 from regard.data.splits import Splits
-from regard.ranges import Examples, Seed
 from regard.types import Example
 
 __all__ = ["Likeness", "likeness"]
@@ -79,7 +78,7 @@ class Likeness(Builtin):
     """
 
     def __init__(
-        self, train: Examples = 20_000, valid: Examples = 1_000, test: Examples = 2_000, seed: Seed = 1
+        self, train: TrainSize = 20_000, valid: ValidSize = 1_000, test: TestSize = 2_000, seed: DataSeed = 1
     ) -> None:
         super().__init__(train, valid, test, seed)
 

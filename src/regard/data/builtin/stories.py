@@ -17,9 +17,8 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from regard.data.builtin._builtin import Hashed
+from regard.data.builtin._builtin import DataSeed, Hashed, TestSize, TrainSize, ValidSize
 from regard.data.splits import place
-from regard.ranges import Examples, Seed
 from regard.types import Example
 
 __all__ = ["Stories", "floor", "tell"]
@@ -99,7 +98,9 @@ def floor(stories: int = 2_000, seed: int = 1) -> float:
 class Stories(Hashed):
     """Made stories, as `Splits` without a target; a story of the test is never met in training."""
 
-    def __init__(self, train: Examples = 8_000, valid: Examples = 400, test: Examples = 800, seed: Seed = 1) -> None:
+    def __init__(
+        self, train: TrainSize = 8_000, valid: ValidSize = 400, test: TestSize = 800, seed: DataSeed = 1
+    ) -> None:
         super().__init__(train, valid, test, seed)
 
     def _make(self, split: str, size: int, first: float, last: float) -> list[Example]:

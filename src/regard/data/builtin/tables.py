@@ -16,10 +16,9 @@ task `describe` shows how. The alignment of every value is known.
 from collections.abc import Mapping
 from random import Random
 
-from regard.data.builtin._builtin import Builtin
+from regard.data.builtin._builtin import Builtin, DataSeed, TestSize, TrainSize, ValidSize
 from regard.data.builtin.headlines import Spans, fill
 from regard.data.splits import Splits
-from regard.ranges import Examples, Seed
 from regard.text._fields import Field, write
 from regard.types import Example, Link
 
@@ -97,7 +96,9 @@ def example(record: Mapping[str, str]) -> Example:
 class Tables(Builtin):
     """Weather records and their texts, as `Splits` whose places are disjoint."""
 
-    def __init__(self, train: Examples = 8_000, valid: Examples = 500, test: Examples = 1_000, seed: Seed = 1) -> None:
+    def __init__(
+        self, train: TrainSize = 8_000, valid: ValidSize = 500, test: TestSize = 1_000, seed: DataSeed = 1
+    ) -> None:
         super().__init__(train, valid, test, seed)
 
     def splits(self) -> Splits:

@@ -23,7 +23,7 @@ Time and memory grow with the square of the length.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from jaxtyping import Float, Int
@@ -60,11 +60,13 @@ class Lstmn(Speaks):
         memory: int,
         summary: int,
         attention: Callable[..., Attention],
-        fusion: Literal["shallow", "deep"] = "shallow",
-        embed: Width = 256,
-        hidden: Width = 256,
-        tie: bool = True,
-        dropout: Dropout = 0.2,
+        fusion: Annotated[
+            Literal["shallow", "deep"], "attend to the source above the LSTM (shallow) or inside its memory cell (deep)"
+        ] = "shallow",
+        embed: Annotated[Width, "size of the token embeddings"] = 256,
+        hidden: Annotated[Width, "units of the hidden state"] = 256,
+        tie: Annotated[bool, "share weights between the embeddings and the output layer"] = True,
+        dropout: Annotated[Dropout, "dropout on the embeddings and before the output layer"] = 0.2,
     ) -> None:
         readout = embed if tie else hidden
         super().__init__(vocab, embed, readout, tie, dropout)

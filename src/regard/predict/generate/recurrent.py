@@ -15,7 +15,7 @@ Wolf 2017). The first state is bridged from the encoder's summary: `s_0 = tanh(W
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from jaxtyping import Float, Int
@@ -111,14 +111,16 @@ class Recurrent(Speaks):
         memory: int,
         summary: int,
         attention: Callable[..., Attention],
-        cell: Literal["elman", "lstm", "gru"] = "gru",
-        embed: Width = 256,
-        hidden: Width = 256,
-        layers: Depth = 1,
-        place: Literal["before", "after"] = "before",
-        feed: bool = True,
-        tie: bool = True,
-        dropout: Dropout = 0.2,
+        cell: Annotated[Literal["elman", "lstm", "gru"], "kind of recurrent cell"] = "gru",
+        embed: Annotated[Width, "size of the token embeddings"] = 256,
+        hidden: Annotated[Width, "units of the hidden state"] = 256,
+        layers: Annotated[Depth, "number of layers"] = 1,
+        place: Annotated[
+            Literal["before", "after"], "attend before the recurrent step (Bahdanau) or after it (Luong)"
+        ] = "before",
+        feed: Annotated[bool, "feed what attention gave into the next step (input feeding; with place=after)"] = True,
+        tie: Annotated[bool, "share weights between the embeddings and the output layer"] = True,
+        dropout: Annotated[Dropout, "dropout on the embeddings, between layers and before the output layer"] = 0.2,
     ) -> None:
         readout = embed if tie else hidden
         super().__init__(vocab, embed, readout, tie, dropout)

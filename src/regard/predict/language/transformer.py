@@ -72,14 +72,21 @@ class Transformer(Layers, LanguageModel):  # type: ignore[override]
         self,
         vocab: int,
         attention: Mapping[str, Any] | None,
-        size: Width = 256,
-        layers: Depth = 4,
-        heads: Few = 4,
-        ffn: Width = 1024,
-        dropout: Dropout = 0.2,
-        positions: Kind = "rotary",
-        max_length: Length = 1024,
-        look: Literal["last", "mean", "all"] | Annotated[int, Range(-1000, 999)] = "last",
+        size: Annotated[Width, "width of the model (d_model)"] = 256,
+        layers: Annotated[Depth, "number of layers"] = 4,
+        heads: Annotated[Few, "attention heads in each layer; they must divide size"] = 4,
+        ffn: Annotated[Width, "units of the feed-forward layer"] = 1024,
+        dropout: Annotated[
+            Dropout, "dropout on the embeddings, in the feed-forward layer and on what each sublayer adds"
+        ] = 0.2,
+        positions: Annotated[Kind, "how tokens know their position"] = "rotary",
+        max_length: Annotated[
+            Length, "longest text that learned positions can read, in tokens (positions=learned)"
+        ] = 1024,
+        look: Annotated[
+            Literal["last", "mean", "all"] | Annotated[int, Range(-1000, 999)],
+            "layer whose attention is shown: the last, the mean of all, all, or one by number, from 0",
+        ] = "last",
     ) -> None:
         super().__init__(vocab, attention)
         asked = dict(attention or {})
