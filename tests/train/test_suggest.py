@@ -93,6 +93,15 @@ def test_few_words_are_read_whole() -> None:
     assert chosen(generation, facts(examples=100, words=(8.0, 8.0), distinct=(400, 400)))["source.size"] < 500
 
 
+def test_long_documents_are_truncated() -> None:
+    mails = facts(words=(120.0, 5.0), distinct=(9_000, 3_000), longest=20_000, longest_target=90)
+    found = chosen(generation, mails, "summarise")
+    assert found["truncate"] == 400
+    assert "longest" not in found
+    assert "truncate" not in chosen(generation, facts(longest=2_000), "summarise")
+    assert "truncate" not in chosen(generation, mails, "translate")
+
+
 def test_a_long_text_has_room() -> None:
     assert chosen(generation, facts(longest=2_000))["longest"] == 2_001
     assert "longest" not in chosen(generation, facts())

@@ -52,6 +52,7 @@ class Facts:
     distinct: tuple[int, ...]  # different words over all texts
     letters: int  # different characters
     longest: int  # characters of the longest text
+    longest_target: int = 0  # characters of the longest target
     device: str = "cpu"
     cores: int = 2
     seconds: float = math.inf
@@ -60,19 +61,20 @@ class Facts:
     def of(examples: Sequence[Example], device: str, cores: int, seconds: float) -> "Facts":
         some = examples[:: max(1, len(examples) // SAMPLE)]
         sides = [[one.inputs[side] for one in some] for side in range(len(some[0].inputs) if some else 1)]
-        words, distinct, letters, longest = [], [], set[str](), 0
+        words, distinct, letters, longest, last = [], [], set[str](), 0, 0
         for texts in (*sides, [one.target for one in some]):
             met: set[str] = set()
-            count = 0
+            count, last = 0, max(map(len, texts), default=0)
             for text in texts:
                 split = text.split()
                 count += len(split)
-                longest = max(longest, len(text))
                 met.update(split)
+            longest = max(longest, last)
             words.append(count / max(1, len(texts)))
             distinct.append(len(met))
             letters.update("".join(met))
-        return Facts(len(examples), tuple(words), tuple(distinct), len(letters), longest, device, cores, seconds)
+        sizes = tuple(words), tuple(distinct), len(letters), longest, last
+        return Facts(len(examples), *sizes, device, cores, seconds)
 
     @property
     def budget(self) -> float:
@@ -140,6 +142,7 @@ WIDTHS = (64, 96, 128, 192, 256)
 NEEDED = {64: 0.0, 96: 0.6e6, 128: 1.2e6, 192: 2.2e6, 256: 5e6}
 HELD = {64: 0, 96: 3_000, 128: 20_000, 192: 150_000, 256: 2_000_000}
 LARGE = 200_000  # words of target text from which on a GPU the tasks' own defaults, measured there, are the best known
+FIRST, LETTERS = 400, 6  # tokens of a document that are read, and letters in a word with its space
 WHOLE = 1_000  # different words that all find room in a vocabulary of as many subwords
 PIECES = 1.25  # subwords in a word
 USUAL = 3e6  # target tokens to train on where nobody limits the time
@@ -148,6 +151,7 @@ MOST_EPOCHS = 60
 
 def generation(facts: Facts, parts: Parts) -> list[Choice]:
     """Encoder and decoder, each side with its own subwords."""
+    cut = "truncate" in settable(parts.task) and facts.longest > FIRST * LETTERS
     source, target = facts.words[0], max(facts.words[-1], 1.0)
     words = facts.examples * target
     if facts.gpu and words >= LARGE:
@@ -177,7 +181,10 @@ def generation(facts: Facts, parts: Parts) -> list[Choice]:
     lr = 2e-3 if transformer else _round(min(1e-2, 8e-3 * (128 / width) ** 0.7))
     enough = f"{counted(round(words), 'word')} to write; {facts.time}"
     often = f"about {counted(epochs, 'epoch')}" + (" in this time" if math.isfinite(facts.budget) else "")
-    choices = [Choice("embed", width, enough), *_room(facts, parts)]
+    choices = [Choice("embed", width, enough)]
+    if cut:
+        choices.append(Choice("truncate", FIRST, f"a beginning tells most; the longest has {facts.longest:,} letters"))
+    choices += _room(facts.longest_target if cut else facts.longest, parts)
     for role, size in zip(("source", "target"), vocabularies, strict=True):
         if parts.name(role) == "bpe":
             met = facts.distinct[0 if role == "source" else -1]
@@ -222,13 +229,10 @@ def _sized(key: str, folder: str, parts: Parts, width: int, dropout: float, why:
     return sizes + ([Choice(f"{key}.dropout", dropout, often)] if dropout and "dropout" in known else [])
 
 
-def _room(facts: Facts, parts: Parts) -> list[Choice]:
+def _room(longest: int, parts: Parts) -> list[Choice]:
     """Room for the longest text, where the default is too short for it."""
-    usual, room = (
-        settable(parts.task)["longest"].default,
-        facts.longest + 1,
-    )  # no more tokens than characters, and an end
-    return [Choice("longest", room, f"the longest text has {facts.longest:,} characters")] if room > usual else []
+    usual, room = settable(parts.task)["longest"].default, longest + 1  # no more tokens than characters, and an end
+    return [Choice("longest", room, f"the longest text has {longest:,} characters")] if room > usual else []
 
 
 def _schedule(facts: Facts, epochs: int, steps: float, why: str, most: int = MOST_EPOCHS) -> list[Choice]:
@@ -310,7 +314,7 @@ def _reading(
         ]
         if parts.name("text") == "word":
             choices.append(Choice("text.least", 2, "words seen once teach what to do with unknown words"))
-    choices += [*_sized("encoder", "encode", parts, width, 0.0, why, ""), *_room(facts, parts)]
+    choices += [*_sized("encoder", "encode", parts, width, 0.0, why, ""), *_room(facts.longest, parts)]
     if head:
         choices.append(Choice("head.hidden", width, why))
     rows = 32 if facts.examples < 20_000 else 64
