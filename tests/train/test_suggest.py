@@ -1,6 +1,7 @@
 """Recipes: what is chosen follows from data, device and time, and only where the user chose nothing."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -96,7 +97,8 @@ def test_few_words_are_read_whole() -> None:
 def test_long_documents_are_truncated() -> None:
     mails = facts(words=(120.0, 5.0), distinct=(9_000, 3_000), longest=20_000, longest_target=90)
     found = chosen(generation, mails, "summarise")
-    assert found["truncate"] == 400
+    assert found["truncate"] == 200
+    assert chosen(generation, replace(mails, device="cuda"), "summarise")["truncate"] == 400
     assert "longest" not in found
     assert "truncate" not in chosen(generation, facts(longest=2_000), "summarise")
     assert "truncate" not in chosen(generation, mails, "translate")

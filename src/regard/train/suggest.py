@@ -138,7 +138,8 @@ def nested(choices: Sequence[Choice], parts: Parts) -> dict[str, Any]:
 # --- a text in, a text out ---------------------------------------------------------------------------------
 
 WIDTHS = (64, 96, 128, 192, 256)
-# Target tokens a model of each width should see in training, and words of target text it should find in the data.
+# Tokens (the mean of both sides) a model of each width should see in training, and words of target text it should find
+# in the data.
 NEEDED = {64: 0.0, 96: 0.6e6, 128: 1.2e6, 192: 2.2e6, 256: 5e6}
 HELD = {64: 0, 96: 3_000, 128: 20_000, 192: 150_000, 256: 2_000_000}
 LARGE = 200_000  # words of target text from which on a GPU the tasks' own defaults, measured there, are the best known
@@ -151,7 +152,8 @@ MOST_EPOCHS = 60
 
 def generation(facts: Facts, parts: Parts) -> list[Choice]:
     """Encoder and decoder, each side with its own subwords."""
-    cut = "truncate" in settable(parts.task) and facts.longest > FIRST * LETTERS
+    first = FIRST if facts.gpu else FIRST // 2
+    cut = "truncate" in settable(parts.task) and facts.longest > first * LETTERS
     source, target = facts.words[0], max(facts.words[-1], 1.0)
     words = facts.examples * target
     if facts.gpu and words >= LARGE:
@@ -168,7 +170,8 @@ def generation(facts: Facts, parts: Parts) -> list[Choice]:
         overhead = (1 + ratio) / 2
         return facts.budget * 1e6 / (overhead * facts.microseconds("decoder", adds / overhead / 1e6))
 
-    fits = [width for width in WIDTHS if words >= HELD[width] and tokens(width) >= NEEDED[width]]
+    read = (1 + ratio) / 2  # tokens of either side for each target token
+    fits = [width for width in WIDTHS if words >= HELD[width] and read * tokens(width) >= NEEDED[width]]
     width = max(fits, default=WIDTHS[0])
     an_epoch = words * PIECES
     seen = min(tokens(width), MOST_EPOCHS * an_epoch)
@@ -183,7 +186,7 @@ def generation(facts: Facts, parts: Parts) -> list[Choice]:
     often = f"about {counted(epochs, 'epoch')}" + (" in this time" if math.isfinite(facts.budget) else "")
     choices = [Choice("embed", width, enough)]
     if cut:
-        choices.append(Choice("truncate", FIRST, f"a beginning tells most; the longest has {facts.longest:,} letters"))
+        choices.append(Choice("truncate", first, f"a beginning tells most; the longest has {facts.longest:,} letters"))
     choices += _room(facts.longest_target if cut else facts.longest, parts)
     for role, size in zip(("source", "target"), vocabularies, strict=True):
         if parts.name(role) == "bpe":
