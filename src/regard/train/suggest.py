@@ -179,7 +179,7 @@ def generation(facts: Facts, parts: Parts) -> list[Choice]:
         seen = min(seen, max(USUAL, 10 * an_epoch))
     epochs = max(1, round(seen / an_epoch))
     dropout = 0.2 if epochs < 15 else 0.3
-    batch = 1024 if seen < 2.2e6 else 2048
+    batch = 1024 if read * seen < 2.2e6 else 2048
     transformer = "transformer" in (parts.name("encoder"), parts.name("decoder"))
     lr = 2e-3 if transformer else _round(min(1e-2, 8e-3 * (128 / width) ** 0.7))
     enough = f"{counted(round(words), 'word')} to write; {facts.time}"
@@ -200,7 +200,7 @@ def generation(facts: Facts, parts: Parts) -> list[Choice]:
         Choice("drop", dropout, often),
         Choice("train.tokens", batch, f"{often}, small batches for more steps"),
         Choice("train.rate", lr, "the smaller the model, the higher"),
-        *_schedule(facts, epochs, seen / batch, often),
+        *_schedule(facts, epochs, seen * (ratio if cut else 1.0) / batch, often),
         Choice("train.patience", 20, "the learning rate falls to 0 at the end, and the score rises until then"),
     ]
     return choices
