@@ -125,9 +125,9 @@ CASES: dict[str, dict[str, Any]] = {
     "summarise": {
         "task": "summarise",
         "time": 300,
-        "measures": ("rouge_l", "rouge_1"),
+        "measures": ("rougeL", "rouge1"),
         "read": ("data.source=body", "data.target=subject"),
-        "hand": recurrent(128, (4000, 3000), 2048, 6e-3, 0.2, "max_length=40000"),
+        "hand": recurrent(96, (4000, 2000), 2048, 8e-3, 0.2, "truncate=300"),
     },
     "language": {
         "task": "language",

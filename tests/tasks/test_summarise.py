@@ -49,3 +49,17 @@ def test_it_is_measured_by_rouge() -> None:
     task.learn(examples)
     figures = task.measure(task.results(task.model().eval(), examples, quick=True))
     assert {"rouge", "rouge1", "rouge2", "rougeL", "bleu", "chrf", "exact_match", "perplexity"} <= set(figures)
+
+
+def test_only_the_beginning_is_read_where_it_is_truncated() -> None:
+    task = Summarise(source="word", target="word", truncate=3, embed=4)
+    task.learn([Example(("a b c d e",), "a b", "x:1"), Example(("a b",), "a", "x:2")])
+    first, second = task.items([Example(("a b c d e",), "a b", "x:1"), Example(("a b",), "a", "x:2")])
+    assert task.texts["source"].decode(first.inputs[0]) == "a b"  # and the end
+    assert [len(one.inputs[0]) for one in (first, second)] == [3, 3]
+    [found] = task.predict(task.model().eval(), [("a b c d e",)])
+    assert found.look is not None
+    assert [token.text for token in found.look.columns] == ["a", "b", "</s>"]
+    [given] = task.score(task.model().eval(), [("a b c d e", "a b")])
+    assert given.look is not None
+    assert len(given.look.columns) == 3

@@ -1,6 +1,7 @@
 """Recipes: what is chosen follows from data, device and time, and only where the user chose nothing."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -89,6 +90,16 @@ def test_few_words_are_read_whole() -> None:
     assert found["source.vocab_size"] == 1_000
     assert found["target.vocab_size"] == 1_700  # a third of the different words
     assert chosen(generation, facts(examples=100, words=(8.0, 8.0), distinct=(400, 400)))["source.vocab_size"] < 500
+
+
+def test_long_documents_are_truncated() -> None:
+    mails = facts(words=(120.0, 5.0), distinct=(9_000, 3_000), longest=20_000, longest_target=90)
+    found = chosen(generation, mails, "summarise")
+    assert found["truncate"] == 200
+    assert chosen(generation, replace(mails, device="cuda"), "summarise")["truncate"] == 400
+    assert "max_length" not in found
+    assert "truncate" not in chosen(generation, facts(longest=2_000), "summarise")
+    assert "truncate" not in chosen(generation, mails, "translate")
 
 
 def test_a_long_text_has_room() -> None:

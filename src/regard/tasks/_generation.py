@@ -6,7 +6,7 @@ A task of this kind is a small file that names its defaults; see `translate`.
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -19,7 +19,7 @@ from regard.data.batch import in_order
 from regard.errors import RegardError
 from regard.find import PLAIN, Spec, build, call, table
 from regard.measure import Results
-from regard.ranges import BelowOne, Dropout, Length, NonNegative, Width, ranged
+from regard.ranges import BelowOne, Dropout, Length, LengthOrNone, NonNegative, Width, ranged
 from regard.search import Hypothesis, Search, Trace
 from regard.search.greedy import Greedy
 from regard.tasks._encoder_decoder import EncoderDecoder
@@ -34,6 +34,8 @@ from regard.train.teach import Teach
 from regard.types import Batch, Example, Look, Prediction, Sequences, Step, Token, wide
 
 __all__ = ["Generation"]
+
+T = TypeVar("T")
 
 
 class Generation(Measured):
@@ -62,13 +64,14 @@ class Generation(Measured):
         teach: Spec = PLAIN,
         fertility: NonNegative = 0.0,
         reinforce: Spec = PLAIN,
+        truncate: LengthOrNone = 0,
     ) -> None:
         super().__init__(metrics, best_metric)
         self.fertility, self.reinforce = fertility, table(reinforce)
         self.teach: Teach = call(Teach, table(teach))
         self.options = {"source": source, "target": target, "encoder": encoder, "decoder": decoder}
         self.attention, self.embed, self.dropout = attention, embed, dropout
-        self.label_smoothing, self.max_length = label_smoothing, max_length
+        self.label_smoothing, self.max_length, self.truncate = label_smoothing, max_length, truncate
         self.search: Search = build("search", search)
         self.texts: dict[str, Text] = {}
 
@@ -119,11 +122,16 @@ class Generation(Measured):
         return EncoderDecoder(vocab, self.embed, self.dropout, encoder, decoder, fertile, reinforce)
 
     def items(self, examples: Sequence[Example]) -> list[Item]:
-        sources = self.texts["source"].encode_all([example.source for example in examples])
+        sources = self._truncated(self.texts["source"].encode_all([example.source for example in examples]))
         targets = self.texts["target"].encode_all([example.target for example in examples])
         for example, source, target in zip(examples, sources, targets, strict=True):
             self._fits(max(len(source), len(target)), example.where)
         return [Item((source,), target) for source, target in zip(sources, targets, strict=True)]
+
+    def _truncated(self, sources: Sequence[Sequence[T]]) -> list[list[T]]:
+        """The first tokens of each source, and its end; all of them where nothing is truncated."""
+        most = self.truncate
+        return [[*one[: most - 1], one[-1]] if 0 < most < len(one) else [*one] for one in sources]
 
     def _fits(self, tokens: int, where: str) -> None:
         if tokens > self.max_length:
@@ -239,6 +247,7 @@ class Generation(Measured):
         assert isinstance(model, EncoderDecoder)
         whole, reader = [text[0] for text in texts], self.texts["source"]
         sources, seen = reader.read_all(whole) if look else (reader.encode_all(whole), [()] * len(texts))
+        sources, seen = self._truncated(sources), self._truncated(seen)
         for row, source in enumerate(sources):
             self._fits(len(source), places[row].where if places else f"input {row + 1}")
         sources = left(sources, without, 0, "source")
@@ -302,9 +311,11 @@ class Generation(Measured):
         assert isinstance(model, EncoderDecoder)
         texts = {side: [row[place] for row in rows] for place, side in enumerate(("source", "target"))}
         ids = {side: self.texts[side].encode_all(texts[side]) for side in texts}
+        ids["source"] = self._truncated(ids["source"])
         for row, both in enumerate(zip(*ids.values(), strict=True)):
             self._fits(max(map(len, both)), places[row].where if places else f"input {row + 1}")
         seen = {side: self.texts[side].tokens_all(texts[side]) for side in texts}
+        seen["source"] = self._truncated(seen["source"])
         answers = []
         for row, one in enumerate(read(model, ids["source"], ids["target"], look, tokens)):
             (source, target), said = rows[row], seen["target"][row]

@@ -52,6 +52,7 @@ class Facts:
     distinct: tuple[int, ...]  # different words over all texts
     letters: int  # different characters
     longest: int  # characters of the longest text
+    longest_target: int = 0  # characters of the longest target
     device: str = "cpu"
     cores: int = 2
     seconds: float = math.inf
@@ -60,19 +61,20 @@ class Facts:
     def of(examples: Sequence[Example], device: str, cores: int, seconds: float) -> "Facts":
         some = examples[:: max(1, len(examples) // SAMPLE)]
         sides = [[one.inputs[side] for one in some] for side in range(len(some[0].inputs) if some else 1)]
-        words, distinct, letters, longest = [], [], set[str](), 0
+        words, distinct, letters, longest, last = [], [], set[str](), 0, 0
         for texts in (*sides, [one.target for one in some]):
             met: set[str] = set()
-            count = 0
+            count, last = 0, max(map(len, texts), default=0)
             for text in texts:
                 split = text.split()
                 count += len(split)
-                longest = max(longest, len(text))
                 met.update(split)
+            longest = max(longest, last)
             words.append(count / max(1, len(texts)))
             distinct.append(len(met))
             letters.update("".join(met))
-        return Facts(len(examples), tuple(words), tuple(distinct), len(letters), longest, device, cores, seconds)
+        sizes = tuple(words), tuple(distinct), len(letters), longest, last
+        return Facts(len(examples), *sizes, device, cores, seconds)
 
     @property
     def budget(self) -> float:
@@ -136,10 +138,12 @@ def nested(choices: Sequence[Choice], parts: Parts) -> dict[str, Any]:
 # --- a text in, a text out ---------------------------------------------------------------------------------
 
 WIDTHS = (64, 96, 128, 192, 256)
-# Target tokens a model of each width should see in training, and words of target text it should find in the data.
+# Tokens (the mean of both sides) a model of each width should see in training, and words of target text it should find
+# in the data.
 NEEDED = {64: 0.0, 96: 0.6e6, 128: 1.2e6, 192: 2.2e6, 256: 5e6}
 HELD = {64: 0, 96: 3_000, 128: 20_000, 192: 150_000, 256: 2_000_000}
 LARGE = 200_000  # words of target text from which on a GPU the tasks' own defaults, measured there, are the best known
+FIRST, LETTERS = 400, 6  # tokens of a document that are read, and letters in a word with its space
 WHOLE = 1_000  # different words that all find room in a vocabulary of as many subwords
 PIECES = 1.25  # subwords in a word
 USUAL = 3e6  # target tokens to train on where nobody limits the time
@@ -148,6 +152,8 @@ MOST_EPOCHS = 60
 
 def generation(facts: Facts, parts: Parts) -> list[Choice]:
     """Encoder and decoder, each side with its own subwords."""
+    first = FIRST if facts.gpu else FIRST // 2
+    cut = "truncate" in settable(parts.task) and facts.longest > first * LETTERS
     source, target = facts.words[0], max(facts.words[-1], 1.0)
     words = facts.examples * target
     if facts.gpu and words >= LARGE:
@@ -164,7 +170,8 @@ def generation(facts: Facts, parts: Parts) -> list[Choice]:
         overhead = (1 + ratio) / 2
         return facts.budget * 1e6 / (overhead * facts.microseconds("decoder", adds / overhead / 1e6))
 
-    fits = [width for width in WIDTHS if words >= HELD[width] and tokens(width) >= NEEDED[width]]
+    read = (1 + ratio) / 2  # tokens of either side for each target token
+    fits = [width for width in WIDTHS if words >= HELD[width] and read * tokens(width) >= NEEDED[width]]
     width = max(fits, default=WIDTHS[0])
     an_epoch = words * PIECES
     seen = min(tokens(width), MOST_EPOCHS * an_epoch)
@@ -172,12 +179,15 @@ def generation(facts: Facts, parts: Parts) -> list[Choice]:
         seen = min(seen, max(USUAL, 10 * an_epoch))
     epochs = max(1, round(seen / an_epoch))
     dropout = 0.2 if epochs < 15 else 0.3
-    batch = 1024 if seen < 2.2e6 else 2048
+    batch = 1024 if read * seen < 2.2e6 else 2048
     transformer = "transformer" in (parts.name("encoder"), parts.name("decoder"))
     lr = 2e-3 if transformer else _round(min(1e-2, 8e-3 * (128 / width) ** 0.7))
     enough = f"{counted(round(words), 'word')} to write; {facts.time}"
     often = f"about {counted(epochs, 'epoch')}" + (" in this time" if math.isfinite(facts.budget) else "")
-    choices = [Choice("embed", width, enough), *_room(facts, parts)]
+    choices = [Choice("embed", width, enough)]
+    if cut:
+        choices.append(Choice("truncate", first, f"a beginning tells most; the longest has {facts.longest:,} letters"))
+    choices += _room(facts.longest_target if cut else facts.longest, parts)
     for role, size in zip(("source", "target"), vocabularies, strict=True):
         if parts.name(role) == "bpe":
             met = facts.distinct[0 if role == "source" else -1]
@@ -190,7 +200,7 @@ def generation(facts: Facts, parts: Parts) -> list[Choice]:
         Choice("dropout", dropout, often),
         Choice("train.batch_tokens", batch, f"{often}, small batches for more steps"),
         Choice("train.lr", lr, "the smaller the model, the higher"),
-        *_schedule(facts, epochs, seen / batch, often),
+        *_schedule(facts, epochs, seen * (ratio if cut else 1.0) / batch, often),
         Choice("train.patience", 20, "the learning rate falls to 0 at the end, and the score rises until then"),
     ]
     return choices
@@ -222,13 +232,10 @@ def _sized(key: str, folder: str, parts: Parts, width: int, dropout: float, why:
     return sizes + ([Choice(f"{key}.dropout", dropout, often)] if dropout and "dropout" in known else [])
 
 
-def _room(facts: Facts, parts: Parts) -> list[Choice]:
+def _room(longest: int, parts: Parts) -> list[Choice]:
     """Room for the longest text, where the default is too short for it."""
-    usual, room = (
-        settable(parts.task)["max_length"].default,
-        facts.longest + 1,
-    )  # no more tokens than characters, and an end
-    return [Choice("max_length", room, f"the longest text has {facts.longest:,} characters")] if room > usual else []
+    usual, room = settable(parts.task)["max_length"].default, longest + 1  # no more tokens than characters, and an end
+    return [Choice("max_length", room, f"the longest text has {longest:,} characters")] if room > usual else []
 
 
 def _schedule(facts: Facts, epochs: int, steps: float, why: str, most: int = MOST_EPOCHS) -> list[Choice]:
@@ -310,7 +317,7 @@ def _reading(
         ]
         if parts.name("text") == "word":
             choices.append(Choice("text.min_frequency", 2, "words seen once teach what to do with unknown words"))
-    choices += [*_sized("encoder", "encode", parts, width, 0.0, why, ""), *_room(facts, parts)]
+    choices += [*_sized("encoder", "encode", parts, width, 0.0, why, ""), *_room(facts.longest, parts)]
     if head:
         choices.append(Choice("head.hidden", width, why))
     rows = 32 if facts.examples < 20_000 else 64
