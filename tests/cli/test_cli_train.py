@@ -206,7 +206,7 @@ def test_a_dry_run_without_wishes(regard: Regard, pairs: Path, tmp_path: Path, m
         (["translat"], "no tasks is named 'translat'; did you mean 'translate'?"),
         (["translate", "encoder.hiden=3"], "unknown option 'encoder.hiden'; did you mean 'hidden'?"),
         (["translate", "encodr=recurrent"], "unknown option 'encodr'; did you mean 'encoder'?"),
-        (["translate", "train.rat=3"], "unknown option 'train.rat'; did you mean 'rate'?"),
+        (["translate", "train.patienc=3"], "unknown option 'train.patienc'; did you mean 'patience'?"),
         (["translate", "attention.score=aditive"], "no attend.score is named 'aditive'; did you mean 'additive'?"),
         (
             ["translate", "encoder.hidden=many"],

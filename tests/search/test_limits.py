@@ -240,14 +240,14 @@ def test_options():
     assert build("search", {"name": "greedy", "limits": {"min_length": 3}}).limits == Limits(min_length=3)
     assert build("search", {"name": "beam", "limits": {"allowed": [[2, 3], [4]]}}).limits.allowed == ((2, 3), (4,))
     assert build("search", "sample").limits == call(Limits, {}) == Limits()
-    with pytest.raises(RegardError, match=r"unknown option 'limits.leest'; did you mean 'least'"):
-        build("search", {"name": "beam", "limits": {"leest": 3}})
+    with pytest.raises(RegardError, match=r"unknown option 'limits.min_lenght'; did you mean 'min_length'"):
+        build("search", {"name": "beam", "limits": {"min_lenght": 3}})
     for wrong in ("answers.txt", 7, [2, 3], [[2, "a"]], [[2.0]]):
         with pytest.raises(RegardError, match=r"limits.allowed=.*; expected answers, each a list of tokens"):
             build("search", {"name": "beam", "limits": {"allowed": wrong}})
     with pytest.raises(RegardError, match="prefix: got 'a'"):
         build("search", {"name": "beam", "limits": {"prefix": ["a"]}})
-    for name in ("least", "repeat"):
+    for name in ("min_length", "no_repeat_ngram"):
         with pytest.raises(RegardError, match=rf"limits.{name}: got -1; expected"):
             Limits(**{name: -1})
 
