@@ -45,7 +45,7 @@ def test_judged_and_reported(regard: Regard, monkeypatch: pytest.MonkeyPatch) ->
     assert (said.code, said.err) == (0, "")
     first, blank, kept, again, report, end = said.out.split("\n")
     assert first.startswith("http://127.0.0.1:")
-    assert first.endswith("/  (0 of 3 lines done; Ctrl-C stops)")
+    assert first.endswith("/  (0 of 3 lines done; Ctrl-C to stop)")
     assert (blank, end) == ("", "")
     assert kept == "16 marks kept in judgements.sqlite; 3 of 3 lines done"
     assert again == "go on:   regard judge a.txt b.txt --source s.txt --no-open --port 0 --judge 'ana b'"
@@ -76,7 +76,7 @@ def test_a_few_lines_and_then_more(regard: Regard, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(judge_server, "_run", diligent)
     assert "(0 of 2 lines done" in regard(*words, "--count", 2, "--seed", 3, "-o", "few.sqlite").out
     assert "(2 of 3 lines done" in regard(*words, "--count", 3, "-o", "few.sqlite").out
-    assert "begun with seed 3, not 4" in regard(*words, "--seed", 4, "-o", "few.sqlite").line()
+    assert "started with seed 3, not 4" in regard(*words, "--seed", 4, "-o", "few.sqlite").line()
 
 
 def test_an_empty_report(regard: Regard, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,5 +135,5 @@ def test_mistakes_are_one_line(regard: Regard, here: Path, monkeypatch: pytest.M
     before = Path("judgements.sqlite").read_bytes()
     os.replace("b.txt", "c.txt")
     Path("b.txt").write_text("x\ny\nz\n")
-    assert regard(*words).line().startswith("judgements.sqlite: holds judgements of other files (outputs")
+    assert regard(*words).line().startswith("judgements.sqlite: contains judgements of other files (outputs")
     assert Path("judgements.sqlite").read_bytes() == before
