@@ -64,10 +64,10 @@ def test_without_labels() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("a X\n\nb", "a.conll:3: 1 column; expected a token and its label, with a space or a tab between"),
+        ("a X\n\nb", "a.conll:3: 1 column; expected a token and its label, separated by a space or a tab"),
         ("a X\nb Y Z", "a.conll:2: 3 columns; expected 2, as in line 1"),
         ("\na N X\nb X", "a.conll:3: 2 columns; expected 3, as in line 2"),
-        ("New York\tB-LOC", "a.conll:1: 'New York'; expected one word, with no space inside"),
+        ("New York\tB-LOC", "a.conll:1: 'New York'; expected one word without spaces"),
         ("a\u00a0b X", "a.conll:1: 'a\\xa0b'; expected one word"),
         ("\tX", "a.conll:1: ''; expected one word"),
         ("a\tB PER", "a.conll:1: 'B PER'; expected one word"),
