@@ -54,7 +54,7 @@ def test_only_files_are_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", "/dev/zero", "/dev/null"):
         assert said(path) == f"{path}: is a device or a named pipe; expected a file; save its content to a file"
-    assert said(tmp_path) == f"{tmp_path}: a folder; expected a file"
+    assert said(tmp_path) == f"{tmp_path}: is a folder; expected a file"
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     assert "cannot be read" in said(tmp_path / "loop")
     assert "cannot be read" in said("a\0b")

@@ -48,7 +48,7 @@ def test_judged_and_reported(regard: Regard, monkeypatch: pytest.MonkeyPatch) ->
     assert first.endswith("/  (0 of 3 lines done; Ctrl-C to stop)")
     assert (blank, end) == ("", "")
     assert kept == "16 marks kept in judgements.sqlite; 3 of 3 lines done"
-    assert again == "go on:   regard judge a.txt b.txt --source s.txt --no-open --port 0 --judge 'ana b'"
+    assert again == "resume:  regard judge a.txt b.txt --source s.txt --no-open --port 0 --judge 'ana b'"
     assert report == "report:  regard judge --report judgements.sqlite"
     assert "(3 of 3 lines done" in regard(*words, "--judge", "ana b").out
     assert "(0 of 3 lines done" in regard(*words, "--judge", "ben").out
@@ -104,7 +104,9 @@ def test_ctrl_c(here: Path) -> None:
         server.kill()
         server.communicate()
     assert (server.returncode, err) == (0, b"")
-    assert out.decode().startswith("\n1 mark kept in judgements.sqlite; 0 of 3 lines done\ngo on:   regard judge a.txt")
+    assert out.decode().startswith(
+        "\n1 mark saved to judgements.sqlite; 0 of 3 lines done\nresume:  regard judge a.txt"
+    )
     assert [path.name for path in here.glob("judgements*")] == ["judgements.sqlite"]
 
 

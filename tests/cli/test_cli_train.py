@@ -35,7 +35,7 @@ def test_the_ending(regard: Regard, run: Path, pairs: Path, doubts: list[str], m
         "this run is already finished, at step 30",
         f"to train longer: regard train translate --out {run} train.steps=60",
     ]
-    assert lines[2].startswith("test, ")
+    assert lines[2].startswith("test set, ")
     assert "token_accuracy" in lines[2]
     assert any(line.split()[:1] == ["exact_match"] for line in lines)
     assert ("█" in said.out) is not bool(doubts)
@@ -71,7 +71,7 @@ def test_the_ending_of_a_language_model(regard: Regard, tmp_path: Path) -> None:
     (tmp_path / "allowed.txt").write_text("went home\nagain\n")
     said = regard("predict", folder, "--allowed", tmp_path / "allowed.txt", stdin=b"a and g\n")
     assert said.out in ("a and g went home\n", "a and g again\n")
-    assert "'x' is not in the vocabulary" in regard("predict", folder, "--prefix", "x", stdin=b"a\n").line()
+    assert "'x' is not in the target vocabulary" in regard("predict", folder, "--prefix", "x", stdin=b"a\n").line()
 
 
 @pytest.mark.sweep
@@ -132,7 +132,7 @@ def test_another_wish_for_the_same_run(regard: Regard, run: Path, pairs: Path, t
     ]
     before = contents(folder)
     line = regard(*words).line()
-    assert "was begun with train.lr=0.02, not 0.5" in line
+    assert "was started with train.lr=0.02, not 0.5" in line
     assert "--fresh" in line
     assert contents(folder) == before
     assert regard(*words, "--fresh").code == 0
@@ -187,11 +187,11 @@ def test_a_dry_run_of_a_run_that_goes_on(regard: Regard, run: Path, tmp_path: Pa
     before = contents(folder)
     said = regard("train", "--out", folder, "--dry-run", "train.steps=40")
     assert (said.code, said.err) == (0, "")
-    assert said.out.startswith(f"goes on with {folder}\n")
+    assert said.out.startswith(f"resumes {folder}\n")
     assert "  train.lr              0.02 " in said.out  # its own options are the base
     assert contents(folder) == before
     line = regard("train", "--out", folder, "--dry-run", "train.lr=0.5").line()
-    assert "was begun with train.lr=0.02, not 0.5" in line
+    assert "was started with train.lr=0.02, not 0.5" in line
 
 
 def test_a_dry_run_without_wishes(regard: Regard, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,7 @@ def test_columns_by_number() -> None:
     first = read_conll("a", text(CONLL_2003), fields=("1", "2"))[0]
     assert (first.source, first.target) == ("EU rejects German .", "NNP VBZ JJ .")
     assert "a.conll:3: no column 5; expected 1 to 4" in said(CONLL_2003, fields=("1", "5"))
-    assert "a.conll: the columns token, tag; expected numbers" in said(CONLL_2003, fields=("token", "tag"))
+    assert "a.conll: columns token, tag; expected numbers" in said(CONLL_2003, fields=("token", "tag"))
     assert "expected numbers" in said(CONLL_2003, fields=("1", "0"))
 
 

@@ -73,7 +73,7 @@ def test_files_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     assert said("zzz.csv") == "zzz.csv: no such file"
     assert "no folder 'nowhere'" in said("nowhere/a.tsv")
     Path("folder.tsv").mkdir()
-    assert said("folder.tsv") == "folder.tsv: a folder; expected a file"
+    assert said("folder.tsv") == "folder.tsv: is a folder; expected a file"
     assert "train.parquet: unknown file type" in said(write("train.parquet", "a"))
     assert "cannot be read" in said("a\x00.tsv")
     assert "cannot be read" in said("a" * 5000 + ".tsv")
