@@ -349,9 +349,9 @@ def test_a_run_goes_on_with_what_it_holds(tmp_path: Path, pairs: str, monkeypatc
     assert train("translate", out=out, quiet=True).outcome.per_second == 0
     assert tomllib.loads((out / "config.toml").read_text()) == changed
     assert refused(lambda: train("translate", out=out, quiet=True, dropout=0.77)).startswith(
-        f"{out} was begun with dropout={before['dropout']}, not 0.77"
+        f"{out} was started with dropout={before['dropout']}, not 0.77"
     )
-    assert f"{out} was begun with task=translate, not agree" in refused(lambda: train("agree", out=out, quiet=True))
+    assert f"{out} was started with task=translate, not agree" in refused(lambda: train("agree", out=out, quiet=True))
 
 
 @pytest.mark.usefixtures("no_pictures")
@@ -365,7 +365,7 @@ def test_data_that_changed_before_the_first_checkpoint_is_refused(
     train("translate", data=str(path), out=out, quiet=True, **with_train(steps=1))
     path.write_text("".join(lines()) + "zwei\t七\n" * 40)
     said = refused(lambda: train("translate", out=out, quiet=True))
-    assert said.startswith(f"the training data is not what {out} began with")
+    assert said.startswith(f"the training data is not what {out} was started with")
 
 
 @pytest.mark.parametrize(
@@ -385,7 +385,7 @@ def test_another_configuration_is_refused_by_name(
     folder = trained.model.run.folder
     before = weights(folder), (folder / "config.toml").read_text()
     said = refused(lambda: train("translate", data=pairs, out=folder, quiet=True, **options))
-    assert said.startswith(f"{folder} was begun with {named}")
+    assert said.startswith(f"{folder} was started with {named}")
     assert "--fresh" in said
     assert (weights(folder), (folder / "config.toml").read_text()) == before
 
@@ -400,7 +400,7 @@ def test_a_run_from_before_an_option_goes_on(trained: api.Trained, pairs: str, t
     assert len(older) == len(lines) - 1
     config.write_text("".join(older))
     said = refused(lambda: train("translate", data=pairs, out=folder, quiet=True, **small, fertility=0.5))
-    assert said.startswith(f"{folder} was begun with fertility=0.0, not 0.5")
+    assert said.startswith(f"{folder} was started with fertility=0.0, not 0.5")
     train("translate", data=pairs, out=folder, quiet=True, **small)
     assert (weights(folder), config.read_text()) == (before, "".join(lines))
 
@@ -481,7 +481,7 @@ def test_data_as_a_table_and_the_usual_place(tmp_path: Path, pairs: str, monkeyp
     assert done.model.run.folder == Path("runs/translate")
     assert len(done.splits.valid) == 1
     assert done.test == {}  # valid was given and test was not
-    assert "No test set" in (tmp_path / "runs/translate/card.md").read_text()
+    assert "There was no test set." in (tmp_path / "runs/translate/card.md").read_text()
 
 
 def test_the_time_limit_is_part_of_the_configuration(pairs: str) -> None:
@@ -537,7 +537,7 @@ def test_code_from_outside_is_run_only_if_trusted(
     copy(trained.model.run.folder, tmp_path / "run")
     config = merge(tomllib.loads((tmp_path / "run" / "config.toml").read_text()), change)
     (tmp_path / "run" / "config.toml").write_text(tomli_w.dumps(config))
-    assert "from outside regard; add --trust" in refused(lambda: load(tmp_path / "run").data())
+    assert "which is not part of regard; add --trust" in refused(lambda: load(tmp_path / "run").data())
     assert not (tmp_path / "ran").exists()
 
 
@@ -564,7 +564,7 @@ def test_a_run_goes_on_with_a_part_of_one_s_own_only_if_it_is_named_again_or_tru
     options = {key: value for key, value in config.items() if key not in ("task", "data")}
     again = {"data": config["data"], "out": tmp_path / "run", "quiet": True}
     other = {**options, "search": "greedy"}
-    assert "my_own_search.Mine, a part from outside" in refused(lambda: train(config["task"], **again, **other))
+    assert "my_own_search.Mine, which is not part of regard" in refused(lambda: train(config["task"], **again, **other))
     assert "my_own_search" not in sys.modules
     assert "search=my_own_search.Mine, not greedy" in refused(
         lambda: train(config["task"], **again, **other, trust=True)

@@ -29,10 +29,10 @@ def test_what_is_not_asked_for_is_not_changed() -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"task": "u"}, "run was begun with task=t, not u; use another --out, or --fresh to begin again"),
-        ({"task": "t", "embed": 9}, "run was begun with embed=8, not 9; use"),
-        ({"task": "t", "dropout": 0.2}, "run was begun with dropout=0.1, not 0.2; use"),
-        ({"task": "t", "score": "dot"}, "run was begun with score=additive, not dot; use"),
+        ({"task": "u"}, "run was started with task=t, not u; use another --out, or --fresh to start over"),
+        ({"task": "t", "embed": 9}, "run was started with embed=8, not 9; use"),
+        ({"task": "t", "dropout": 0.2}, "run was started with dropout=0.1, not 0.2; use"),
+        ({"task": "t", "score": "dot"}, "run was started with score=additive, not dot; use"),
     ],
 )
 def test_what_cannot_change_is_refused(asked: dict[str, Any], said: str) -> None:
@@ -43,5 +43,5 @@ def test_what_cannot_change_is_refused(asked: dict[str, Any], said: str) -> None
 
 
 def test_an_option_that_is_gone_is_told() -> None:
-    with pytest.raises(RegardError, match="that this version does not take"):
+    with pytest.raises(RegardError, match="that this version does not accept"):
         gone_on(Path("run"), {"task": "t", "gone": 1}, {"task": "t"}, whole)

@@ -171,7 +171,7 @@ def test_a_number_too_long_to_write() -> None:
     for option, expected in (("hidden", "a whole number from 1 to 65,536"), ("label", "a word")):
         with pytest.raises(RegardError) as caught:
             full(thing, {option: 10**5000})
-        assert str(caught.value) == f"{option}: got a number of thousands of digits; expected {expected}"
+        assert str(caught.value) == f"{option}: got a number with thousands of digits; expected {expected}"
 
 
 @pytest.mark.parametrize(

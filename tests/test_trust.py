@@ -41,7 +41,7 @@ def test_what_is_trusted_may_pass() -> None:
     for trust in (True, ("my.Task", "my.Encoder")):
         admit("runs/mine", config, trust)
     for trust, stranger in ((False, "my.Task"), ((), "my.Task"), (("my.Task",), "my.Encoder")):
-        with pytest.raises(RegardError, match=f"^runs/mine uses {stranger}, a part from outside regard; add --trust"):
+        with pytest.raises(RegardError, match=f"^runs/mine uses {stranger}, which is not part of regard; add --trust"):
             admit("runs/mine", config, trust)
 
 
@@ -62,5 +62,5 @@ def test_no_verb_imports_what_a_run_names_in_any_field(tmp_path: Path) -> None:
     for row in rows:
         assert len(row["ended"]) >= 7, row
         for way, line in row["ended"].items():
-            assert "a part from outside regard; add --trust" in line, (row["field"], way, line)
+            assert "which is not part of regard; add --trust" in line, (row["field"], way, line)
             assert line.count("\n") <= 1, line

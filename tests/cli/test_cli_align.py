@@ -220,7 +220,7 @@ def somewhere(request: pytest.FixtureRequest, nowhere: Path, monkeypatch: pytest
 @pytest.mark.usefixtures("nowhere")
 def test_no_eflomal_is_one_line(regard: Regard, run: Path, data: Path) -> None:
     said = regard("align", run, "--data", data, "--eflomal").line()
-    assert said == "--eflomal: it is not installed; pip install eflomal, or leave it out"
+    assert said == "--eflomal: eflomal is not installed; pip install eflomal, or remove --eflomal"
 
 
 @pytest.mark.usefixtures("somewhere")
@@ -247,7 +247,7 @@ def test_eflomal_that_fails(nowhere: Path) -> None:
     with pytest.raises(RegardError, match=r"eflomal failed \(.*exit status 3"):
         verb.statistical([Example(("a",), "b")], "grow")
     as_program(nowhere, "#!/bin/sh\n: > $6\n: > $8\n")
-    with pytest.raises(RegardError, match="eflomal gave 0 lines for 1 pairs"):
+    with pytest.raises(RegardError, match="eflomal returned 0 lines for 1 pairs"):
         verb.statistical([Example(("a",), "b")], "grow")
 
 
@@ -271,7 +271,7 @@ def test_eflomal_counts_in_the_training_pairs_too(
     mine.unlink()
     said = regard("align", model.run.folder, "--data", data, "--eflomal")
     assert given == [trained + len(texts), len(texts)]
-    assert said.err.startswith("eflomal counts in these pairs alone: ")
+    assert said.err.startswith("eflomal sees only these pairs, not the training data: ")
 
 
 # --- what cannot be done ---
@@ -286,7 +286,7 @@ def test_eflomal_counts_in_the_training_pairs_too(
         (["--gold-base", "1"], "--gold-base or --gold-turn without --gold"),
         (["--gold-turn"], "--gold-base or --gold-turn without --gold"),
         (["--row", "2"], "--row without --picture"),
-        (["--picture", "look.doc"], "'look.doc': cannot tell what to draw; expected a name ending in .png"),
+        (["--picture", "look.doc"], "'look.doc': unknown file type; expected a name ending in .png"),
         (["--picture", "look.png", "--row", "6"], "--row 6; expected 1 to 5"),
         (["--picture", "look.png", "--row", "0"], "--row: got 0; expected a whole number from 1"),
         (["--gold", "no-such-file"], "no-such-file: no such file"),
@@ -309,7 +309,7 @@ def test_what_cannot_be_asked(
 
 def test_the_other_run_is_another(regard: Regard, run: Path, data: Path) -> None:
     line = regard("align", run, "--data", data, "--other", f"{run}/../{run.name}").line()
-    assert line.endswith("is RUN itself; expected a run of the other direction")
+    assert line.endswith("is the same run as RUN; expected a run for the reverse direction")
 
 
 def test_data_that_cannot_be_used(regard: Regard, run: Path, tmp_path: Path) -> None:
@@ -322,5 +322,5 @@ def test_data_that_cannot_be_used(regard: Regard, run: Path, tmp_path: Path) -> 
 
 def test_a_run_of_another_task() -> None:
     model = SimpleNamespace(task=object(), run=SimpleNamespace(folder="runs/x"), config={"task": "classify"})
-    with pytest.raises(RegardError, match="runs/x is a run of classify; expected one that answers a text with a text"):
+    with pytest.raises(RegardError, match="runs/x is a run of task classify; expected a task that generates text"):
         verb._writes(model)  # type: ignore[arg-type]

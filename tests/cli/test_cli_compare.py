@@ -64,7 +64,7 @@ def test_its_usual_place(regard: Regard, lines: Path, tmp_path: Path, monkeypatc
     monkeypatch.setattr(module, "in_processes", none)
     said = regard("compare", "classify", "encoder=bigru,disan", *tiny, "--data", lines, "--seeds", 1)
     assert (said.code, said.err) == (130, "")
-    assert said.out == "stopped, saved in compare/classify; the same command goes on\n"
+    assert said.out == "stopped, saved to compare/classify; repeat the command to resume\n"
 
 
 def test_mistakes_are_one_line(regard: Regard, lines: Path, tmp_path: Path) -> None:
@@ -82,5 +82,6 @@ def test_mistakes_are_one_line(regard: Regard, lines: Path, tmp_path: Path) -> N
     )
     assert regard("compare", "classify", "bigru,disan", *words).line().startswith("nothing to compare")
     assert regard("compare", "classify").code == 2
-    assert regard("compare", "encoder=a,b", "dropout=0,1").line().startswith("'encoder=a,b' where the task should be")
+    line = regard("compare", "encoder=a,b", "dropout=0,1").line()
+    assert line.startswith("got 'encoder=a,b' where a task was expected")
     assert not (tmp_path / "out").exists()

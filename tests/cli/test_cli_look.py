@@ -57,7 +57,7 @@ def test_what_cannot_be_shown(regard: Regard, run: Path, tmp_path: Path) -> None
     (tmp_path / "file").write_text("mine")
     assert "cannot write" in regard("look", run, "abc", "-o", tmp_path / "file" / "x.json").line()
     assert "input 1: 1,501 tokens" in regard("look", run, "a" * 1500).line()
-    assert regard("look", run, " ").line() == "an empty text; expected something to look at"
+    assert regard("look", run, " ").line() == "an empty text; expected at least one word"
     assert regard("look", run).line() == "missing argument 'TEXT'; see regard look --help"
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 

@@ -38,7 +38,7 @@ def test_a_file(regard: Regard, run: Path, tmp_path: Path, monkeypatch: pytest.M
     assert regard("predict", run, path).out == regard("predict", run, stdin=path.read_bytes()).out
     assert regard("predict", run, path).out.count("\n") == 5
     assert regard("predict", run, tmp_path / "no.txt").line().startswith(f"{tmp_path / 'no.txt'}: no such file")
-    assert regard("predict", run, tmp_path).line() == f"{tmp_path}: a folder; expected a file"
+    assert regard("predict", run, tmp_path).line() == f"{tmp_path}: is a folder; expected a file"
 
 
 def test_json(regard: Regard, run: Path) -> None:

@@ -78,9 +78,9 @@ def test_wishes_that_cannot_be_met(regard: Regard, run: Path, words: list[str], 
 def test_files_that_cannot_be_used(regard: Regard, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "allowed.txt"
     for text, found in {
-        "": ": no answers; expected one a line",
-        "\n \n": ": no answers; expected one a line",
-        "ab\n\naxb\n": ":3: 'x' is not in the vocabulary of the answers",
+        "": ": no predictions; expected one per line",
+        "\n \n": ": no predictions; expected one per line",
+        "ab\n\naxb\n": ":3: 'x' is not in the target vocabulary",
         "a" * 60: "sentence 0 of the batch: no allowed answer is short enough",
     }.items():
         path.write_text(text)

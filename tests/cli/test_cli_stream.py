@@ -127,7 +127,7 @@ def test_models_that_cannot(regard: Regard, run: Path, folder: Path, tagger: Pat
         "train with encoder=lstm, or encoder=recurrent encoder.bidirectional=false"
     )
     said = regard("predict", run, "--stream", stdin=b"the\n").line()
-    assert said == f"--stream: {run} is a run of translate; expected one of tag"
-    assert "--stream and --json; expected one of them" in regard("predict", tagger, "--stream", "--json").line()
+    assert said == f"--stream: {run} is a run of task translate; expected a run of task tag"
+    assert "--stream and --json; expected only one of them" in regard("predict", tagger, "--stream", "--json").line()
     assert "tag has no search" in regard("predict", tagger, "--stream", "--beam", "3").line()
     assert "tag has no search" in regard("predict", tagger, "--stream", "--min-length", "3").line()

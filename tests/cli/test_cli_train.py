@@ -32,18 +32,18 @@ def test_the_ending(regard: Regard, run: Path, pairs: Path, doubts: list[str], m
     assert (said.code, said.err) == (0, "")
     lines = said.out.split("\n")
     assert lines[:2] == [
-        "this run was finished already, at step 30",
-        f"train it longer: regard train translate --out {run} train.steps=60",
+        "this run is already finished, at step 30",
+        f"to train longer: regard train translate --out {run} train.steps=60",
     ]
-    assert lines[2].startswith("test, ")
+    assert lines[2].startswith("test set, ")
     assert "token_accuracy" in lines[2]
     assert any(line.split()[:1] == ["exact_match"] for line in lines)
     assert ("█" in said.out) is not bool(doubts)
-    assert ("This model has learned too little:\n  - it answers everything alike\n" in said.out) is bool(doubts)
+    assert ("This model has not learned enough:\n  - it answers everything alike\n" in said.out) is bool(doubts)
     shown = next(line for line in lines if " → " in line)
     source = shown.split(" → ")[0]
     assert lines[-5:] == [
-        f"The run lies in {run}. Try next:",
+        f"Saved to {run}. Try next:",
         f"  regard predict {run} < lines.txt",
         f"  regard look {run} {source} -o look.html",
         f"  regard evaluate {run}",
@@ -71,7 +71,7 @@ def test_the_ending_of_a_language_model(regard: Regard, tmp_path: Path) -> None:
     (tmp_path / "allowed.txt").write_text("went home\nagain\n")
     said = regard("predict", folder, "--allowed", tmp_path / "allowed.txt", stdin=b"a and g\n")
     assert said.out in ("a and g went home\n", "a and g again\n")
-    assert "'x' is not in the vocabulary" in regard("predict", folder, "--prefix", "x", stdin=b"a\n").line()
+    assert "'x' is not in the target vocabulary" in regard("predict", folder, "--prefix", "x", stdin=b"a\n").line()
 
 
 @pytest.mark.sweep
@@ -80,7 +80,7 @@ def test_the_ending_tells_of_all_runs(regard: Regard, pairs: Path, tmp_path: Pat
     said = regard(
         "train", "agree", "--data", pairs, "--out", run, "--quiet", *tiny, "train.steps=2", "train.validate_every=2"
     )
-    assert f"The run lies in {run}, and runs of their own in {run}/there and {run}/back. Try next:" in said.out
+    assert f"Saved to {run}, with separate runs in {run}/there and {run}/back. Try next:" in said.out
     assert regard("evaluate", run / "back").code == 0
 
 
@@ -102,14 +102,14 @@ def test_stopped_and_taken_up_again(
         said = regard(*words, "--fresh")
     assert said.code == 128 + number
     assert said.out.count("\n") == 1
-    assert said.out.startswith(f"stopped at step 15 by {signal.Signals(number).name}, saved in {folder}; ")
-    again = said.out.rstrip("\n").split("the same command goes on: ")[1]
+    assert said.out.startswith(f"stopped at step 15 by {signal.Signals(number).name}, saved to {folder}; ")
+    again = said.out.rstrip("\n").split("resume with: ")[1]
     assert shlex.split(again) == ["regard", *words]  # without --fresh, which would begin again
     if number == signal.SIGTERM:
         return  # it goes on in the same way
     said = regard(*shlex.split(again)[1:])
     assert said.code == 0
-    assert "going on from step 15 of 30" in said.err
+    assert "resuming at step 15 of 30" in said.err
     assert [event["step"] for event in read(folder / "log.jsonl")] == [15, 30]
     assert (folder / "model.safetensors").read_bytes() == (run / "model.safetensors").read_bytes()
 
@@ -132,7 +132,7 @@ def test_another_wish_for_the_same_run(regard: Regard, run: Path, pairs: Path, t
     ]
     before = contents(folder)
     line = regard(*words).line()
-    assert "was begun with train.lr=0.02, not 0.5" in line
+    assert "was started with train.lr=0.02, not 0.5" in line
     assert "--fresh" in line
     assert contents(folder) == before
     assert regard(*words, "--fresh").code == 0
@@ -145,15 +145,15 @@ def test_a_run_goes_on_by_its_folder_alone(regard: Regard, run: Path, tmp_path: 
     shutil.copytree(run, folder)
     said = regard("train", "--out", folder, "--quiet")
     assert (said.code, said.err) == (0, "")
-    assert said.out.startswith("this run was finished already, at step 30\n")
+    assert said.out.startswith("this run is already finished, at step 30\n")
     said = regard("train", "--out", folder, "--quiet", "train.steps=32")
     assert (said.code, said.err) == (0, "")
-    assert "finished already" not in said.out
+    assert "already finished" not in said.out
     assert read(folder / "log.jsonl")[-1]["step"] == 32
     old, new = ((path / "config.toml").read_text() for path in (run, folder))
     assert new == old.replace("steps = 30", "steps = 32")
     line = regard("train", "--out", folder, "--quiet", "train.lr=0.5").line()
-    assert f"{folder} was begun with train.lr=0.02, not 0.5" in line
+    assert f"{folder} was started with train.lr=0.02, not 0.5" in line
 
 
 def test_a_runs_own_config_is_a_config(regard: Regard, run: Path, tmp_path: Path) -> None:
@@ -187,11 +187,11 @@ def test_a_dry_run_of_a_run_that_goes_on(regard: Regard, run: Path, tmp_path: Pa
     before = contents(folder)
     said = regard("train", "--out", folder, "--dry-run", "train.steps=40")
     assert (said.code, said.err) == (0, "")
-    assert said.out.startswith(f"goes on with {folder}\n")
+    assert said.out.startswith(f"resumes {folder}\n")
     assert "  train.lr              0.02 " in said.out  # its own options are the base
     assert contents(folder) == before
     line = regard("train", "--out", folder, "--dry-run", "train.lr=0.5").line()
-    assert "was begun with train.lr=0.02, not 0.5" in line
+    assert "was started with train.lr=0.02, not 0.5" in line
 
 
 def test_a_dry_run_without_wishes(regard: Regard, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,12 +213,12 @@ def test_a_dry_run_without_wishes(regard: Regard, pairs: Path, tmp_path: Path, m
             "encoder.hidden: got 'many'; expected a whole number from 1 to 65,536 "
             "(units of the hidden state in each direction)",
         ),
-        (["translate", "hidden 512"], "cannot read 'hidden 512'; expected key=value, as encoder.hidden=512"),
-        (["translate", "--time", "soon"], "time 'soon'; expected something like 90s, 5m or 1h30m"),
+        (["translate", "hidden 512"], "cannot read 'hidden 512'; expected key=value, for example encoder.hidden=512"),
+        (["translate", "--time", "soon"], "time 'soon'; expected a time such as 90s, 5m or 1h30m"),
         (["translate", "train.device=gpu9"], "device 'gpu9' cannot be used here; expected auto, cpu, cuda or mps"),
         (
             ["encoder.hidden=3"],
-            "'encoder.hidden=3' where the task should be; write the task first: regard train translate …",
+            "got 'encoder.hidden=3' where a task was expected; put the task first: regard train translate …",
         ),
     ],
 )
@@ -259,7 +259,7 @@ def test_a_place_that_cannot_be_written_to(regard: Regard, pairs: Path, tmp_path
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "letter.txt").write_text("mine")
     said = regard("train", "translate", "--data", pairs, "--out", tmp_path / "folder", "--fresh", "--quiet", *tiny)
-    assert "is there already and is not a run" in said.line()
+    assert "already exists and is not a run" in said.line()
     assert contents(tmp_path) == {"file": b"mine", "folder/letter.txt": b"mine"}
 
 

@@ -100,11 +100,11 @@ def test_pairs_over_the_file_and_options_over_both(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("task", "pairs", "match"),
     [
-        ("encoder.hidden=3", [], "write the task first"),
-        ("translate", ["data=x.tsv"], "write --data"),
-        ("translate", ["train=3"], "a table of options"),
-        ("translate", ["time=5m"], "write --time"),
-        ("translate", ["out=runs/a"], "write --out"),
+        ("encoder.hidden=3", [], "put the task first"),
+        ("translate", ["data=x.tsv"], "use --data"),
+        ("translate", ["train=3"], "expected train.OPTION=VALUE; set train.lr="),
+        ("translate", ["time=5m"], "use --time"),
+        ("translate", ["out=runs/a"], "use --out"),
     ],
 )
 def test_pairs_that_were_meant_otherwise(task: str, pairs: list[str], match: str) -> None:

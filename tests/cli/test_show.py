@@ -57,7 +57,7 @@ def test_likely() -> None:
     """p = 1/2 and 1/4; many tokens go on in further lines."""
     tokens = ((Token("y\x1b"), math.log(0.5)), (Token("</s>"), math.log(0.25)))
     assert likely(Prediction("y", math.log(0.125), tokens=tokens, log_prob_per_token=math.log(0.125) / 2)) == [
-        "log_prob = -2.079, log_prob_per_token = -1.04; p of each token:\n  y␛ 0.50  </s> 0.25"
+        "log_prob = -2.079, log_prob_per_token = -1.04; probability of each token:\n  y␛ 0.50  </s> 0.25"
     ]
     assert likely(Prediction("y", -1.0)) == []
     [many] = likely(Prediction("y", -1.0, tokens=tokens[1:] * 20))

@@ -62,7 +62,7 @@ def test_what_is_given_is_kept() -> None:
 def test_parallel_files() -> None:
     write(a_dot_de="eins\nzwei\n", a_dot_en="one\ntwo\n")
     assert get(train="a.de, a.en", valid="a.de,a.en").train[1] == Example(("zwei",), "two", "a.de:2")
-    assert "expected 2, side by side" in said(train="a.de,a.en,a.fr")
+    assert "expected 2 parallel files" in said(train="a.de,a.en,a.fr")
     assert "expected 2" in said(train="a.de,")
     Path("a,b.tsv").write_text("x\ty")
     assert get(train="a,b.tsv", valid="a,b.tsv").train[0].source == "x"

@@ -275,7 +275,7 @@ def test_connections_of_one_client() -> None:
         refused = said(port, get)
         assert status(refused) == 429
         assert b"retry-after: 1" in refused
-        assert json.loads(refused.partition(b"\r\n\r\n")[2])["detail"] == "more than 3 connections of one client"
+        assert json.loads(refused.partition(b"\r\n\r\n")[2])["detail"] == "more than 3 connections from one client"
         go.set()
         assert {status(rest(one)) for one in some} == {200}
         wait_until(lambda: not crowd.clients)

@@ -89,7 +89,7 @@ def test_a_token(given: str, status: int, monkeypatch: pytest.MonkeyPatch) -> No
     assert web.post(**ask([["a"]]), headers=headers).status_code == status
     assert [web.get(path).status_code for path in ("/health", "/ready", "/favicon.ico")] == [200, 200, 204]
     if status == 401:
-        assert found.json() == {"detail": "no token, or a wrong one; send Authorization: Bearer TOKEN"}
+        assert found.json() == {"detail": "missing or wrong token; send Authorization: Bearer TOKEN"}
         assert "Bearer" in found.headers["www-authenticate"]
 
 

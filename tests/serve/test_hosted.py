@@ -43,9 +43,9 @@ def test_what_is_asked_for_as_rows() -> None:
     ("asked", "said"),
     [
         ({"inputs": []}, "inputs: 0; expected 1 to 2"),
-        ({"inputs": [["a"]] * 3}, "inputs: 3; expected 1 to 2; ask in several requests"),
-        ({"inputs": [["a"], []]}, "text 2: 0 texts for a task of 1 input"),
-        ({"inputs": [["a", "b"]]}, "text 1: 2 texts for a task of 1 input"),
+        ({"inputs": [["a"]] * 3}, "inputs: 3; expected 1 to 2; send several requests"),
+        ({"inputs": [["a"], []]}, "text 2: 0 texts for a task with 1 input"),
+        ({"inputs": [["a", "b"]]}, "text 1: 2 texts for a task with 1 input"),
         ({"inputs": [["a"], [" \n"]]}, "text 2: an empty text"),
         ({"inputs": [["a" * 21]]}, "text 1: 21 characters; expected at most 20"),
         ({"inputs": [["a"]], "beam": 33}, "beam: 33; expected at most 32"),
@@ -61,7 +61,7 @@ def test_what_cannot_be_asked(asked: dict[str, Any], said: str) -> None:
 
 def test_a_run_without_a_search_is_asked_for_none() -> None:
     for asked in ({"beam": 2}, {"trace": True}):
-        with pytest.raises(RegardError, match="echo has no search; leave out beam and trace"):
+        with pytest.raises(RegardError, match="echo has no search; remove beam and trace"):
             hosted(Echo(searches=False)).rows(Ask(inputs=[["a"]], **asked))
 
 
@@ -69,8 +69,8 @@ def test_layers_and_features_are_asked_of_runs_that_have_them() -> None:
     run = hosted(Echo(), features=4)
     for asked, said in (
         ({"layers": 2}, "name has no layers that look; expected a Transformer that writes"),
-        ({"features": 2, "look": False}, "layers or features, and look is false; leave them out, or look"),
-        ({"layers": "all", "look": False}, "layers or features, and look is false"),
+        ({"features": 2, "look": False}, "layers or features, but look is false; remove them, or set look to true"),
+        ({"layers": "all", "look": False}, "layers or features, but look is false"),
         ({"features": [1, 2]}, "echo shows no single features; leave out features"),
     ):
         with pytest.raises(RegardError, match=f"^{said}"):
@@ -154,5 +154,5 @@ def test_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert names(["a/run", "b/run", "c/run/", "run-2"]) == ["run", "run-2", "run-3", "run-2-2"]
     assert names(["."]) == [tmp_path.name]
-    with pytest.raises(RegardError, match=r"a/\.\./b is named twice"):
+    with pytest.raises(RegardError, match=r"a/\.\./b is given twice"):
         names(["b", "a/../b"])

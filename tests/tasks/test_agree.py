@@ -303,7 +303,7 @@ def test_it_is_written_again_and_taken_away(tmp_path: Path, monkeypatch: pytest.
     quick(tmp_path, data=data)  # finished already, and whole again
     assert (inner / "model.safetensors").read_bytes() == weights
     assert api.load(inner)("ia").text == api.load(tmp_path / "run" / "back")("ia").text
-    with pytest.raises(RegardError, match="was begun with gamma"):
+    with pytest.raises(RegardError, match="was started with gamma"):
         quick(tmp_path, data=data, gamma=0.25)
     assert quick(tmp_path, data=data, gamma=0.25, fresh=True).outcome.per_second > 0
     (inner / "mine.txt").write_text("keep")

@@ -115,6 +115,6 @@ def test_a_smoothing_that_is_no_share(name: str) -> None:
 def test_nothing_to_validate_on_is_told_before_anything_is_trained(tmp_path: Path) -> None:
     said = refused("classify", tmp_path, ["a\tx", "b\ty"])
     assert said == (
-        "classify.tsv: 2 examples, none of which can be held out for validation; "
-        "add others, or give a file of them with data.valid="
+        "classify.tsv: cannot hold out a validation set from 2 examples; "
+        "add more examples, or give a validation set with data.valid="
     )

@@ -89,7 +89,7 @@ def test_snli_comes_as_it_is(tmp_path: Path) -> None:
     ready = prepare("entail", {"data": {"train": str(path), "valid": str(path)}, "encoder": {"hidden": 2}})
     assert [example.target for example in ready.splits.train] == ["entailment", "neutral", "contradiction"]
     assert ready.splits.train[0].inputs == ("A dog runs.", "An animal.")
-    assert "1 of 4 rows left out" in ready.splits.notes[0]
+    assert "skipped 1 of 4 examples" in ready.splits.notes[0]
     assert ready.task.labels == ["contradiction", "entailment", "neutral"]
 
 

@@ -112,5 +112,5 @@ def test_a_task_without_a_search_says_so(tmp_path: Path) -> None:
     task.learn([Example(("good",), "yes", "a:1"), Example(("bad",), "no", "a:2")])
     network = task.model().eval()
     model = Model(Run.create(tmp_path / "c", config, task.keep(), network), task, network)
-    with pytest.raises(RegardError, match="classify has no search; leave out trace"):
+    with pytest.raises(RegardError, match="classify has no search; remove trace"):
         model.predict(["good"], trace=True)

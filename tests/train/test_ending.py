@@ -63,9 +63,9 @@ def test_a_test_that_does_not_fit_into_the_time_is_cut(capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("ended", "epochs", "do"),
     [
-        ("time", 0.4, "train it longer: regard train --out x"),
-        ("time", 50.0, "train it longer: regard train --out x, or check the data and try a smaller model"),
-        ("patience", 5.0, "it stopped getting better: check the data, or try a lower train.lr or a smaller model"),
+        ("time", 0.4, "train longer: regard train --out x"),
+        ("time", 50.0, "train longer: regard train --out x, or check the data and try a smaller model"),
+        ("patience", 5.0, "it stopped improving: check the data, or try a lower train.lr or a smaller model"),
     ],
 )
 def test_what_to_do_about_a_doubt(ended: Any, epochs: float, do: str) -> None:

@@ -666,7 +666,7 @@ def test_other_data_is_refused(tmp_path: Path) -> None:
     fit_in(tmp_path / "run", signalled(3, signal.SIGINT))
     same = splits()
     other = Splits([*same.train[:-1], Example(("six",), "7")], same.valid, same.test)
-    with pytest.raises(RegardError, match=r"the training data is not what .* began with; use --fresh"):
+    with pytest.raises(RegardError, match=r"the training data is not what .* was started with; use --fresh"):
         fit_in(tmp_path / "run", data=other)
     assert place_of(tmp_path / "run")["step"] == 3
 
@@ -703,7 +703,7 @@ def test_damaged_best_weights_are_replaced_by_the_present_ones(
     last = load_file(newest(folder) / "average.safetensors")
     (folder / "model.safetensors").write_bytes(b"")
     assert math.isnan(fit_in(folder).best)  # nothing more is to be done, so nothing to compare with
-    assert "model.safetensors is damaged; the weights of step 22 take its place" in capsys.readouterr().err
+    assert "model.safetensors is damaged; replaced with the weights of step 22" in capsys.readouterr().err
     now = load_file(folder / "model.safetensors")
     assert all(torch.equal(now[name], value) for name, value in last.items())
 
@@ -738,7 +738,7 @@ def test_progress_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     fit_in(tmp_path / "run", signalled(3, signal.SIGINT))
     assert capsys.readouterr() == ("", "")
     fit_in(tmp_path / "run", scripted([4.0] * 9), show=Shown())
-    assert Shown.said[0] == "going on from step 3 of 22"
+    assert Shown.said[0] == "resuming at step 3 of 22"
     assert Shown.said[1].startswith("step 5: loss ")
     assert Shown.said[1].endswith("; valid: perplexity 4")
     assert [step for step, *_ in Shown.steps if step in (4, 5, 10, 15, 20, 22)] == [4, 5, 10, 15, 20, 22]  # 4: at once

@@ -51,5 +51,5 @@ def test_without_a_saved_place_it_begins() -> None:
 
 
 def test_other_data_is_refused_by_name() -> None:
-    with pytest.raises(RegardError, match="the training data is not what run began with"):
+    with pytest.raises(RegardError, match="the training data is not what run was started with"):
         resumed(place(5), run, TrainState("other", 5), patience=10)

@@ -102,7 +102,7 @@ def test_a_folder_of_other_things_is_left_alone(tmp_path: Path, name: str) -> No
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / name).write_text("dear diary")
-    assert "is not a run; choose another --out" in refused(lambda: Run.create(folder, config, kept, model()))
+    assert "is not a run; use another --out" in refused(lambda: Run.create(folder, config, kept, model()))
     assert [(file.name, file.read_text()) for file in folder.iterdir()] == [(name, "dear diary")]
     file = tmp_path / "file"
     file.write_text("x")
@@ -180,7 +180,7 @@ def test_a_flipped_bit_in_the_weights(run: Run) -> None:
     content = bytearray(file.read_bytes())
     content[-3] ^= 1
     file.write_bytes(content)
-    assert "(model.safetensors: its checksum is wrong); the same 'regard train' goes on" in refused(
+    assert "(model.safetensors: its checksum is wrong); repeat 'regard train' to resume" in refused(
         lambda: run.load_weights(model())
     )
 
@@ -246,6 +246,6 @@ def test_half_a_run_is_never_left(run: Run, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_what_is_not_the_run_s_own_is_not_removed(run: Run) -> None:
     (run.folder / "diary").write_text("dear diary")
-    assert "also holds diary; move that away" in refused(lambda: Run.remove(run.folder))
+    assert "also contains diary; move that elsewhere" in refused(lambda: Run.remove(run.folder))
     assert (run.folder / "diary").read_text() == "dear diary"
     assert Run.is_in(run.folder)  # and the run is whole

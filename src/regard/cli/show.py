@@ -87,7 +87,7 @@ def likely(prediction: "Prediction") -> list[str]:
     total, mean = (
         figure(math.nan if one is None else one) for one in (prediction.log_prob, prediction.log_prob_per_token)
     )
-    return ["\n".join([f"log_prob = {total}, log_prob_per_token = {mean}; p of each token:", *lines])]
+    return ["\n".join([f"log_prob = {total}, log_prob_per_token = {mean}; probability of each token:", *lines])]
 
 
 def looked(prediction: "Prediction", inputs: Sequence[str], searched: bool = True, true: str | None = None) -> str:

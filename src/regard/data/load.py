@@ -87,9 +87,11 @@ def load_part(
     if "," in spec and not os.path.exists(os.path.expanduser(spec)):
         paths = tuple(path.strip() for path in spec.split(","))
         if len(paths) != columns or not all(paths):
-            raise RegardError(f"{spec!r}: {len(paths)} files", expected=f"{columns}, side by side")
+            raise RegardError(f"{spec!r}: {len(paths)} files", expected=f"{columns} parallel files")
         if form != "auto":
-            raise RegardError(f"{spec!r} with data.form={form}", expected="one file, or no form for parallel files")
+            raise RegardError(
+                f"{spec!r} with data.form={form}", expected="one file", do="remove data.form= for parallel files"
+            )
         return read_parallel(paths)
     return read(spec, columns, fields, known, form, notes)
 
@@ -123,14 +125,14 @@ def _folder(folder: str, fields: tuple[str, ...], part_of: Part) -> Splits:
             parts[part] = part_of(path)
         elif any(parallel):
             wanted = [f"{part}.{field}" for field, path in zip(fields, parallel, strict=True) if not path]
-            raise RegardError(f"{folder}: no {', '.join(wanted)}", do=f"it should stand beside {max(parallel)}")
+            raise RegardError(f"{folder}: no {', '.join(wanted)}", do=f"put it next to {max(parallel)}")
         else:
             parts[part] = []
     if not parts["train"]:
         raise RegardError(
             f"{folder}: no file named train",
             expected="train.tsv, .csv or .jsonl, or train.de and train.en with data.source=de data.target=en",
-            do=f"it holds {', '.join(files[:10]) or 'nothing'}" + (", …" if len(files) > 10 else ""),
+            do=f"the folder contains {', '.join(files[:10]) or 'nothing'}" + (", …" if len(files) > 10 else ""),
         )
     return Splits(**parts)
 

@@ -105,7 +105,7 @@ def restore(
         _keep(folder, found[number:])
         return Restored(place, tuple(damaged))
     if damaged:
-        raise RegardError(damaged[0], do="no older checkpoint is whole: start over with --fresh")
+        raise RegardError(damaged[0], do="no older checkpoint is intact: start over with --fresh")
     return None
 
 
@@ -122,7 +122,7 @@ def _restore(
         _check(moment / name, sums)
         place = TrainState.read(table)
         if _step(moment) != place.step:
-            raise ValueError(f"it is of step {place.step}")
+            raise ValueError(f"it belongs to step {place.step}")
         if data and place.data != data:
             return place
         like = (model.state_dict(), _like(optimiser), average, random)
@@ -158,7 +158,7 @@ def _check(path: Path, sums: dict[str, Any] | None) -> None:
 def _json(path: Path) -> dict[str, Any]:
     table = json.loads(read_whole(path, SMALL))
     if not isinstance(table, dict):
-        raise ValueError("it holds no table")
+        raise ValueError("it is not a JSON object")
     return table
 
 
@@ -181,5 +181,5 @@ def _by_number(tensors: dict[str, Tensor], steps: int) -> dict[int, dict[str, Te
         raise ValueError("it is empty")
     for of, state in moments.items():
         if len(state) < len(MOMENTS) or not 0 < float(state["step"]) <= steps:
-            raise ValueError(f"parameter {of} has no whole state")
+            raise ValueError(f"the state of parameter {of} is incomplete")
     return moments

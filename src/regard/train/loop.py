@@ -191,13 +191,13 @@ def fit(
         for line in (*(restored.damaged if restored else ()), *gone):
             show.warn(line)
         if place.step and not place.finished:
-            show.say(f"going on from step {place.step} of {place.steps}")
+            show.say(f"resuming at step {place.step} of {place.steps}")
         for note in (*splits.notes, *task.notes):
             show.say(note)
         if not place.finished:
-            show.phase("training", f"on {where.type}, {len(splits.train):,} examples, {an_epoch:,} batches an epoch")
+            show.phase("training", f"on {where.type}, {len(splits.train):,} examples, {an_epoch:,} batches per epoch")
             if budget.limited and budget.left() < 0.5 * limit:
-                show.say(f"{spoken(limit - budget.left())} of {spoken(limit)} is gone before the first step")
+                show.say(f"{spoken(limit - budget.left())} of {spoken(limit)} passed before the first step")
         model.train()
         stream = _stream(place, batches_of)
         may_choose, tried = not threads and most > 1, clock.monotonic()
@@ -251,7 +251,9 @@ def fit(
                 with _aside(model, mean, where, precision):
                     figures = task.measure(task.results(model, held, quick=True))
                     if task.best not in figures:
-                        raise RegardError(f"best={task.best!r} was not measured", do=nearest(task.best, figures))
+                        raise RegardError(
+                            f"best={task.best!r} is not a metric of this task", do=nearest(task.best, figures)
+                        )
                     place.since += 1
                     new = float(figures[task.best])
                     if not place.ready and (task.ready(model) or place.step >= place.steps):

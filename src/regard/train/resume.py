@@ -21,7 +21,7 @@ def lost(run: Run, model: nn.Module, mean: Ema, place: TrainState) -> list[str]:
         with mean.applied():
             run.save_weights(model)
         place.best, place.since = math.nan, 0
-        return [f"{run.folder / 'model.safetensors'} is damaged; the weights of step {place.step} take its place"]
+        return [f"{run.folder / 'model.safetensors'} is damaged; replaced with the weights of step {place.step}"]
     return []
 
 
@@ -30,7 +30,10 @@ def resumed(fresh: TrainState, run: Run, place: TrainState | None, patience: int
     if place is None:
         return fresh
     if place.data != fresh.data:
-        raise RegardError(f"the training data is not what {run.folder} began with", do="use --fresh or another --out")
+        raise RegardError(
+            f"the training data is not what {run.folder} was started with",
+            do="use --fresh to start over, or another --out",
+        )
     again = place.finished
     if again:
         more = fresh.wanted > place.wanted or fresh.limit != place.limit
