@@ -78,5 +78,12 @@ def test_what_sentences_are_made_of() -> None:
     """Whatever a task takes by name can be listed, and the options of what it always has."""
     assert {"max", "attention", "source2token"} <= {part["name"] for part in parts("pool")}
     assert {"difference", "factored"} <= {part["name"] for part in parts("match")}
-    assert [option["name"] for option in parts("embed")[0]["options"]] == ["width", "vectors", "mode", "most", "drop"]
+    assert [option["name"] for option in parts("embed")[0]["options"]] == [
+        "width",
+        "vectors",
+        "mode",
+        "most",
+        "drop",
+        "init_std",
+    ]
     assert "baseline" in {option["name"] for option in parts("reinforce")[0]["options"]}

@@ -30,7 +30,9 @@ def test_where_the_pooling_looked() -> None:
     [gaze] = looks(pool={"name": "structured", "rows": 2})
     assert [token.text[-2:] for token in gaze.rows] == [" 1", " 2"]
     assert np.allclose(gaze.weights.sum(-1), 2, atol=1e-5)
-    assert looks(pool="max") == ()
+    [gaze] = looks(pool="max")  # the share of the features taken from each token
+    assert gaze.weights.sum() == pytest.approx(2, abs=1e-5)
+    assert looks(pool="mean") == ()
 
 
 def test_where_the_encoder_looked() -> None:
