@@ -96,9 +96,9 @@ def test_the_ending_shows_an_example(regard: Regard, runs: Runs, task: str) -> N
 
 
 def test_where_nothing_is_looked_at_the_ending_is_a_line(regard: Regard, runs: Runs) -> None:
-    folder = runs("classify", "max", [*small, "pool=max"])
+    folder = runs("classify", "mean", [*small, "pool=mean"])
     words = ["train", "classify", "--data", folder.parent / "classify.tsv", "--out", folder, "--quiet", *small]
-    said = regard(*words, "pool=max")
+    said = regard(*words, "pool=mean")
     lines = said.out.split("\n")
     at = next(i for i, line in enumerate(lines) if " → " in line)
     assert re.fullmatch(r"the \w+ \w+ \w+ → \w+ \(p = [01]\.\d\d(, true: \w+)?\)", lines[at])

@@ -127,7 +127,7 @@ def test_alone_as_in_a_batch() -> None:
             )
 
 
-@pytest.mark.parametrize("pool", ["last", "mean", "max"])
+@pytest.mark.parametrize("pool", ["last", "mean"])
 def test_a_pooling_without_weights_is_refused(pool: str) -> None:
     with pytest.raises(RegardError, match=f"pool={pool} looks at nothing.*pool=attention or pool=source2token"):
         probed("classify", pool=pool)

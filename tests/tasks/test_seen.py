@@ -34,7 +34,7 @@ def test_what_was_seen(encoder: str, squares: tuple[int, ...] | None) -> None:
 
 
 def test_nothing_was_seen() -> None:
-    for pool in ("max", None):
+    for pool in ("mean", None):
         part = reader("bigru", pool, pair=False)
         seen = Seen.of(part([Sequences.pad(first)]), ())
         assert (seen.pooling, seen.encoder, seen.chosen) == (None, (), {})

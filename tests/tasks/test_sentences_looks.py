@@ -30,7 +30,9 @@ def test_where_the_pooling_looked() -> None:
     [attention_map] = looks(pool={"name": "structured", "hops": 2})
     assert [token.text[-2:] for token in attention_map.rows] == [" 1", " 2"]
     assert np.allclose(attention_map.weights.sum(-1), 2, atol=1e-5)
-    assert looks(pool="max") == ()
+    [attention_map] = looks(pool="max")  # the share of the features taken from each token
+    assert attention_map.weights.sum() == pytest.approx(2, abs=1e-5)
+    assert looks(pool="mean") == ()
 
 
 def test_where_the_encoder_looked() -> None:
