@@ -493,7 +493,7 @@ def test_the_time_limit_is_part_of_the_configuration(pairs: str) -> None:
 
 
 def test_no_run_and_damaged_ones(tmp_path: Path, trained: api.Trained) -> None:
-    assert "is not there" in refused(lambda: load(tmp_path / "none"))
+    assert "does not exist" in refused(lambda: load(tmp_path / "none"))
     assert "it has no config.toml" in refused(lambda: load(tmp_path))
     for name, content in (
         ("tokenizer.json", "{}"),

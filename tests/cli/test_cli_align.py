@@ -134,7 +134,7 @@ def test_against_gold(regard: Regard, run: Path, data: Path, tmp_path: Path, exp
     assert said.code == 0
     assert said.out == gold.read_text()
     told = dict(row.split() for row in said.err.splitlines()[1:])
-    assert said.err.splitlines()[0] == f"against {gold}"
+    assert said.err.splitlines()[0] == f"compared with {gold}"
     assert (told["aer"], told["precision"], told["recall"], told["f1"]) == ("0", "1", "1", "1")
     assert (told["off_by_one"], told["attention_match"]) == ("0", "1")
     most = np.concatenate([rows.max(axis=1) for rows in expected if rows.size])
@@ -143,7 +143,7 @@ def test_against_gold(regard: Regard, run: Path, data: Path, tmp_path: Path, exp
     written = tmp_path / "links.txt"
     said = regard("align", run, "--data", data, "--gold", gold, "-o", written)
     assert (said.code, said.err) == (0, "")
-    assert said.out.startswith(f"5 pairs written to {written}\nagainst {gold}\n")
+    assert said.out.startswith(f"5 pairs written to {written}\ncompared with {gold}\n")
     assert written.read_text() == gold.read_text()
 
 
@@ -164,7 +164,7 @@ def test_the_picture(regard: Regard, run: Path, data: Path, tmp_path: Path, expe
     gold.write_text("\n\n\n3-0 1p1\n\n")
     said = regard("align", run, "--data", data, "--gold", gold, "--picture", picture, "--row", "4")
     assert said.code == 0
-    assert said.err.endswith(f"drawn to {picture}\n")
+    assert said.err.endswith(f"picture written to {picture}\n")
     drawn = json.loads(picture.read_text())
     assert [token["text"] for token in drawn["rows"]] == ["e", "d"]
     assert [token["text"] for token in drawn["columns"]] == ["a", "b", "c", "d", "e"]
@@ -230,7 +230,7 @@ def test_eflomal_beside_ours(regard: Regard, run: Path, data: Path, expected: li
     assert (said.code, said.err) == (0, "")
     theirs = (tmp_path / "links.eflomal.txt").read_text()
     assert theirs == "0-0 1-1 2-2\n0-0\n0-0 1-1\n0-0 1-1\n\n"
-    told = dict(row.split() for row in said.out.split("against eflomal\n")[1].splitlines())
+    told = dict(row.split() for row in said.out.split("compared with eflomal\n")[1].splitlines())
     ours = [choose(rows) for rows in expected]
     shared = sum(len(one & from_pharaoh(two)) for one, two in zip(ours, theirs.split("\n"), strict=False))
     assert float(told["matched"]) == pytest.approx(shared / sum(map(len, ours)), rel=1e-3)

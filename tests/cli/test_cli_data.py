@@ -14,7 +14,7 @@ def test_counts_and_advice(regard: Regard, pairs: Path, tmp_path: Path) -> None:
     assert said.out.startswith(f"{path}\n")
     assert "train" in said.out
     assert "empty source" in said.out
-    assert "there before" in said.out
+    assert "repeated from an earlier line" in said.out
 
 
 def test_json(regard: Regard, pairs: Path) -> None:

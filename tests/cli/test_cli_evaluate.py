@@ -83,7 +83,7 @@ def test_a_damaged_run(
 
 def test_a_folder_that_is_no_run(regard: Regard, tmp_path: Path) -> None:
     assert regard("evaluate", tmp_path).line().startswith(f"{tmp_path} is not a run")
-    assert regard("evaluate", tmp_path / "no").line().startswith(f"{tmp_path / 'no'} is not there")
+    assert regard("evaluate", tmp_path / "no").line().startswith(f"{tmp_path / 'no'} does not exist")
 
 
 def test_a_device_that_is_not_there(regard: Regard, run: Path) -> None:

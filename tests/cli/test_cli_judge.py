@@ -47,7 +47,7 @@ def test_judged_and_reported(regard: Regard, monkeypatch: pytest.MonkeyPatch) ->
     assert first.startswith("http://127.0.0.1:")
     assert first.endswith("/  (0 of 3 lines done; Ctrl-C to stop)")
     assert (blank, end) == ("", "")
-    assert kept == "16 marks kept in judgements.sqlite; 3 of 3 lines done"
+    assert kept == "16 marks saved to judgements.sqlite; 3 of 3 lines done"
     assert again == "resume:  regard judge a.txt b.txt --source s.txt --no-open --port 0 --judge 'ana b'"
     assert report == "report:  regard judge --report judgements.sqlite"
     assert "(3 of 3 lines done" in regard(*words, "--judge", "ana b").out
@@ -60,8 +60,8 @@ def test_judged_and_reported(regard: Regard, monkeypatch: pytest.MonkeyPatch) ->
         "  a       5.00 [5.00, 5.00]  5.00 [5.00, 5.00]  1.17",
         "  b       3.00 [2.00, 5.00]  3.00 [2.00, 5.00]  1.83",
         "",
-        "               wins  ties  losses",
-        "  a against b  67 %  33 %  0 %     of 6 comparisons",
+        "           wins  ties  losses",
+        "  a vs. b  67 %  33 %  0 %     of 6 comparisons",
         "",
         "  agreement                     adequacy  fluency  which is better",
         "  all judges, Krippendorff's α  1.00      1.00     1.00",
@@ -81,7 +81,7 @@ def test_a_few_lines_and_then_more(regard: Regard, monkeypatch: pytest.MonkeyPat
 
 def test_an_empty_report(regard: Regard, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judge_server, "_run", lambda session, listener: None)
-    assert "0 marks kept" in regard(*words).out
+    assert "0 marks saved" in regard(*words).out
     said = regard("judge", "--report", "judgements.sqlite")
     assert said.code == 0
     assert "  a       -         -        -" in said.out
@@ -115,7 +115,7 @@ def test_mistakes_are_one_line(regard: Regard, here: Path, monkeypatch: pytest.M
         Path(f"{name}.txt").write_bytes(data)
     assert regard("judge").line().startswith("no outputs to judge; expected regard judge A.txt B.txt --source")
     assert regard("judge", "a.txt", "b.txt").line().startswith("no --source; expected")
-    assert regard("judge", "a.txt", "--source", "s.txt").line() == "1 file of outputs; expected 2 to 9"
+    assert regard("judge", "a.txt", "--source", "s.txt").line() == "1 output file; expected 2 to 9"
     assert regard(*words, "short.txt").line().startswith("short.txt: 1 line; expected 3, as in s.txt")
     assert regard(*words, "empty.txt").line().startswith("empty.txt: the file is empty")
     assert regard(*words, "latin.txt").line().startswith("latin.txt:1: byte 2 of the line is 0xfc; expected UTF-8")

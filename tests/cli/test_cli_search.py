@@ -66,7 +66,7 @@ def test_as_options_of_a_run(run: Path) -> None:
         (["--groups", "2", "--diversity", "-1"], "--diversity: got -1.0; expected a number from 0 to 1,000,000"),
         (["--min-length", "-1"], "--min-length: got -1"),
         (["--no-repeat-ngram", "-2"], "--no-repeat-ngram: got -2"),
-        (["--prefix", "aß"], "--prefix 'aß': 'ß' is not in the vocabulary"),
+        (["--prefix", "aß"], "--prefix 'aß': 'ß' is not in the target vocabulary"),
         (["--prefix", "abc" * 40], "sentence 0 of the batch: a prefix longer than its greatest length"),
         (["--allowed", "none.txt"], "none.txt: no such file"),
     ],

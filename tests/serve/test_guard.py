@@ -141,7 +141,7 @@ def test_a_full_queue_is_told_before_anything_is_read() -> None:
     batcher.pace, service.runs["echo"].rows = 0.0, None  # type: ignore[assignment, method-assign]
     found = client(service).post("/api/runs/echo/predict", content=b"not even JSON")
     assert (found.status_code, found.headers["retry-after"]) == (429, "1")
-    assert found.json() == {"detail": "the queue is full; try again"}
+    assert found.json() == {"detail": "the queue is full; try again later"}
 
 
 def test_503_before_and_after() -> None:

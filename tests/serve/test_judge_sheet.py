@@ -85,8 +85,8 @@ def test_what_cannot_be_judged(folder: Path) -> None:
             read_sheet(outputs, source, reference)
         return str(error.value).replace(f"{folder}/", "")
 
-    assert wrong([alpha]) == "1 file of outputs; expected 2 to 9"
-    assert wrong([alpha] * 10).startswith("10 files of outputs")
+    assert wrong([alpha]) == "1 output file; expected 2 to 9"
+    assert wrong([alpha] * 10).startswith("10 output files")
     assert wrong([alpha, alpha]) == "alpha.txt: given twice; expected one file per system"
     assert wrong([alpha, str(folder / "betta.txt")]).startswith("betta.txt: no such file; did you mean")
     (folder / "short.txt").write_text("one\ntwo\n")

@@ -156,7 +156,7 @@ def test_what_is_not_ours_is_left_alone(sheet: Sheet, tmp_path: Path) -> None:
         for path, what in (
             (text, "not a file of judgements"),
             (other, "database of another program"),
-            (later, "form 99"),
+            (later, "file format 99"),
             (tmp_path / "no" / "j.sqlite", "unable to open|no such file"),
             (tmp_path, "unable to open|no such file"),
         ):

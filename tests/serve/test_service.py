@@ -60,7 +60,7 @@ def test_limits() -> None:
     web = client(started(Limits(body=300, texts=2, characters=20)))
     url = "/api/runs/echo/predict"
     for content, headers, status, said in (
-        (b" " * 301, json_type, 413, "more than 300 bytes"),
+        (b" " * 301, json_type, 413, "the body is larger than 300 bytes"),
         (b'{"inputs": [["a"]]}', {"Content-Type": "text/plain"}, 415, "the body must be JSON"),
         (b'{"inputs": [["a"]]}', {}, 415, "the body must be JSON"),
         (b"{", json_type, 422, "body: Invalid JSON"),

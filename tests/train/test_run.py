@@ -112,7 +112,7 @@ def test_a_folder_of_other_things_is_left_alone(tmp_path: Path, name: str) -> No
 
 
 def test_no_run(tmp_path: Path, run: Run) -> None:
-    assert "is not there; expected a folder made by 'regard train'" in refused(lambda: Run.open(tmp_path / "no"))
+    assert "does not exist; expected a folder made by 'regard train'" in refused(lambda: Run.open(tmp_path / "no"))
     assert "it has no config.toml" in refused(lambda: Run.open(tmp_path))
     assert "is not a run: it is a file" in refused(lambda: Run.open(run.folder / "config.toml"))
     assert not Run.is_in(tmp_path)
