@@ -34,7 +34,7 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from regard import Attention, Gaze
+from regard import Attention, AttentionMap
 from regard.attend.normalizer.argmax import Argmax
 from regard.attend.normalizer.softmax import Softmax
 from regard.attend.normalizer.straight_through import StraightThrough
@@ -328,7 +328,7 @@ def gaze(model, text):
     logits, looks = model(word, word.flip(1))
     rows = [alphabet[number] for number in logits[0].argmax(-1).tolist()]
     seen = torch.cat([look.weights[0] for look in looks]).numpy()
-    return Gaze(seen, tuple(map(Token, rows)), tuple(map(Token, text)), title=f"{type(model).__name__}: {text}")
+    return AttentionMap(seen, tuple(map(Token, rows)), tuple(map(Token, text)), title=f"{type(model).__name__}: {text}")
 
 
 for kind in (Hard, Soft):

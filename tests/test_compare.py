@@ -287,7 +287,7 @@ def test_nothing_to_compare(pairs: list[str]) -> None:
 
 
 def test_folders_are_told_apart() -> None:
-    assert folder_of("encoder=disan dropout=0.1", 3) == "disan_drop_0.1-seed3"
+    assert folder_of("encoder=disan dropout=0.1", 3) == "disan_dropout_0.1-seed3"
     names = ["embed.vectors=a/b.txt", "embed.vectors=a_b.txt", "embed.vectors=a:b.txt", "x" * 300, "x" * 301]
     folders = [folder_of(name, 1) for name in names]
     assert len(set(folders)) == 5

@@ -40,7 +40,7 @@ def outside(config: Mapping[str, Any]) -> Iterator[str]:
     """
     for key, value in config.items():
         if key == "data" and isinstance(value, Mapping):
-            if str(value.get("train", "")).startswith("made:"):
+            if str(value.get("train", "")).startswith("builtin:"):
                 yield from _dotted(value["train"])
         elif key != "train":
             yield from _dotted({key: value})

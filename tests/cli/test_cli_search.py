@@ -51,7 +51,7 @@ def test_groups(regard: Regard, run: Path) -> None:
 
 def test_as_options_of_a_run(run: Path) -> None:
     search = configure("translate", {"search": {"groups": 5, "limits": {"no_repeat_ngram": 3}}})["search"]
-    assert (search["groups"], search["limits"]["repeat"]) == (5, 3)
+    assert (search["groups"], search["limits"]["no_repeat_ngram"]) == (5, 3)
     assert "limits" not in configure("translate", {})["search"]
     assert len(load(run)("ab", limits={"min_length": 9}).text) >= 9
 

@@ -38,7 +38,7 @@ def test_shown_and_saved() -> None:
     two = [Example(("premise here", "hypothesis"), f"label {i}") for i in range(3)]
     said = report(Splits(two, two[:1]))
     again = json.loads(json.dumps(said.to_dict()))
-    assert again["parts"]["train"]["batch_size"] == 3
+    assert again["parts"]["train"]["rows"] == 3
     assert again["problems"][0]["kind"] == "header"
     table = str(said).split("\n\n")[0].splitlines()
     assert [line[:5].strip() for line in table[:8]] == ["", "train", "", "", "", "", "", "valid"]

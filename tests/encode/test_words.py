@@ -187,7 +187,7 @@ def test_other_devices_and_types() -> None:
 
 
 def test_options_from_a_configuration() -> None:
-    made = find.call(Words, {"width": 7, "dropout": 0.1}, vocab=9, found=0)
+    made = find.call(Words, {"dim": 7, "dropout": 0.1}, vocab=9, found=0)
     assert (made.size, made.dropout, made.learned.shape) == (7, 0.1, (9, 7))
     with pytest.raises(RegardError, match="one of fixed, tuned, missing"):
         find.call(Words, {"mode": "frozen"}, vocab=9, found=0)
@@ -196,8 +196,8 @@ def test_options_from_a_configuration() -> None:
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"width": 0}, r"width: got 0"),
-        ({"most": -1}, r"most: got -1"),
+        ({"dim": 0}, r"dim: got 0"),
+        ({"max_vectors": -1}, r"max_vectors: got -1"),
         ({"dropout": 1.0}, r"dropout: got 1\.0"),
         ({"dropout": -0.1}, r"dropout: got -0\.1"),
         ({"found": 3}, "vectors for 3 of 10"),

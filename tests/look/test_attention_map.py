@@ -170,8 +170,8 @@ def test_words_are_not_tokens() -> None:
         *(
             '{"title":"","rows":[],"columns":[],"links":[],"shape":[0,0],"weights":[],' + wrong + "}"
             for wrong in (
-                '"panels":"ab"',
-                '"panels":[1]',
+                '"head_names":"ab"',
+                '"head_names":[1]',
                 '"row_selected":[1]',
                 '"column_selected":null',
                 '"breaks":[true]',

@@ -247,7 +247,7 @@ def test_pictures_are_saved(browser: Any, shown: Path, view: str) -> None:
 
 
 def test_panels_are_saved(browser: Any, shown: Path) -> None:
-    for hash, name in (("item=2&attention map=1", "head 3"), ("item=3", "yes 2")):
+    for hash, name in (("item=2&gaze=1", "head 3"), ("item=3", "yes 2")):
         with visit(browser, shown, hash) as one:
             assert name.encode() in one.saved("SVG")
             assert one.saved("PNG").startswith(b"\x89PNG")
@@ -295,9 +295,9 @@ def test_right_to_left(browser: Any, shown: Path) -> None:
         assert dict(words)["كتاب"] > dict(words)["هنا"]
 
 
-@pytest.mark.parametrize("view", ["matrix", "arcs", "text", "steps", "head_names"])
+@pytest.mark.parametrize("view", ["matrix", "arcs", "text", "steps", "panels"])
 def test_small_screens(browser: Any, shown: Path, view: str) -> None:
-    hash = "item=2&attention map=1&view=panels" if view == "head_names" else f"view={view}&with=1"
+    hash = "item=2&gaze=1&view=panels" if view == "panels" else f"view={view}&with=1"
     with visit(browser, shown, hash, viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True) as one:
         tab = one.page
         assert tab.evaluate("document.documentElement.scrollWidth") <= 360
@@ -307,7 +307,7 @@ def test_small_screens(browser: Any, shown: Path, view: str) -> None:
 
 
 def test_everything_has_a_name_for_the_ear(browser: Any, shown: Path) -> None:
-    for hash in ("", "view=arcs", "view=text", "view=steps", "item=2&attention map=1", "item=3", "with=1"):
+    for hash in ("", "view=arcs", "view=text", "view=steps", "item=2&gaze=1", "item=3", "with=1"):
         with visit(browser, shown, hash) as one:
             nameless = """() => [...document.querySelectorAll('button, select, input, [role=application], [tabindex]')]
                 .filter(e => !(e.textContent.trim() || e.getAttribute('aria-label') || e.labels?.length)).length"""

@@ -72,7 +72,7 @@ def test_the_price_is_exact_under_autocast() -> None:
 
 @pytest.mark.parametrize(
     ("option", "said"),
-    [({"rows": 0}, "rows: got 0; expected a whole number from 1"), ({"penalty": -1.0}, "penalty: got -1")],
+    [({"hops": 0}, "hops: got 0; expected a whole number from 1"), ({"penalty": -1.0}, "penalty: got -1")],
 )
 def test_a_wrong_option_is_explained(option: dict[str, float], said: str) -> None:
     with pytest.raises(RegardError, match=said):

@@ -275,7 +275,7 @@ def test_not_a_number_is_said_and_not_guessed():
 @pytest.mark.parametrize(
     "options",
     [
-        *({"beam_size": 0}, {"length_penalty": -0.1}, {"length": 9.0}, {"n_best": 0}),
+        *({"beam_size": 0}, {"length_penalty": -0.1}, {"length_penalty": 9.0}, {"n_best": 0}),
         *({"groups": 0}, {"groups": 2}, {"diversity": -0.1}, {"diversity": math.inf}),
     ],
 )

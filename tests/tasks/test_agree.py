@@ -92,7 +92,7 @@ def small(**options: Any) -> tuple[Agree, Both]:
 def test_its_options_are_those_of_translate_and_gamma() -> None:
     ours, theirs = settable(Agree), settable(Translate)
     assert ours.keys() - theirs.keys() == {"gamma", "after"}
-    assert all(ours[name] == theirs[name] for name in theirs)
+    assert all(ours[name].default == theirs[name].default for name in theirs)
 
 
 def test_the_words_of_one_side_are_one_vocabulary() -> None:
@@ -153,7 +153,7 @@ def test_both_attentions_learn_from_it() -> None:
         loss.total.backward()  # type: ignore[no-untyped-call]
         found += [part.decoder.attention.score.w.grad.clone() for part in (network.there, network.back)]  # type: ignore
     assert not any(torch.allclose(one, other) for one, other in zip(plain, rich, strict=True))
-    chances = {"smoothing", "replace"}  # the same for both directions, so said once
+    chances = {"label_smoothing", "source_replace"}  # the same for both directions, so said once
     assert loss.notes.keys() == chances | {"truth", "back_truth", "fertility", "back_fertility", "agreement"}
 
 

@@ -133,7 +133,7 @@ def test_without_it_nothing_is_built_and_no_weights_are_asked_for(monkeypatch: p
 
 
 @pytest.mark.parametrize("decoder", [{}, {"place": "after", "feed": False}, {"name": "transformer"}])
-@pytest.mark.parametrize("teach", [{}, {"sampling": "linear", "drop": 0.3}])
+@pytest.mark.parametrize("teach", [{}, {"scheduled_sampling": "linear", "source_dropout": 0.3}])
 def test_the_attention_learns_from_it(decoder: dict[str, Any], teach: dict[str, Any]) -> None:
     """Of the loss only the fertilities are left: what has a gradient has it through the weights."""
     torch.manual_seed(1)

@@ -74,7 +74,7 @@ def test_nothing_is_narrowed(task: str, options: dict[str, Any]) -> None:
     usual = {"encoder": {"name": "bigru", "hidden": 2}, "decoder": option("predict.generate", "recurrent")}
     usual |= {
         "network": option("predict.language", "recurrent"),
-        "embed": 4 if "source" in words else {"width": 4},
+        "embed": 4 if "source" in words else {"dim": 4},
         "gamma": 0.0,
     }
     made = kind(**words, **{k: v for k, v in {**usual, **options}.items() if k in settable(kind)})

@@ -319,7 +319,7 @@ def test_nothing_changes_where_nothing_samples(name: str) -> None:
         )
         assert torch.equal(loss.total, nats)
         assert loss.shown is None
-        assert loss.notes.keys() == {"smoothing"}
+        assert loss.notes.keys() == {"label_smoothing"}
 
 
 def test_the_likeliest_key_unless_asked() -> None:
@@ -441,7 +441,7 @@ def test_own_words_that_are_shown_carry_what_was_seen(monkeypatch: pytest.Monkey
         return honest(reinforce, look, nats, there, carries, *rest)
 
     monkeypatch.setattr(_generation, "taught", heard)
-    for teach in ({}, {"sampling": "linear", "least": 0.5}):
+    for teach in ({}, {"scheduled_sampling": "linear", "min_truth": 0.5}):
         task, model = made("shallow", teach=teach)
         task.loss(model.train(), batch_of(task, examples))
         task.loss(model.eval(), batch_of(task, examples))

@@ -97,7 +97,7 @@ def test_taught_or_refused(task: str, options: dict[str, Any], normalizer: str) 
         refused = str(error)
     if refused:
         assert "\n" not in refused
-        assert f"normalizer={weigh}: no gradient passes through it" in refused
+        assert f"normalizer={normalizer}: no gradient passes through it" in refused
         assert refused.startswith(tuple(options))  # the option as the user wrote it
         return
     seen: list[Tensor] = []

@@ -92,7 +92,7 @@ def test_a_run_does_without_the_file(vectors: Path, tmp_path: Path, mode: str) -
 
 
 def test_another_width_than_that_of_the_file_is_refused(vectors: Path) -> None:
-    with pytest.raises(RegardError, match=r"embed\.width=9, and .*vectors\.txt has 3 numbers a word; leave"):
+    with pytest.raises(RegardError, match=r"embed\.dim=9, and .*vectors\.txt has 3 numbers a word; leave"):
         entail(vectors, dim=9)
     for width in (3, 64, 300):  # the file's, the preset's and the default are fine
         assert entail(vectors, dim=width).model().words.size == 3

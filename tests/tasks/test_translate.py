@@ -33,8 +33,8 @@ def test_presets_and_defaults_make_a_model(options: dict[str, Any]) -> None:
 
 def test_every_option_is_the_user_s() -> None:
     assert set(settable(Translate)) == {
-        *("source", "target", "embed", "encoder", "attention", "decoder", "search", "measures", "best"),
-        *("smoothing", "drop", "longest", "teach", "fertility", "reinforce"),
+        *("source", "target", "embed", "encoder", "attention", "decoder", "search", "metrics", "best_metric"),
+        *("label_smoothing", "dropout", "max_length", "teach", "fertility", "reinforce"),
     }
 
 

@@ -173,7 +173,7 @@ def test_the_first_line_is_always_tried(path: Path) -> None:
 
 def test_a_width_that_differs(path: Path) -> None:
     assert read_vectors(written(path, GLOVE), None, 0, width=2).width == 2
-    with pytest.raises(RegardError, match=r"embed\.width=200 but the file has 2; set embed\.width=2"):
+    with pytest.raises(RegardError, match=r"embed\.dim=200 but the file has 2; set embed\.dim=2"):
         read_vectors(written(path, GLOVE), None, 0, width=200)
 
 

@@ -590,7 +590,7 @@ def test_one_step_by_hand(tmp_path: Path) -> None:
 
 def test_the_average_by_hand(tmp_path: Path) -> None:
     """After step 1 the average is 2/11 of the start and 9/11 of where it went: that is what is kept."""
-    matrix, vector, _ = slope(tmp_path / "one", average=0.9)
+    matrix, vector, _ = slope(tmp_path / "one", ema=0.9)
     assert matrix == pytest.approx(2 / 11 * 2 + 9 / 11 * 1.8)
     assert vector == pytest.approx(2 / 11 * 3 + 9 / 11 * 3.1)
 
@@ -779,7 +779,7 @@ class Shown(Progress):
 def test_the_log_is_strict_about_what_it_says(tmp_path: Path) -> None:
     fit_in(tmp_path / "run", steps=5)
     [event] = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
-    assert event.keys() == {"step", "loss", "valid", "epoch", "rate", "seconds", "tokens_per_second", "notes"}
+    assert event.keys() == {"step", "loss", "valid", "epoch", "lr", "seconds", "tokens_per_second", "notes"}
     assert event["notes"] == {"label_smoothing": pytest.approx(0.1)}
     assert event["valid"].keys() == {"perplexity", "exact_match", "token_accuracy"}
     assert 0 < event["seconds"] < 100

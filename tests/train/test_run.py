@@ -11,6 +11,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from regard.errors import RegardError
+from regard.format import FORMAT
 from regard.train.run import Run, plain
 
 config: dict[str, Any] = {
@@ -222,7 +223,7 @@ def test_weights_are_replaced_whole(run: Run, monkeypatch: pytest.MonkeyPatch) -
     fresh = model(seed=2)
     run.load_weights(fresh)
     assert weights(fresh) == weights(model())
-    assert tomllib.loads((run.folder / "config.toml").read_text()) == told
+    assert tomllib.loads((run.folder / "config.toml").read_text()) == {"format": FORMAT, **told}
     assert len(list(run.folder.iterdir())) == 4
 
 

@@ -147,7 +147,11 @@ def test_blanked_words_are_unknown() -> None:
 
 @pytest.mark.parametrize(
     ("options", "what"),
-    [({"blank": 1.0}, "blank: got"), ({"swap": -0.1}, "swap: got"), ({"min_length": 0.0}, "least: got")],
+    [
+        ({"word_dropout": 1.0}, "word_dropout: got"),
+        ({"source_swap": -0.1}, "source_swap: got"),
+        ({"min_truth": 0.0}, "min_truth: got"),
+    ],
 )
 def test_chances_are_chances(options: dict[str, float], what: str) -> None:
     with pytest.raises(RegardError, match=what):
@@ -167,6 +171,9 @@ def test_a_translator_is_taught_and_its_log_says_so(place: str, tmp_path: Any) -
     )  # fmt: skip
     log = (made.model.run.folder / "log.jsonl").read_text()
     notes = json.loads(log.splitlines()[-1])["notes"]
-    chances = {name: notes[name] for name in ("smoothing", "drop", "swap", "replace", "blank")}
+    chances = {
+        name: notes[name]
+        for name in ("label_smoothing", "source_dropout", "source_swap", "source_replace", "word_dropout")
+    }
     assert chances == pytest.approx(dict.fromkeys(chances, 0.1))
     assert 0.5 < notes["truth"] < 1

@@ -115,7 +115,8 @@ class AttentionMap:
         ):
             if chosen and not (len(chosen) == len(tokens) and all(isinstance(one, bool) for one in chosen)):
                 raise RegardError(
-                    f"{side}_chosen of length {len(chosen)}", expected=f"True or False for each of {len(tokens)} tokens"
+                    f"{side}_selected of length {len(chosen)}",
+                    expected=f"True or False for each of {len(tokens)} tokens",
                 )
         edges = (0, *self.breaks, len(self.columns))
         if self.breaks and not all(type(b) is int and a < b for a, b in pairwise(edges)):

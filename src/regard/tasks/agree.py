@@ -241,7 +241,7 @@ def turned(examples: Sequence[Example]) -> list[Example]:
 def turned_data(data: Mapping[str, str]) -> dict[str, str] | None:
     """The options of `data` that read the same pairs the other way round; None where there are none."""
     given = {part: spec for part in PARTS if (spec := data.get(part, ""))}
-    if "train" not in given or given["train"].startswith("made:") or data.get("form", "auto") != "auto":
+    if "train" not in given or given["train"].startswith("builtin:") or data.get("form", "auto") != "auto":
         return None
     parallel = {part: spec for part, spec in given.items() if "," in spec and not os.path.exists(_home(spec))}
     swapped = {part: ",".join(reversed([path.strip() for path in spec.split(",")])) for part, spec in parallel.items()}

@@ -75,7 +75,7 @@ def test_both_steps_are_the_same(kind: Kind, half: bool, masked: bool) -> None:
         assert isinstance(quick, Quick)
         assert quick.time == slow.time == CHUNK + 2
         same(logits, long_logits, half)
-        for name in ["weights", "answer", "by_key"]:
+        for name in ["weights", "context", "by_key"]:
             same([getattr(one, name) for one in looks], [getattr(one, name) for one in long_looks], half)
         apart = quick.apart()
         same([*apart.keys, *apart.values], [*slow.keys, *slow.values], half)
