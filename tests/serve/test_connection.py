@@ -144,7 +144,9 @@ def test_half_a_request_is_not_waited_for(port: int, sent: list[bytes]) -> None:
     answer = said(port, *sent, wait=0.05)
     assert time.monotonic() - began < 8
     assert status(answer[answer.rfind(b"HTTP/1.1") :]) == (408 if b"h2c" not in sent[0] else 200)
-    assert b"408" not in answer or json.loads(answer.rpartition(b"\r\n\r\n")[2])["detail"].startswith("the head")
+    assert b"408" not in answer or json.loads(answer.rpartition(b"\r\n\r\n")[2])["detail"].startswith(
+        "the request headers"
+    )
 
 
 @pytest.mark.parametrize("port", [strict], indirect=True)
