@@ -226,7 +226,7 @@ def test_two_items_side_by_side(browser: Any, shown: Path) -> None:
         assert "item=1" in tab.url
         for hash in (
             "item=0&with=4",
-            "item=99&with=99&attention map=7&panel=9&pin=r900&view=steps&step=77",
+            "item=99&with=99&gaze=7&panel=9&pin=r900&view=steps&step=77",
             "view=<b>&pin=x",
         ):
             tab.evaluate(f"location.hash = {json.dumps(hash)}")

@@ -183,7 +183,7 @@ def test_until_it_counts_each_direction_learns_by_itself() -> None:
     ],
 )
 def test_what_cannot_agree_is_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(RegardError, match=r"gamma|after|teach\.drop"):
+    with pytest.raises(RegardError, match=r"gamma|after|teach\.source_dropout"):
         Agree(**options)
 
 

@@ -53,7 +53,9 @@ def test_a_test_that_does_not_fit_into_the_time_is_cut(capsys: pytest.CaptureFix
         return len(found.examples), slow.now
 
     assert after(100, 60.0) == (18, 59.0)  # one of the seconds went into finding out
-    assert "testing 18 of 100 examples: all of them would take 1:40, and 0:19 is left" in capsys.readouterr().err
+    assert (
+        "testing on 18 of 100 examples: all of them would take 1:40, but only 0:19 is left" in capsys.readouterr().err
+    )
     assert after(100, 41.0) == (10, 51.0)  # at least ten, whatever the time
     assert after(10, 60.0)[0] == 10
     assert capsys.readouterr().err.count("of 10 examples") == 0

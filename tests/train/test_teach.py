@@ -112,7 +112,7 @@ def test_what_the_model_said_is_shown_in_place_of_the_truth(parallel: bool) -> N
     assert notes == {"truth": 0.5}
     assert torch.equal(logits, echo._say(shown))
     assert torch.equal(look.weights, echo._look(shown).weights)  # of the second pass, or of all the steps
-    assert torch.equal(look.context, echo._look(shown).answer)
+    assert torch.equal(look.context, echo._look(shown).context)
     assert (shown[:, 0] == Text.start).all()
     assert (shown[:, 4] == Text.pad).all()
     if parallel:  # the first pass read the truth

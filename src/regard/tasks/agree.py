@@ -177,7 +177,9 @@ class Agree(Translate):
         there, looked = self._taught(model.there, batch)
         back, looked_back = self.other._taught(model.back, Batch((y,), x))
         total = there.total + back.total
-        told = {name: note for name, note in back.notes.items() if name not in ("smoothing", *CHANCES)}  # said already
+        told = {
+            name: note for name, note in back.notes.items() if name not in ("label_smoothing", *CHANCES)
+        }  # said already
         notes = {**there.notes, **{f"back_{name}": note for name, note in told.items()}}
         if self.gamma:  # else no weights are asked for
             agreed = agreement(looked, looked_back, x, y)
