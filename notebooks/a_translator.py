@@ -80,8 +80,8 @@ trained = regard.train(
     dropout=0.0,
     label_smoothing=0.0,
     metrics=["exact_match", "alignment"],
-    best="exact_match",
-    train={"epochs": 8, "time": f"{seconds:g}s", "rate": 4e-3, "warmup": 50, "average": 0.99},
+    best_metric="exact_match",
+    train={"epochs": 8, "time": f"{seconds:g}s", "lr": 4e-3, "warmup": 50, "ema": 0.99},
 )
 model = trained.model
 print(model)

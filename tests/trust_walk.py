@@ -17,6 +17,7 @@ from types import CodeType
 from typing import Any
 
 from regard import find
+from regard.format import FORMAT
 
 Field, Config = tuple[str, ...], dict[str, Any]
 tables = {"data": "data.load.load", "train": "train.loop.fit"}
@@ -126,7 +127,7 @@ def main(folder: Path, every: bool) -> None:
     }
     for path, config in every_field():
         task = path[0]
-        (run / "config.toml").write_text(tomli_w.dumps(config))
+        (run / "config.toml").write_text(tomli_w.dumps({"format": FORMAT, **config}))
         heard()
         ended = {}
         for way, call in ways.items():

@@ -307,7 +307,7 @@ def test_it_is_written_again_and_taken_away(tmp_path: Path, monkeypatch: pytest.
         quick(tmp_path, data=data, gamma=0.25)
     assert quick(tmp_path, data=data, gamma=0.25, fresh=True).outcome.per_second > 0
     (inner / "mine.txt").write_text("keep")
-    with pytest.raises(RegardError, match="also holds mine"):
+    with pytest.raises(RegardError, match="also contains mine"):
         quick(tmp_path, data=data, fresh=True)
     assert (inner / "mine.txt").read_text() == "keep"
 

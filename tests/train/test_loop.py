@@ -511,14 +511,14 @@ def test_a_limit_leaves_time_for_validating_and_testing(tmp_path: Path, ticking:
 def test_a_validation_that_would_take_too_long_is_of_fewer_examples(
     tmp_path: Path, ticking: Callable[[float], Change]
 ) -> None:
-    """A minute for all eight, where an hour would be needed to afford that: four, and only now and then."""
+    """A minute for all eight, where an hour would be needed to afford that: three, and only now and then."""
     change, seen = ticking(1.0), list[tuple[int, bool]]()
     slow = slow_answers(loop.clock, 7.5, 0.0, seen)
     outcome = fit_in(tmp_path / "run", both(change, slow), steps=10_000, time="10m", validate_every=20)
     assert 590 <= outcome.seconds <= 600
     steps = [event["step"] for event in read(tmp_path / "run" / "log.jsonl")]
     assert 2 <= len(steps) <= 4
-    assert place_of(tmp_path / "run")["checked"] == 4
+    assert place_of(tmp_path / "run")["checked"] == 3
 
 
 def test_state_is_saved_every_so_many_seconds(
@@ -758,8 +758,8 @@ def test_a_shorter_warm_up_is_told_once(tmp_path: Path, monkeypatch: pytest.Monk
     assert told("short", warmup=6) == []  # it is over
     # Time cuts the plan from 80 to 40 steps when 20 are done: a warm-up of 15 is over, one of 21 is not.
     monkeypatch.setattr(loop.Budget, "plan", lambda self, wanted, step, every: 40 if step >= 20 else wanted)
-    assert told("over", steps=80, warmup=15, every=100) == []
-    assert told("slow", steps=88, warmup=21, every=100) == [Plan(40, 21, "cosine").shortened]
+    assert told("over", steps=80, warmup=15, validate_every=100) == []
+    assert told("slow", steps=88, warmup=21, validate_every=100) == [Plan(40, 21, "cosine").shortened]
 
 
 class Shown(Progress):
