@@ -247,7 +247,7 @@ class Generation(Measured):
         assert isinstance(model, EncoderDecoder)
         whole, reader = [text[0] for text in texts], self.texts["source"]
         sources, seen = reader.read_all(whole) if look else (reader.encode_all(whole), [()] * len(texts))
-        sources, seen = self._truncated(sources), self._truncated(seen)
+        sources, seen = self._truncated(sources), [tuple(one) for one in self._truncated(seen)]
         for row, source in enumerate(sources):
             self._fits(len(source), places[row].where if places else f"input {row + 1}")
         sources = left(sources, without, 0, "source")
@@ -312,7 +312,7 @@ class Generation(Measured):
         for row, both in enumerate(zip(*ids.values(), strict=True)):
             self._fits(max(map(len, both)), places[row].where if places else f"input {row + 1}")
         seen = {side: self.texts[side].tokens_all(texts[side]) for side in texts}
-        seen["source"] = self._truncated(seen["source"])
+        seen["source"] = [tuple(one) for one in self._truncated(seen["source"])]
         answers = []
         for row, one in enumerate(read(model, ids["source"], ids["target"], look, tokens)):
             (source, target), said = rows[row], seen["target"][row]
