@@ -114,10 +114,10 @@ class Budget:
 
     def fitting(self, wanted: int, each: float) -> int:
         """How many examples one validation may have, of so many seconds each. A few are too few to choose weights by,
-        and may take twice as long."""
+        and may take half as long again."""
         if not self.limited or each <= 0:
             return wanted
-        usual, most = (int(share * self.limit / each) for share in (ONE, 2 * ONE))
+        usual, most = (int(share * self.limit / each) for share in (ONE, 1.5 * ONE))
         return max(1, min(wanted, max(usual, min(FEW, most))))
 
 
