@@ -32,6 +32,7 @@ from gauge import floor, on_device, peak, room, times
 from record import record
 from torch import Tensor, nn
 
+from regard.attend.normalizer.softmax import softmax
 from regard.attend.score import Score
 from regard.attend.score.additive import Additive, additive
 from regard.attend.score.bilinear import Bilinear
@@ -39,7 +40,6 @@ from regard.attend.score.cosine import Cosine
 from regard.attend.score.dot import Dot
 from regard.attend.score.learned_query import LearnedQuery
 from regard.attend.score.scaled_dot import ScaledDot
-from regard.attend.weigh.softmax import softmax
 from regard.kernels.additive import additive_attention
 from regard.kernels.dot import dot_attention
 from regard.kernels.feature import feature_attention, feature_reference
@@ -178,7 +178,7 @@ def whole(case: Case, device: torch.device) -> Subject:
         return dot_attention(q, k, keys, scale=score.scale)
 
     def readable(query: Tensor, keys: Tensor) -> Tensor:
-        return softmax(score.energies(project(query), score.prepare(keys))) @ keys
+        return softmax(score.scores(project(query), score.prepare(keys))) @ keys
 
     wide = isinstance(score, Additive)
     return Subject(

@@ -265,7 +265,7 @@ def both(q: Tensor, k: Tensor, v: Tensor, pull: Tensor, attend: Any) -> Any:
 def tune(name: str, shape: tuple[int, int, int]) -> str:
     """The time of one pass with each tile for one of its kernels, best first."""
     q, k, v = (t.detach() for t in inputs(*shape))
-    given = (5.0, feature_triton.Sight(), None, 0.0, None)
+    given = (5.0, feature_triton.MaskSpec(), None, 0.0, None)
     pull = torch.randn_like(q)
     _, exact, den = feature_triton.forward(q, k, v, *given)
     was, lines = feature_triton.TILES[name], []

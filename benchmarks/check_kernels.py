@@ -27,7 +27,7 @@ from torch import Tensor
 
 from regard.kernels import additive_cpu, additive_triton, product_triton
 from regard.kernels.additive import additive_attention, additive_weights
-from regard.kernels.mask import PATTERNS, Sight
+from regard.kernels.mask import PATTERNS, MaskSpec
 
 GPU = torch.device("cuda")
 DRAWS = 20  # of every masked shape
@@ -41,7 +41,7 @@ ROWS = [
 ]
 TARGETS = {"B16 T512 A512 fp32": (0.51, 2.2), "B4 T2048 A256 fp32": (1.03, 4.4), "B32 T128 A512 bf16": (0.10, None)}
 
-# Tiles of the energies: queries, keys, warps, anchor. Tiles of the gradients: rows, features, warps.
+# Tiles of the scores: queries, keys, warps, anchor. Tiles of the gradients: rows, features, warps.
 ENERGIES = [
     (64, 64, 4, True), (64, 64, 4, False), (64, 64, 8, True), (32, 64, 4, True), (32, 64, 2, True), (64, 128, 8, True),
     (128, 64, 8, True), (64, 32, 4, True), (32, 32, 2, True), (32, 32, 4, True), (32, 128, 8, True),
@@ -145,7 +145,7 @@ def drawn(number: int) -> tuple[tuple[list[Tensor], dict[str, Any]], str]:
 
 def hostile(name: str, dtype: torch.dtype) -> tuple[bool, str]:
     torch.manual_seed(1)
-    keys = 100 if dtype is torch.bfloat16 else 140  # answers in one launch with the energies, or in their own
+    keys = 100 if dtype is torch.bfloat16 else 140  # answers in one launch with the scores, or in their own
     q, k, v = (torch.randn(2, n, d, device=GPU) for n, d in ((75, 259), (keys, 259), (keys, 64)))
     w, options = torch.randn(259, device=GPU) / 16, {}
     if name == "huge":
@@ -252,7 +252,7 @@ def not_a_number() -> tuple[bool, str]:
 
 def many_shapes() -> tuple[bool, str]:
     """New lengths compile nothing new."""
-    kernels = [additive_triton.energies_kernel, additive_triton.gradient_kernel]
+    kernels = [additive_triton.scores_kernel, additive_triton.gradient_kernel]
 
     def compiled() -> int:
         return sum(len(entry[0]) for kernel in kernels for entry in kernel.device_caches.values())
@@ -328,7 +328,7 @@ def timed(row: tuple[str, int, int, int, torch.dtype], quick: bool) -> list[str]
         return lines
     with torch.no_grad():
         plain = [t.detach() for t in (q, k, v, w)]
-        sight, base = Sight(), additive_triton.TILES
+        sight, base = MaskSpec(), additive_triton.TILES
         seen = additive_triton.arguments(sight, length, length)
         steps = {
             "exponents": lambda: additive_triton.exponents(plain[0], plain[1], plain[3].float()),
@@ -337,14 +337,14 @@ def timed(row: tuple[str, int, int, int, torch.dtype], quick: bool) -> list[str]
             ),
         }
         lines.append(f"{name:20} parts    " + ", ".join(f"{part} {median(call):.3f}" for part, call in steps.items()))
-        found: dict[str, list[tuple[float, str]]] = {"energies": [], "of_queries": [], "of_keys": []}
+        found: dict[str, list[tuple[float, str]]] = {"scores": [], "of_queries": [], "of_keys": []}
         ready = additive_triton.exponents(plain[0], plain[1], plain[3].float())
         for queries, keys, warps, anchor in ENERGIES:
             tile = replace(base, queries=queries, keys=keys, warps=warps, anchor=anchor)
-            call = lambda tile=tile: additive_triton._energies(  # noqa: E731
+            call = lambda tile=tile: additive_triton._scores(  # noqa: E731
                 ready, plain[0], plain[1], plain[3].float(), None, seen, 0, length, tile
             )
-            found["energies"].append(tried(call, f"{queries}×{keys} w{warps}{'' if anchor else ' loose'}"))
+            found["scores"].append(tried(call, f"{queries}×{keys} w{warps}{'' if anchor else ' loose'}"))
         _, p = additive_triton.forward(*plain, None, sight, 0.0, None, tile=base)
         for rows, features, warps in GRADIENTS:
             for side in ("of_queries", "of_keys"):
@@ -353,7 +353,7 @@ def timed(row: tuple[str, int, int, int, torch.dtype], quick: bool) -> list[str]
                 found[side].append(tried(call, f"{rows}×{features} w{warps}"))
     for kind, results in found.items():
         ordered = ", ".join(f"{tile} {ms:.3f}" for ms, tile in sorted(results))
-        lines.append(f"{name:20} {kind if kind == 'energies' else f'backward, {kind}'} {ordered}")
+        lines.append(f"{name:20} {kind if kind == 'scores' else f'backward, {kind}'} {ordered}")
     return lines
 
 

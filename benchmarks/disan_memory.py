@@ -33,7 +33,7 @@ def measured(prepared: Any, rows: int, small: int) -> dict[str, float]:
     chosen = batches([item.lengths for item in items], tokens=0, rows=rows, seed=1, epoch=0)
     ready = [task.collate([items[row] for row in one]).to("cuda") for one in chosen]
     optimiser = torch.optim.AdamW(network.parameters(), lr=1e-4, fused=True)
-    task.advance(network, 1.0)
+    task.on_step(network, 1.0)
 
     def one(number: int) -> None:
         step(task, network, ready[number % len(ready)], optimiser, clip=1.0, precision="auto")

@@ -54,8 +54,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "scaled_dot_8_heads": scored("scaled_dot", heads=8),
     "cosine": scored("cosine"),
     "feature_wise": scored("feature_wise"),
-    "additive_entmax": scored("additive", weigh="entmax"),
-    "additive_hard": scored("additive", weigh="sample"),
+    "additive_entmax": scored("additive", normalizer="entmax"),
+    "additive_hard": scored("additive", normalizer="sample"),
     "bias_position": scored("additive", bias=["position"]),
     "bias_markov": scored("additive", bias=["markov"]),
     "bias_fertility": scored("additive", bias=["fertility"]),
@@ -71,16 +71,16 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "encoder": {"name": "transformer", "positions": "rotary", "dropout": 0.2},
         "decoder": {"name": "transformer", "positions": "rotary", "dropout": 0.2},
         **scored("scaled_dot"),
-        "drop": 0.0,
+        "dropout": 0.0,
     },
-    "teach_linear": {"teach": {"sampling": "linear", "least": 0.7}},
-    "teach_exponential": {"teach": {"sampling": "exponential", "least": 0.7}},
-    "teach_inverse": {"teach": {"sampling": "inverse", "least": 0.7}},
-    "teach_blank": {"teach": {"blank": 0.1}},
-    "teach_drop": {"teach": {"drop": 0.1}},
-    "teach_swap": {"teach": {"swap": 0.1}},
-    "teach_replace": {"teach": {"replace": 0.1}},
-    "no_smoothing": {"smoothing": 0.0},
+    "teach_linear": {"teach": {"scheduled_sampling": "linear", "min_truth": 0.7}},
+    "teach_exponential": {"teach": {"scheduled_sampling": "exponential", "min_truth": 0.7}},
+    "teach_inverse": {"teach": {"scheduled_sampling": "inverse", "min_truth": 0.7}},
+    "teach_blank": {"teach": {"word_dropout": 0.1}},
+    "teach_drop": {"teach": {"source_dropout": 0.1}},
+    "teach_swap": {"teach": {"source_swap": 0.1}},
+    "teach_replace": {"teach": {"source_replace": 0.1}},
+    "no_smoothing": {"label_smoothing": 0.0},
 }
 
 
@@ -169,7 +169,7 @@ def lists(given: argparse.Namespace) -> None:
     for _ in range(given.repeats + 1):  # the first round warms up
         for kind in ((1, False), (1, True), (5, False), (5, True)):
             began = wait(device)
-            found = model.predict(sources, look=kind[1], width=5, nbest=kind[0])
+            found = model.predict(sources, look=kind[1], beam_size=5, n_best=kind[0])
             times.setdefault(kind, []).append(wait(device) - began)
             assert len(found[0].others) < kind[0]
             del found

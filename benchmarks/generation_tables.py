@@ -201,7 +201,7 @@ def _language(figures: Mapping[str, Any]) -> str:
     lines = []
     for row in sorted(figures["rows"], key=lambda row: row.get("test", float("inf"))):
         made = row["recipe"]
-        net, rows = made["network"], made["train"]["rows"]
+        net, rows = made["network"], made["train"].get("batch_size") or made["train"]["rows"]
         drops = " / ".join(f"{net[key]:g}" for key in net if key.startswith("drop"))
         lines.append(
             [

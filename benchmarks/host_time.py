@@ -48,11 +48,11 @@ def count(owner: Any, name: str, call: Callable[[], Any]) -> int:
 
 
 @torch.no_grad()
-def measured(title: str, attend: Callable[..., Any], batch: int, length: int, width: int, weighed: bool) -> str:
+def measured(title: str, attend: Callable[..., Any], batch: int, length: int, width: int, normalized: bool) -> str:
     from regard.kernels.launch_triton import Launch  # late: without a GPU there may be no Triton
 
     q, k, v = (torch.randn(batch, length, width, dtype=torch.bfloat16, device="cuda") for _ in range(3))
-    given = (q, k, v, torch.randn(width, device="cuda") * width**-0.5) if weighed else (q, k, v)
+    given = (q, k, v, torch.randn(width, device="cuda") * width**-0.5) if normalized else (q, k, v)
     call = lambda: attend(*given)  # noqa: E731
     queued, awaited, device = each(call), each(call, wait=True), on_device(call)
     launches = count(Launch, "__call__", call)

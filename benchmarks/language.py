@@ -10,7 +10,7 @@ to results/NAME.json as they come, with the validation curve.
 
 What an epoch costs: a GPU takes a step of an LSTM in nearly the same time for 20 rows as for 80, so an epoch takes
 (tokens / rows) · (1 + context / window) steps in a row. More rows with shorter windows make as many updates in less
-time. `train.every` is several epochs, for a validation also writes the whole state.
+time. `train.validate_every` is several epochs, for a validation also writes the whole state.
 """
 
 import argparse
@@ -36,8 +36,8 @@ from regard.train.step import step
 BASE: dict[str, Any] = {
     "text": {"name": "word"},
     "network": {"cell": "lstm", "layers": 2},
-    "measures": ["word_perplexity"],
-    "train": {"tokens": 0, "epochs": 150, "warmup": 200, "patience": 100, "valid": 4000, "auto": False},
+    "metrics": ["word_perplexity"],
+    "train": {"batch_tokens": 0, "epochs": 150, "warmup": 200, "patience": 100, "max_validation": 4000, "auto": False},
 }
 
 
@@ -48,7 +48,7 @@ def recipe(
     names = ("drop_in", "drop_between", "drop_out", "drop_weights", "drop_words")
     network = {"hidden": hidden, **dict(zip(names, drops, strict=False))}
     every = 3 * (929_589 // (rows * window) + 1)  # three epochs
-    settings = {"rows": rows, "rate": rate, "every": every, **train}
+    settings = {"batch_size": rows, "lr": rate, "validate_every": every, **train}
     return {"window": window, "context": context, "network": network, "train": settings}
 
 

@@ -39,20 +39,26 @@ SEEDS = (1, 2, 3)
 def recurrent(width: int, vocab: tuple[int, int], batch: int, lr: float, drop: float, *more: str) -> list[str]:
     """The options of an encoder and a decoder, all set by hand."""
     return [
-        *(f"{role}.size={size}" for role, size in zip(("source", "target"), vocab, strict=True)),
+        *(f"{role}.vocab_size={size}" for role, size in zip(("source", "target"), vocab, strict=True)),
         *(f"{key}={width}" for key in ("embed", "encoder.hidden", "decoder.embed", "attention.score.hidden")),
         *(f"{key}={drop}" for key in ("drop", "encoder.dropout", "decoder.dropout")),
-        *(f"decoder.hidden={2 * width}", "encoder.layers=1", f"train.tokens={batch}", f"train.rate={lr}"),
-        *("train.average=0.99", "train.epochs=1000", "train.patience=1000", *more),
+        *(f"decoder.hidden={2 * width}", "encoder.layers=1", f"train.batch_tokens={batch}", f"train.lr={lr}"),
+        *("train.ema=0.99", "train.epochs=1000", "train.patience=1000", *more),
     ]
 
 
 def reader(width: int, lr: float, epochs: int, rows: int, drop: float, drop_words: float, *more: str) -> list[str]:
     """The options of a sentence encoder, all set by hand."""
     return [
-        *(f"embed.width={width}", f"embed.drop={drop_words}", f"encoder.hidden={width}", "encoder.layers=1"),
-        *("text.least=2", f"drop={drop}", "train.tokens=0", f"train.rows={rows}", f"train.rate={lr}"),
-        *(f"train.epochs={epochs}", "train.average=0.99", "train.patience=1000", *more),
+        *(f"embed.dim={width}", f"embed.dropout={drop_words}", f"encoder.hidden={width}", "encoder.layers=1"),
+        *(
+            "text.min_frequency=2",
+            f"dropout={drop}",
+            "train.batch_tokens=0",
+            f"train.batch_size={rows}",
+            f"train.lr={lr}",
+        ),
+        *(f"train.epochs={epochs}", "train.ema=0.99", "train.patience=1000", *more),
     ]
 
 
@@ -129,13 +135,13 @@ CASES: dict[str, dict[str, Any]] = {
         "measures": ("word_perplexity",),
         "hand": [
             *(
-                "text.size=4000",
+                "text.vocab_size=4000",
                 "network.hidden=200",
                 "network.layers=1",
                 "network.drop_in=0.1",
                 "network.drop_out=0.1",
             ),
-            *("train.tokens=2048", "train.rate=5e-3", "train.epochs=100", "train.average=0.99"),
+            *("train.batch_tokens=2048", "train.lr=5e-3", "train.epochs=100", "train.ema=0.99"),
         ],
     },
     "agree": {

@@ -2,9 +2,9 @@
 
     python benchmarks/page.py
 
-Opens a page of one 512 × 512 gaze from a file, in a headless Chromium, several times: milliseconds until it is drawn
-(loading, reading the data and drawing, from the browser's own clock) and from a move of the mouse over the matrix to
-the next frame. Keeps both as results/page.json. Needs playwright and a Chromium.
+Opens a page of one 512 × 512 attention map from a file, in a headless Chromium, several times: milliseconds until it is
+drawn (loading, reading the data and drawing, from the browser's own clock) and from a move of the mouse over the matrix
+to the next frame. Keeps both as results/page.json. Needs playwright and a Chromium.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import numpy as np
 from playwright.sync_api import sync_playwright
 from record import record
 
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 from regard.look.page import page
 from regard.types import Token
 
@@ -42,7 +42,7 @@ def large(path: Path) -> int:
     """A page of weights that are nowhere nothing; its size in bytes."""
     sides = [tuple(Token(f"{side}{number}") for number in range(size)) for side in ("out", "in")]
     weights = np.random.default_rng(0).dirichlet(np.full(size, 0.5), size)
-    path.write_text(page([Gaze(weights, *sides, f"{size} × {size}")]), encoding="utf-8")
+    path.write_text(page([AttentionMap(weights, *sides, f"{size} × {size}")]), encoding="utf-8")
     return path.stat().st_size
 
 

@@ -22,7 +22,7 @@ from playwright.sync_api import sync_playwright
 
 import regard
 from regard.files import write_whole
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 from regard.look.page import page
 from regard.look.scene import describe_run, item, scene, table
 from regard.types import Example, Prediction, Sequences
@@ -35,7 +35,7 @@ recipes: dict[str, tuple[str, str, dict[str, Any]]] = {
     "structured": ("classify", "40s", {"pool": "structured"}),
     "multi_head": ("entail", "80s", {"encoder": {"name": "multi_head", "size": 128}}),
     "disan": ("entail", "80s", {"encoder": {"name": "disan", "hidden": 24, "c": 2.0}}),
-    "resan": ("entail", "90s", {"encoder": {"name": "resan", "hidden": 32, "soft": 0.3}, "price": 0.15}),
+    "resan": ("entail", "90s", {"encoder": {"name": "resan", "hidden": 32, "soft": 0.3}, "sparsity": 0.15}),
 }
 date = "Dienstag, 5. März 2024"
 pair = ("Not every boy is towing an instrument in the hall", "All boys are towing an instrument in the hall")
@@ -96,19 +96,19 @@ def shoot(tab: Any, name: str) -> None:
 
 def linked(prediction: Prediction, example: Example) -> Prediction:
     """The prediction with the true links of its example outlined."""
-    gaze = prediction.look
+    attention_map = prediction.look
     links = [
         (i, j)
-        for i, row in enumerate(gaze.rows)
-        for j, column in enumerate(gaze.columns)
+        for i, row in enumerate(attention_map.rows)
+        for j, column in enumerate(attention_map.columns)
         for link in example.links
         if link.target_start <= row.start < row.end <= link.target_end
         and link.source_start <= column.start < column.end <= link.source_end
     ]
-    return replace(prediction, look=replace(gaze, links=tuple(links)))
+    return replace(prediction, look=replace(attention_map, links=tuple(links)))
 
 
-def features(model: Any, texts: Sequence[str], count: int = 11) -> Gaze:
+def features(model: Any, texts: Sequence[str], count: int = 11) -> AttentionMap:
     """The features of a feature-wise attention whose weights differ most from their mean, of the first text."""
     task, network = model.task, model.network
     numbers = [Sequences.pad(task.rows([text], (), side)) for side, text in enumerate(texts)]
@@ -118,7 +118,9 @@ def features(model: Any, texts: Sequence[str], count: int = 11) -> Gaze:
     weights = looks[0].weights[0, 0, : len(tokens), : len(tokens)].permute(2, 0, 1)  # the forward half
     order = (weights - weights.mean(0)).abs().sum((1, 2)).argsort(descending=True)[:count].sort().values
     names = tuple(f"feature {int(one) + 1}" for one in order)
-    return Gaze(weights[order].numpy(), tokens, tokens, "features of the forward half: " + texts[0], panels=names)
+    return AttentionMap(
+        weights[order].numpy(), tokens, tokens, "features of the forward half: " + texts[0], head_names=names
+    )
 
 
 def live(studio: Studio) -> None:

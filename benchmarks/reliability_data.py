@@ -169,7 +169,7 @@ odd = [
     ),
     *(b"\n", b"\n\n\n", b"\x1a", b"\x85", "\u2028".encode(), "\ufeff".encode(), b"\\ud800", b"\\u0000", b",", b" "),
     *(b"NaN", b"Infinity", b"-1", b"1e999", b"9" * 5000, b"0x1F", b"null", b"[]", b"{}", b"''", b"-", "²".encode()),
-    *(b"__import__('os').mkdir('canary')", b"canary_module.Evil", b"hf:a/b", b"made:dates", b"%s%n", b"\x1b[2J"),
+    *(b"__import__('os').mkdir('canary')", b"canary_module.Evil", b"hf:a/b", b"builtin:dates", b"%s%n", b"\x1b[2J"),
     *(b"<script>", b"../../x", b"-DOCSTART-", b"999999999-999999999", b"1 1 1 S S", b"a[b], ", b"[[", b"\x1f\x8b"),
 ]
 
@@ -454,7 +454,11 @@ def prepared(room: Path) -> None:
     (room / "lines.txt").write_text("abc\n\nba\n")
     (room / "pairs.tsv").write_text("".join(f"{a}{b}{c}\t{c}{b}{a}\n" for a in "abcd" for b in "abcd" for c in "abcd"))
     options: dict[str, Any] = {"source": "character", "target": "character", "embed": 8}
-    options |= {"encoder": {"hidden": 8}, "decoder": {"hidden": 16}, "train": {"steps": 4, "every": 4, "device": "cpu"}}
+    options |= {
+        "encoder": {"hidden": 8},
+        "decoder": {"hidden": 16},
+        "train": {"steps": 4, "validate_every": 4, "device": "cpu"},
+    }
     told = io.StringIO()
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(told):
         regard.train("translate", data=str(room / "pairs.tsv"), out=room / "run", quiet=True, **options)

@@ -34,15 +34,28 @@ from safetensors.torch import load_file, save_file
 TRIALS, SECONDS, MEMORY = 10_000, 20, 2 * 2**30
 CANARY = "regard_canary"
 small = [
-    *("train.rows=8", "train.every=2", "train.save_every=0", "train.device=cpu", "train.rate=0.01", "train.warmup=2"),
+    *(
+        "train.batch_size=8",
+        "train.validate_every=2",
+        "train.save_every=0",
+        "train.device=cpu",
+        "train.lr=0.01",
+        "train.warmup=2",
+    ),
 ]
 kinds = {
     "translate": [
         *("source=character", "target=character", "embed=8", "encoder.hidden=8", "encoder.layers=1", "decoder.embed=8"),
-        *("decoder.hidden=16", "attention.score.hidden=8", "search.width=2", "measures=perplexity", "best=perplexity"),
+        *(
+            "decoder.hidden=16",
+            "attention.score.hidden=8",
+            "search.beam_size=2",
+            "metrics=perplexity",
+            "best_metric=perplexity",
+        ),
     ],
-    "classify": ["encoder=bigru", "encoder.hidden=4", "embed.width=4"],
-    "entail": ["encoder=disan", "embed.width=8"],
+    "classify": ["encoder=bigru", "encoder.hidden=4", "embed.dim=4"],
+    "entail": ["encoder=disan", "embed.dim=8"],
 }
 rows_of_data = {
     "translate": [f"{'one two three four'[: 3 + n % 9]} {n}\t{n}{n % 7}" for n in range(40)],

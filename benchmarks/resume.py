@@ -43,19 +43,19 @@ def sitting(folder: Path, steps: int, **more: Any) -> int:
         "embed": 32,
         "encoder": {"hidden": 48},
         "decoder": {"embed": 32, "hidden": 64, "dropout": 0.2},
-        "measures": ["exact_match", "perplexity"],
-        "best": "perplexity",
-        "drop": 0.2,
+        "metrics": ["exact_match", "perplexity"],
+        "best_metric": "perplexity",
+        "dropout": 0.2,
         "data": {"train": str(folder.parent / "train.tsv"), "valid": str(folder.parent / "valid.tsv")},
         # Saved after every step, so that there is always a save to be killed in.
-        "train": {"rows": 32, "steps": steps, "every": 10, "save_every": 0, "time": "", "warmup": 5},
+        "train": {"batch_size": 32, "steps": steps, "validate_every": 10, "save_every": 0, "time": "", "warmup": 5},
     }
     done = train("translate", out=folder, quiet=True, **more, **merge(Translate.preset, small))
     return 128 + done.outcome.stopped if done.outcome.stopped else 0
 
 
 def write_data(folder: Path) -> None:
-    from regard.data.made.dates import Dates
+    from regard.data.builtin.dates import Dates
 
     splits = Dates(train=640, valid=40, test=0).splits()
     for name, part in (("train", splits.train), ("valid", splits.valid)):

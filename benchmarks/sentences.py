@@ -49,21 +49,21 @@ PRICES = {"mean": (0.0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1), "none": (0.03, 0.1)}
 # What may be varied in a table, by name; `inner` is the dropout inside an encoder, where it has one. Every encoder
 # tries all of a table's recipes, one seed each, and takes what is best on the validation set (docs/LOG.md has what else
 # was tried).
-STILL: dict[str, Any] = {"inner": 0.0, "drop": 0.0, "embed": {"mode": "fixed"}, "train": {"weight_decay": 1.0}}
+STILL: dict[str, Any] = {"inner": 0.0, "dropout": 0.0, "embed": {"mode": "fixed"}, "train": {"weight_decay": 1.0}}
 GRIDS: dict[str, dict[str, dict[str, Any]]] = {
     "snli": {
         "rate 0.001": {"inner": 0.2, "drop": 0.2},
-        "rate 0.002, decay 0.1": {"inner": 0.2, "drop": 0.2, "train": {"rate": 2e-3, "weight_decay": 0.1}},
-        "rate 0.002, decay 0.1, drop 0.3": {"inner": 0.0, "drop": 0.3, "train": {"rate": 2e-3, "weight_decay": 0.1}},
+        "rate 0.002, decay 0.1": {"inner": 0.2, "drop": 0.2, "train": {"lr": 2e-3, "weight_decay": 0.1}},
+        "rate 0.002, decay 0.1, drop 0.3": {"inner": 0.0, "drop": 0.3, "train": {"lr": 2e-3, "weight_decay": 0.1}},
     },
     "sick": {
-        "fixed": {"inner": 0.0, "drop": 0.0, "embed": {"mode": "fixed"}},
+        "fixed": {"inner": 0.0, "dropout": 0.0, "embed": {"mode": "fixed"}},
         "fixed, decay 1, max": {**STILL, "pool": "max"},
         "fixed, decay 1, max, head 200": {**STILL, "pool": "max", "head": {"hidden": 200}},
     },
     "words": {
-        "tuned, drop 0.4": {"inner": 0.3, "drop": 0.4, "embed": {"mode": "tuned"}},
-        "missing, drop 0.2": {"inner": 0.1, "drop": 0.2, "embed": {"mode": "missing"}},
+        "tuned, drop 0.4": {"inner": 0.3, "dropout": 0.4, "embed": {"mode": "tuned"}},
+        "missing, drop 0.2": {"inner": 0.1, "dropout": 0.2, "embed": {"mode": "missing"}},
     },
 }
 
@@ -77,12 +77,12 @@ def recipe(kind: str, folder: Path, vectors: str, seconds: str) -> dict[str, Any
             "text": {"name": "word", "split": "space", "lower": True},
             "embed": {"mode": "tuned"},
             "match": "distance",
-            "train": {"rows": 256, "epochs": 10, "valid": 9842, "warmup": 300},
+            "train": {"batch_size": 256, "epochs": 10, "max_validation": 9842, "warmup": 300},
         }
     elif kind == "sick":
         own = {
             "data": files(folder, "SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt"),
-            "train": {"rows": 32, "epochs": 12, "warmup": 100, "every": 141, "patience": 4},
+            "train": {"batch_size": 32, "epochs": 12, "warmup": 100, "validate_every": 141, "patience": 4},
             "head": {"hidden": 50, "act": "tanh"},
         }
     else:
@@ -91,9 +91,9 @@ def recipe(kind: str, folder: Path, vectors: str, seconds: str) -> dict[str, Any
         own = {
             "data": {**files(folder, *parts), "form": "labelled"},
             "text": {"name": "word", "split": "space", "lower": True},
-            "train": {"rows": 64, "epochs": 12, "warmup": 100},
+            "train": {"batch_size": 64, "epochs": 12, "warmup": 100},
         }
-    return merge(own, {"embed": {"vectors": vectors}, "train": {"tokens": 0, "time": seconds, "auto": False}})
+    return merge(own, {"embed": {"vectors": vectors}, "train": {"batch_tokens": 0, "time": seconds, "auto": False}})
 
 
 def files(folder: Path, *names: str) -> dict[str, str]:
@@ -120,7 +120,7 @@ def kinds(kind: str, shared: Mapping[str, Any]) -> dict[str, dict[str, dict[str,
         first = next(iter(GRIDS["snli"].values()))
         resan = with_encoder(shared, "resan", first)
         return {
-            f"price {price}{said}": {"": merge(resan, {"price": price, "encoder": {"unchosen": unchosen}})}
+            f"price {price}{said}": {"": merge(resan, {"sparsity": price, "encoder": {"unchosen": unchosen}})}
             for unchosen, said in (("mean", ""), ("none", ", unchosen none"))
             for price in PRICES[unchosen]
         }

@@ -27,21 +27,21 @@ from regard.train.step import step
 
 # The defaults of the task, which were chosen on Multi30k's validation set (docs/LOG.md), with targets as they are.
 RECIPE: dict[str, Any] = {
-    "target": {"name": "bpe", "size": 6000},
-    "best": "bleu",
-    "measures": [{"name": "bleu", "tokenize": "none"}, "perplexity", "token_accuracy"],
-    "train": {"epochs": 60, "tokens": 8192, "rate": 2e-3, "patience": 15, "auto": False},
+    "target": {"name": "bpe", "vocab_size": 6000},
+    "best_metric": "bleu",
+    "metrics": [{"name": "bleu", "tokenize": "none"}, "perplexity", "token_accuracy"],
+    "train": {"epochs": 60, "batch_tokens": 8192, "lr": 2e-3, "patience": 15, "auto": False},
 }
 
 # JoeyNMT's RNN of the comparison: GRU 256/512 both ways, Bahdanau's score, input feeding, batches of 64 sentences.
 JOEY: dict[str, Any] = {
-    "source": {"name": "bpe", "size": 8000},
-    "target": {"name": "bpe", "size": 8000},
+    "source": {"name": "bpe", "vocab_size": 8000},
+    "target": {"name": "bpe", "vocab_size": 8000},
     "embed": 256,
     "encoder": {"name": "recurrent", "hidden": 512, "layers": 1, "dropout": 0.0},
     "decoder": {"name": "recurrent", "embed": 256, "hidden": 512, "place": "after", "feed": True, "tie": False},
     "attention": {"score": {"name": "additive", "hidden": 512}},
-    "train": {"rows": 64, "tokens": 0, "auto": False},
+    "train": {"batch_size": 64, "batch_tokens": 0, "auto": False},
 }
 
 
@@ -113,7 +113,7 @@ def decode(arguments: argparse.Namespace) -> dict[str, Any]:
     for _ in range(arguments.repeats + 1):  # the first round warms up
         for kind in times:
             began = wait(device)
-            model.predict(sources, look=kind == "with_alignments", width=5)
+            model.predict(sources, look=kind == "with_alignments", beam_size=5)
             times[kind].append(wait(device) - began)
     return {
         "sentences": len(sources),

@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 
 import regard
-from regard.data.made.dates import Dates
+from regard.data.builtin.dates import Dates
 from regard.look.align import by_word, choose, words
 from regard.types import Token
 
@@ -75,13 +75,13 @@ trained = regard.train(
     target="character",
     embed=64,
     encoder={"name": "recurrent", "hidden": 128, "layers": 1, "dropout": 0.0},
-    attention={"score": {"name": "additive", "hidden": 64}, "weigh": "softmax"},
+    attention={"score": {"name": "additive", "hidden": 64}, "normalizer": "softmax"},
     decoder={"name": "recurrent", "embed": 64, "hidden": 128, "dropout": 0.0},
-    drop=0.0,
-    smoothing=0.0,
-    measures=["exact_match", "alignment"],
-    best="exact_match",
-    train={"epochs": 8, "time": f"{seconds:g}s", "rate": 4e-3, "warmup": 50, "average": 0.99},
+    dropout=0.0,
+    label_smoothing=0.0,
+    metrics=["exact_match", "alignment"],
+    best_metric="exact_match",
+    train={"epochs": 8, "time": f"{seconds:g}s", "lr": 4e-3, "warmup": 50, "ema": 0.99},
 )
 model = trained.model
 print(model)
@@ -158,8 +158,8 @@ print(aligned)
 # likeliest: a *beam*. With `trace=True` a prediction keeps every step. A `*` marks what ended there.
 
 # %%
-watched = model(text, trace=True, width=3, look=False)
-assert watched.text == model(text, width=3, look=False).text  # being watched changes nothing
+watched = model(text, trace=True, beam_size=3, look=False)
+assert watched.text == model(text, beam_size=3, look=False).text  # being watched changes nothing
 for number, step in enumerate(watched.steps, 1):
     told = "   ".join(f"{''.join(one.tokens)}{'*' * one.ended} {np.exp(one.log_prob):.2f}" for one in step[:3])
     print(f"{number:2}  {told}")

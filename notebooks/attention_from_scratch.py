@@ -34,12 +34,12 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from regard import Attention, Gaze
+from regard import Attention, AttentionMap
+from regard.attend.normalizer.argmax import Argmax
+from regard.attend.normalizer.softmax import Softmax
+from regard.attend.normalizer.straight_through import StraightThrough
 from regard.attend.score.additive import Additive
 from regard.attend.score.dot import Dot
-from regard.attend.weigh.argmax import Argmax
-from regard.attend.weigh.softmax import Softmax
-from regard.attend.weigh.straight_through import StraightThrough
 from regard.predict.generate.plain import Plain
 from regard.types import Memory, Token
 
@@ -52,36 +52,36 @@ torch.set_num_threads(1)  # these networks are too small to share out
 # ## By hand: a query, some keys, an answer
 #
 # Someone asks (the **query**), and every item of the input has a label (its **key**). How well the two fit is their dot
-# product, the **energy**. Four items with keys of size 3:
+# product, the **score**. Four items with keys of size 3:
 
 # %%
 keys = np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 2.0]])
 query = np.array([0.0, 1.0, 0.5])
-energies = keys @ query
-print(energies)
-assert energies.tolist() == [0.0, 2.0, 1.5, 1.0]
+scores = keys @ query
+print(scores)
+assert scores.tolist() == [0.0, 2.0, 1.5, 1.0]
 
 # %% [markdown]
-# **Hard**: the item with the largest energy is the answer, all of it, and nothing else.
+# **Hard**: the item with the largest score is the answer, all of it, and nothing else.
 
 # %%
-hard = keys[energies.argmax()]
+hard = keys[scores.argmax()]
 print(hard)
 
 # %% [markdown]
-# **Soft**: the energies become weights that are positive and sum to one (the softmax), and the answer is the mean of
+# **Soft**: the scores become weights that are positive and sum to one (the softmax), and the answer is the mean of
 # the items under these weights. It lies *between* the items, so they had better be such that a mean still means
 # something. That is why soft attention wants encoded items, while hard attention is content with raw ones.
 
 # %%
-weights = np.exp(energies) / np.exp(energies).sum()
+weights = np.exp(scores) / np.exp(scores).sum()
 soft = weights @ keys
 print(weights.round(3), soft.round(3))
 assert np.isclose(weights.sum(), 1)
 assert ((keys.min(0) <= soft) & (soft <= keys.max(0))).all()
 
 # %% [markdown]
-# In `regard` the same is a score and a weighing put together, and the numbers are the same. A *look* is what comes
+# In `regard` the same is a score and a normalizer put together, and the numbers are the same. A *look* is what comes
 # back: the answer, and the weights if you ask for them.
 
 
@@ -90,11 +90,11 @@ def batch_of_one(array):
     return torch.tensor(array)[None]
 
 
-for weighing, by_hand in ((Argmax(), hard), (Softmax(), soft)):
-    attention = Attention(Dot(query=3, key=3), weighing)
+for normalizer, by_hand in ((Argmax(), hard), (Softmax(), soft)):
+    attention = Attention(Dot(query=3, key=3), normalizer)
     look = attention(batch_of_one(query[None]), attention.prepare(batch_of_one(keys)))
-    print(type(weighing).__name__, look.weights[0, 0].numpy().round(3), look.answer[0, 0].numpy().round(3))
-    assert np.allclose(look.answer[0, 0].numpy(), by_hand)
+    print(type(normalizer).__name__, look.weights[0, 0].numpy().round(3), look.context[0, 0].numpy().round(3))
+    assert np.allclose(look.context[0, 0].numpy(), by_hand)
 
 # %% [markdown]
 # A dot product compares only what has the same size and the same meaning. The **additive** score (Bahdanau 2014) learns
@@ -106,25 +106,25 @@ attention = Attention(additive, Softmax()).double()
 look = attention(batch_of_one(query[None]), attention.prepare(batch_of_one(keys)))
 
 W_q, b, W_k, w = (p.detach().numpy() for p in (additive.W_q.weight, additive.W_q.bias, additive.W_k.weight, additive.w))
-energies = np.tanh(query @ W_q.T + b + keys @ W_k.T) @ w
-weights = np.exp(energies) / np.exp(energies).sum()
+scores = np.tanh(query @ W_q.T + b + keys @ W_k.T) @ w
+weights = np.exp(scores) / np.exp(scores).sum()
 print(weights.round(4), look.weights[0, 0].detach().numpy().round(4))
 assert np.allclose(weights, look.weights[0, 0].detach().numpy())
-assert np.allclose(weights @ keys, look.answer[0, 0].detach().numpy())
+assert np.allclose(weights @ keys, look.context[0, 0].detach().numpy())
 
 # %% [markdown]
 # Why not always hard? Ask how the answer changes if the query moves a little. Soft attention moves with it. Hard
 # attention does not move at all, until it jumps: its gradient is zero, and nothing can be learned through it.
 
 # %%
-for weighing in (Softmax(), Argmax()):
+for normalizer in (Softmax(), Argmax()):
     asked = batch_of_one(query[None]).requires_grad_()
-    attention = Attention(Dot(query=3, key=3), weighing)
-    answer = attention(asked, attention.prepare(batch_of_one(keys))).answer.sum()
+    attention = Attention(Dot(query=3, key=3), normalizer)
+    answer = attention(asked, attention.prepare(batch_of_one(keys))).context.sum()
     if answer.requires_grad:
         answer.backward()
-    print(type(weighing).__name__, "nothing comes back" if asked.grad is None else asked.grad[0, 0].numpy().round(3))
-    assert (asked.grad is None) is isinstance(weighing, Argmax)
+    print(type(normalizer).__name__, "nothing comes back" if asked.grad is None else asked.grad[0, 0].numpy().round(3))
+    assert (asked.grad is None) is isinstance(normalizer, Argmax)
 
 # %% [markdown]
 # One way around is a white lie, the **straight-through** estimator: go forward as if hard, come back as if soft.
@@ -250,7 +250,7 @@ class Hard(Writer):
 
     def context(self, state, read):
         look = self.attention(state[:, None], read)
-        return look.answer[:, 0], look
+        return look.context[:, 0], look
 
 
 class Soft(Writer):
@@ -266,7 +266,7 @@ class Soft(Writer):
 
     def context(self, state, read):
         look = self.attention(state[:, None], read)
-        return look.answer[:, 0], look
+        return look.context[:, 0], look
 
 
 # %% [markdown]
@@ -328,7 +328,7 @@ def gaze(model, text):
     logits, looks = model(word, word.flip(1))
     rows = [alphabet[number] for number in logits[0].argmax(-1).tolist()]
     seen = torch.cat([look.weights[0] for look in looks]).numpy()
-    return Gaze(seen, tuple(map(Token, rows)), tuple(map(Token, text)), title=f"{type(model).__name__}: {text}")
+    return AttentionMap(seen, tuple(map(Token, rows)), tuple(map(Token, text)), title=f"{type(model).__name__}: {text}")
 
 
 for kind in (Hard, Soft):

@@ -35,7 +35,7 @@ import sys
 from pathlib import Path
 
 import regard
-from regard.data.made.languages import Languages
+from regard.data.builtin.languages import Languages
 
 show = getattr(builtins, "display", print)  # in Jupyter a picture, in a terminal the same drawn with letters
 given = os.environ.get("REGARD_NOTEBOOK_TIME")  # seconds for each training, if there is a hurry
@@ -70,8 +70,8 @@ for example in made.train[:4]:
 # %%
 options = [
     f"pool={','.join(pools)}",
-    *("text=character", "embed.width=32", "encoder=bigru", "encoder.hidden=32", "head.hidden=32"),
-    *("train.epochs=20", "train.tokens=2048", "train.rate=8e-3", "train.warmup=20", "train.average=0.9"),
+    *("text=character", "embed.dim=32", "encoder=bigru", "encoder.hidden=32", "head.hidden=32"),
+    *("train.epochs=20", "train.batch_tokens=2048", "train.lr=8e-3", "train.warmup=20", "train.ema=0.9"),
 ]
 where = folder / ("pools" if given is None else f"pools-{given}s")
 command = [sys.executable, "-m", "regard", "compare", "classify", *options]

@@ -35,11 +35,11 @@ small: dict[str, Any] = {
     "encoder": {"hidden": 8, "layers": 1},
     "decoder": {"embed": 8, "hidden": 16},
     "attention": {"score": {"hidden": 8}},
-    "search": {"width": 3, "nbest": 2},
-    "measures": ["perplexity", "exact_match", "bleu"],
-    "best": "perplexity",
-    "longest": 24,
-    "train": {"rows": 8, "steps": 24, "every": 8, "rate": 0.01, "warmup": 4, "average": 0.5, "device": "cpu"},
+    "search": {"beam_size": 3, "n_best": 2},
+    "metrics": ["perplexity", "exact_match", "bleu"],
+    "best_metric": "perplexity",
+    "max_length": 24,
+    "train": {"batch_size": 8, "steps": 24, "validate_every": 8, "lr": 0.01, "warmup": 4, "ema": 0.5, "device": "cpu"},
 }
 
 
@@ -87,26 +87,26 @@ def test_presets_are_for_the_built_in_data() -> None:
     ours, own = configure("translate", {}), configure("translate", {"data": {"train": "mine.tsv"}})
     assert ours["source"]["name"] == "character"
     assert ours["embed"] == Translate.preset["embed"] == 64
-    assert ours["train"]["rate"] == Translate.preset["train"]["rate"]
+    assert ours["train"]["lr"] == Translate.preset["train"]["lr"]
     assert own["source"]["name"] == "bpe"
     assert own["embed"] == 256
-    assert own["train"]["rate"] != ours["train"]["rate"]
+    assert own["train"]["lr"] != ours["train"]["lr"]
 
 
 def test_what_is_asked_for_counts_over_the_presets() -> None:
-    config = configure("translate", {"embed": 5, "encoder": {"hidden": 7}, "train": {"rate": 1, "rows": 3}})
+    config = configure("translate", {"embed": 5, "encoder": {"hidden": 7}, "train": {"lr": 1, "batch_size": 3}})
     assert config["embed"] == 5
     assert config["encoder"]["hidden"] == 7
     assert config["encoder"]["name"] == "recurrent"
     assert config["decoder"]["hidden"] == Translate.preset["decoder"]["hidden"]
-    assert (config["train"]["rate"], config["train"]["rows"]) == (1.0, 3)
+    assert (config["train"]["lr"], config["train"]["batch_size"]) == (1.0, 3)
     assert config["train"]["warmup"] == Translate.preset["train"]["warmup"]
     assert config["task"] == "translate"
 
 
 def test_the_presets_stay_as_they_are() -> None:
     before = repr(Translate.preset)
-    configure("translate", {"encoder": {"hidden": 7}, "attention": {"score": {"hidden": 1}}, "train": {"rate": 1.0}})
+    configure("translate", {"encoder": {"hidden": 7}, "attention": {"score": {"hidden": 1}}, "train": {"lr": 1.0}})
     assert repr(Translate.preset) == before
 
 
@@ -122,7 +122,7 @@ def test_a_part_of_another_name_takes_none_of_the_old_options() -> None:
     assert score("additive")["hidden"] == 64  # the same part by its name alone
     assert score({"hidden": 9}) == {**score("additive"), "hidden": 9}
     assert configure("translate", {"search": "greedy"})["search"] == {"name": "greedy"}
-    assert configure("translate", {"search": {"width": 9}})["search"]["name"] == "beam"
+    assert configure("translate", {"search": {"beam_size": 9}})["search"]["name"] == "beam"
 
 
 @pytest.mark.parametrize(
@@ -152,13 +152,13 @@ def test_merging(base: dict[str, Any], over: dict[str, Any], both: dict[str, Any
         ({"embd": 3}, "unknown option 'embd'; did you mean 'embed'?"),
         ({"encoder": {"hiden": 3}}, "unknown option 'encoder.hiden'; did you mean 'hidden'?"),
         ({"attention": {"score": {"hiden": 3}}}, "unknown option 'attention.score.hiden'; did you mean 'hidden'?"),
-        ({"train": {"rat": 3}}, "unknown option 'train.rat'; did you mean 'rate'?"),
+        ({"train": {"patienc": 3}}, "unknown option 'train.patienc'; did you mean 'patience'?"),
         ({"data": {"trian": "x"}}, "unknown option 'data.trian'; did you mean 'train'?"),
-        ({"rate": 1e-3}, "unknown option 'rate'"),
+        ({"lr": 1e-3}, "unknown option 'lr'"),
         ({"search": "beem"}, "no search is named 'beem'; did you mean 'beam'?"),
         ({"embed": "big"}, "embed: got 'big'; expected a whole number"),
         ({"train": {"decay": "cosin"}}, "train.decay: got 'cosin'; expected one of cosine"),
-        ({"measures": ["blue"]}, "no measure is named 'blue'; did you mean 'bleu'?"),
+        ({"metrics": ["blue"]}, "no measure is named 'blue'; did you mean 'bleu'?"),
     ],
 )
 def test_a_slip_is_told_with_its_place(options: dict[str, Any], said: str) -> None:
@@ -240,12 +240,12 @@ def test_the_search_may_be_chosen_for_one_call(trained: api.Trained) -> None:
     model = trained.model
     usual = model("two six")
     assert len(usual.others) == 1
-    assert len(model("two six", nbest=3).others) == 2
+    assert len(model("two six", n_best=3).others) == 2
     greedy = model("two six", name="greedy")
     assert greedy.others == ()
-    alike(greedy, model("two six", width=1, nbest=1, length=0.0))
+    alike(greedy, model("two six", beam_size=1, n_best=1, length_penalty=0.0))
     alike(model("two six"), usual, exactly=True)
-    assert "did you mean 'width'?" in refused(lambda: model("two", widht=3))
+    assert "did you mean 'beam_size'?" in refused(lambda: model("two", beam_siz=3))
     assert model("two", look=False).look is None
 
 
@@ -283,8 +283,8 @@ def test_nothing_is_written_where_something_is_wrong(tmp_path: Path, pairs: str)
     out = tmp_path / "run"
     assert "time 'soon'" in refused(lambda: train("translate", data=pairs, out=out, time="soon", **small))
     assert "device" in refused(lambda: train("translate", data=pairs, out=out, **with_train(device="toaster")))
-    assert "best" in refused(lambda: train("translate", data=pairs, out=out, **{**small, "best": "bleurt"}))
-    assert "best" in refused(lambda: train("translate", data=pairs, out=out, **{**small, "best": "chrf"}))
+    assert "best" in refused(lambda: train("translate", data=pairs, out=out, **{**small, "best_metric": "bleurt"}))
+    assert "best" in refused(lambda: train("translate", data=pairs, out=out, **{**small, "best_metric": "chrf"}))
     refused(lambda: train("translate", data=str(tmp_path / "none.tsv"), out=out, **small))
     refused(lambda: train("translate", data=pairs, out=out, **{**small, "embed": -1}))
     assert list(tmp_path.iterdir()) == []
@@ -339,7 +339,7 @@ def test_a_run_goes_on_with_what_it_holds(tmp_path: Path, pairs: str, monkeypatc
     out = tmp_path / "run"
     train("translate", data=pairs, out=out, quiet=True, **with_train(steps=2))
     before = tomllib.loads((out / "config.toml").read_text())
-    monkeypatch.setattr(Translate, "preset", {**Translate.preset, "embed": 99, "train": {"rate": 0.5}})
+    monkeypatch.setattr(Translate, "preset", {**Translate.preset, "embed": 99, "train": {"lr": 0.5}})
     with monkeypatch.context() as patch:
         patch.setattr(api, "suited", lambda *_: pytest.fail("chosen anew"))
         more = train("translate", out=out, quiet=True, train={"steps": 4, "time": "1h"})
@@ -348,10 +348,10 @@ def test_a_run_goes_on_with_what_it_holds(tmp_path: Path, pairs: str, monkeypatc
     assert tomllib.loads((out / "config.toml").read_text()) == changed
     assert train("translate", out=out, quiet=True).outcome.per_second == 0
     assert tomllib.loads((out / "config.toml").read_text()) == changed
-    assert refused(lambda: train("translate", out=out, quiet=True, drop=0.77)).startswith(
-        f"{out} was begun with drop={before['drop']}, not 0.77"
+    assert refused(lambda: train("translate", out=out, quiet=True, dropout=0.77)).startswith(
+        f"{out} was started with dropout={before['dropout']}, not 0.77"
     )
-    assert f"{out} was begun with task=translate, not agree" in refused(lambda: train("agree", out=out, quiet=True))
+    assert f"{out} was started with task=translate, not agree" in refused(lambda: train("agree", out=out, quiet=True))
 
 
 @pytest.mark.usefixtures("no_pictures")
@@ -365,18 +365,18 @@ def test_data_that_changed_before_the_first_checkpoint_is_refused(
     train("translate", data=str(path), out=out, quiet=True, **with_train(steps=1))
     path.write_text("".join(lines()) + "zwei\t七\n" * 40)
     said = refused(lambda: train("translate", out=out, quiet=True))
-    assert said.startswith(f"the training data is not what {out} began with")
+    assert said.startswith(f"the training data is not what {out} was started with")
 
 
 @pytest.mark.parametrize(
     ("options", "named"),
     [
         ({**small, "embed": 16}, "embed=8, not 16"),
-        (with_train(rate=0.5), "train.rate=0.01, not 0.5"),
+        (with_train(lr=0.5), "train.lr=0.01, not 0.5"),
         (with_train(seed=9), "train.seed=1, not 9"),
         ({**small, "attention": {"score": "dot"}}, "attention.score=additive, not dot"),
         ({**small, "decoder": {"embed": 8, "hidden": 16, "cell": "lstm"}}, "decoder.cell=gru, not lstm"),
-        ({**small, "measures": ["perplexity"]}, "measures="),
+        ({**small, "metrics": ["perplexity"]}, "metrics="),
     ],
 )
 def test_another_configuration_is_refused_by_name(
@@ -385,7 +385,7 @@ def test_another_configuration_is_refused_by_name(
     folder = trained.model.run.folder
     before = weights(folder), (folder / "config.toml").read_text()
     said = refused(lambda: train("translate", data=pairs, out=folder, quiet=True, **options))
-    assert said.startswith(f"{folder} was begun with {named}")
+    assert said.startswith(f"{folder} was started with {named}")
     assert "--fresh" in said
     assert (weights(folder), (folder / "config.toml").read_text()) == before
 
@@ -400,7 +400,7 @@ def test_a_run_from_before_an_option_goes_on(trained: api.Trained, pairs: str, t
     assert len(older) == len(lines) - 1
     config.write_text("".join(older))
     said = refused(lambda: train("translate", data=pairs, out=folder, quiet=True, **small, fertility=0.5))
-    assert said.startswith(f"{folder} was begun with fertility=0.0, not 0.5")
+    assert said.startswith(f"{folder} was started with fertility=0.0, not 0.5")
     train("translate", data=pairs, out=folder, quiet=True, **small)
     assert (weights(folder), config.read_text()) == (before, "".join(lines))
 
@@ -481,7 +481,7 @@ def test_data_as_a_table_and_the_usual_place(tmp_path: Path, pairs: str, monkeyp
     assert done.model.run.folder == Path("runs/translate")
     assert len(done.splits.valid) == 1
     assert done.test == {}  # valid was given and test was not
-    assert "No test set" in (tmp_path / "runs/translate/card.md").read_text()
+    assert "There was no test set." in (tmp_path / "runs/translate/card.md").read_text()
 
 
 def test_the_time_limit_is_part_of_the_configuration(pairs: str) -> None:
@@ -493,7 +493,7 @@ def test_the_time_limit_is_part_of_the_configuration(pairs: str) -> None:
 
 
 def test_no_run_and_damaged_ones(tmp_path: Path, trained: api.Trained) -> None:
-    assert "is not there" in refused(lambda: load(tmp_path / "none"))
+    assert "does not exist" in refused(lambda: load(tmp_path / "none"))
     assert "it has no config.toml" in refused(lambda: load(tmp_path))
     for name, content in (
         ("tokenizer.json", "{}"),
@@ -519,13 +519,13 @@ def copy(source: Path, target: Path) -> None:
         {"task": "evil.Thing"},
         {"encoder": "evil.Thing"},
         {"encoder": {"name": "evil.Thing"}},
-        {"measures": ["evil.Thing"]},
-        {"measures": [{"name": "evil.Thing"}]},
+        {"metrics": ["evil.Thing"]},
+        {"metrics": [{"name": "evil.Thing"}]},
         {"attention": {"score": {"name": "evil.Thing"}}},
         {"attention": {"bias": [{"name": "evil.Thing"}]}},
         {"search": "ev-il.Thing"},
         {"search": "0evil.Thing"},
-        {"data": {"train": "made:evil.Thing"}},
+        {"data": {"train": "builtin:evil.Thing"}},
     ],
 )
 def test_code_from_outside_is_run_only_if_trusted(
@@ -537,7 +537,7 @@ def test_code_from_outside_is_run_only_if_trusted(
     copy(trained.model.run.folder, tmp_path / "run")
     config = merge(tomllib.loads((tmp_path / "run" / "config.toml").read_text()), change)
     (tmp_path / "run" / "config.toml").write_text(tomli_w.dumps(config))
-    assert "from outside regard; add --trust" in refused(lambda: load(tmp_path / "run").data())
+    assert "which is not part of regard; add --trust" in refused(lambda: load(tmp_path / "run").data())
     assert not (tmp_path / "ran").exists()
 
 
@@ -561,10 +561,10 @@ def test_a_run_goes_on_with_a_part_of_one_s_own_only_if_it_is_named_again_or_tru
     config = tomllib.loads((tmp_path / "run" / "config.toml").read_text())
     config["search"] = {"name": "my_own_search.Mine"}
     (tmp_path / "run" / "config.toml").write_text(tomli_w.dumps(config))
-    options = {key: value for key, value in config.items() if key not in ("task", "data")}
+    options = {key: value for key, value in config.items() if key not in ("format", "task", "data")}
     again = {"data": config["data"], "out": tmp_path / "run", "quiet": True}
     other = {**options, "search": "greedy"}
-    assert "my_own_search.Mine, a part from outside" in refused(lambda: train(config["task"], **again, **other))
+    assert "my_own_search.Mine, which is not part of regard" in refused(lambda: train(config["task"], **again, **other))
     assert "my_own_search" not in sys.modules
     assert "search=my_own_search.Mine, not greedy" in refused(
         lambda: train(config["task"], **again, **other, trust=True)
@@ -581,7 +581,7 @@ def test_what_is_wrong_with_a_configuration_names_its_file(trained: api.Trained,
         {"embed": "²"},
         {"embedding": 3},
         {"task": "nothing"},
-        {"drop": 7.0},
+        {"dropout": 7.0},
         {"decoder": {"hidden": 0}},
     ):
         (folder / "config.toml").write_text(tomli_w.dumps({**config, **change}))

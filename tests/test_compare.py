@@ -18,8 +18,15 @@ from regard.train.lock import lock
 from regard.train.log import read
 
 tiny = [
-    *("encoder.hidden=4", "embed.width=4", "train.steps=4", "train.every=2", "train.rows=8", "train.device=cpu"),
-    *("train.rate=0.01", "drop=0.0"),
+    *(
+        "encoder.hidden=4",
+        "embed.dim=4",
+        "train.steps=4",
+        "train.validate_every=2",
+        "train.batch_size=8",
+        "train.device=cpu",
+    ),
+    *("train.lr=0.01", "dropout=0.0"),
 ]
 choices = ["encoder=bigru,resan", *tiny]
 
@@ -223,8 +230,8 @@ def test_the_table_is_there_before_the_costs(
         (["encoder=bigru,disan", "train.stpes=3"], "unknown option 'train.stpes'"),
         (["encoder=bigru,disan", "train.seed=3"], "train.seed is set by compare itself; say with --seeds"),
         (["train.seed=1,2"], "train.seed is set by compare itself"),
-        (["best=accuracy,loss"], "models kept by different measures; give one value for best="),
-        (["best=accuracy,bleu"], "best='bleu' is not among the measures"),
+        (["best_metric=accuracy,loss"], "models kept by different measures; give one value for best="),
+        (["best_metric=accuracy,bleu"], "best_metric='bleu' is not among the measures"),
         (["encoder=bigru"], "nothing to compare; expected an option with several values"),
         (["train.time=soon", "encoder=bigru,disan"], "time 'soon'"),
     ],
@@ -260,10 +267,15 @@ def test_data_that_cannot_be_read_too(tmp_path: Path) -> None:
 
 
 def test_every_combination() -> None:
-    found = variants(["encoder=a, b", "drop=0.1,0.2", "head.hidden=3", "data.train=x.de,x.en"])
-    assert list(found) == ["encoder=a drop=0.1", "encoder=a drop=0.2", "encoder=b drop=0.1", "encoder=b drop=0.2"]
-    assert found["encoder=b drop=0.1"] == ["head.hidden=3", "data.train=x.de,x.en", "encoder=b", "drop=0.1"]
-    assert list(variants(["encoder.windows=[3,4]", "drop=0,1"])) == ["drop=0", "drop=1"]
+    found = variants(["encoder=a, b", "dropout=0.1,0.2", "head.hidden=3", "data.train=x.de,x.en"])
+    assert list(found) == [
+        "encoder=a dropout=0.1",
+        "encoder=a dropout=0.2",
+        "encoder=b dropout=0.1",
+        "encoder=b dropout=0.2",
+    ]
+    assert found["encoder=b dropout=0.1"] == ["head.hidden=3", "data.train=x.de,x.en", "encoder=b", "dropout=0.1"]
+    assert list(variants(["encoder.windows=[3,4]", "dropout=0,1"])) == ["dropout=0", "dropout=1"]
 
 
 @pytest.mark.parametrize(
@@ -275,7 +287,7 @@ def test_nothing_to_compare(pairs: list[str]) -> None:
 
 
 def test_folders_are_told_apart() -> None:
-    assert folder_of("encoder=disan drop=0.1", 3) == "disan_drop_0.1-seed3"
+    assert folder_of("encoder=disan dropout=0.1", 3) == "disan_dropout_0.1-seed3"
     names = ["embed.vectors=a/b.txt", "embed.vectors=a_b.txt", "embed.vectors=a:b.txt", "x" * 300, "x" * 301]
     folders = [folder_of(name, 1) for name in names]
     assert len(set(folders)) == 5
@@ -308,7 +320,7 @@ def test_the_table_by_hand() -> None:
 
 
 def test_names_of_the_picture_are_not_markup() -> None:
-    assert picture([row("encoder=$x_1$", [0.5]), row("drop=0.5", [0.1, 0.2])], "accuracy").startswith(b"\x89PNG")
+    assert picture([row("encoder=$x_1$", [0.5]), row("dropout=0.5", [0.1, 0.2])], "accuracy").startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(("lower", "first"), [(True, "encoder=bigru"), (False, "encoder=resan")])

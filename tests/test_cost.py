@@ -18,9 +18,9 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
 import sentences
 
 OPTIONS = {
-    "embed": {"width": 4},
-    "drop": 0.0,
-    "train": {"steps": 2, "every": 2, "rows": 8, "device": "cpu", "auto": False},
+    "embed": {"dim": 4},
+    "dropout": 0.0,
+    "train": {"steps": 2, "validate_every": 2, "batch_size": 8, "device": "cpu", "auto": False},
 }
 
 
@@ -65,13 +65,13 @@ def test_an_epoch_is_of_all_examples_though_fewer_are_timed(
 def test_time_is_that_of_all_phases(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = trained(data, tmp_path / "run", "resan")
     phases: list[str] = []
-    plain = Resan.advance
+    plain = Resan.on_step
 
-    def advance(part: Resan, progress: float) -> None:
+    def on_step(part: Resan, progress: float) -> None:
         plain(part, progress)
         phases.append(part.phase)
 
-    monkeypatch.setattr(Resan, "advance", advance)
+    monkeypatch.setattr(Resan, "on_step", on_step)
     cost.cost(str(run))
     warm, timed = phases[: cost.WARM], phases[-cost.TIMED :]
     assert set(warm) == {"supervised", "policy", "both"}
@@ -159,11 +159,15 @@ def test_costs_of_a_table_are_of_the_models_it_would_train(
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("".join(f"{word} {i}.5 1 2 3\n" for i, word in enumerate(("red", "dog", "cat"))))
     embed = {"vectors": str(vectors), "mode": mode}
-    shared = {"data": {"train": str(data)}, "embed": embed, "train": {"tokens": 0, "device": "cpu", "auto": False}}
+    shared = {
+        "data": {"train": str(data)},
+        "embed": embed,
+        "train": {"batch_tokens": 0, "device": "cpu", "auto": False},
+    }
     names = {"bigru": 4, "multi_head": 8, "resan": 16}
     sizes = {"bigru": {"hidden": 4}, "multi_head": {"heads": 2, "size": 2}, "resan": {"hidden": 4}}
     recipes = {
-        name: api.merge(shared, {"encoder": {"name": name, **sizes[name]}, "train": {"rows": rows}})
+        name: api.merge(shared, {"encoder": {"name": name, **sizes[name]}, "train": {"batch_size": rows}})
         for name, rows in names.items()
     }
     sentences.costs("classify", {name: {"a": one, "b": {"no": "such"}} for name, one in recipes.items()}, "x")
@@ -172,7 +176,7 @@ def test_costs_of_a_table_are_of_the_models_it_would_train(
         mine, theirs = network.state_dict(), api.prepare("classify", options).network.state_dict()
         assert mine.keys() == theirs.keys()
         assert all(torch.equal(mine[key], theirs[key]) for key in theirs)
-    assert [train["rows"] for train in kept.trains] == list(names.values())
+    assert [train["batch_size"] for train in kept.trains] == list(names.values())
     last = kept.rows[-1]
     assert [[row["name"] for row in rows] for rows in kept.rows] == [list(names)[: n + 1] for n in range(3)]
     assert [[row["epoch_ratio"] is None for row in rows] for rows in kept.rows] == [[True], [False] * 2, [False] * 3]
@@ -187,7 +191,7 @@ def test_costs_of_a_table_are_of_the_models_it_would_train(
 
 def test_costs_are_not_taken_on_words_of_another_model(data: Path, kept: Kept) -> None:
     shared = api.merge(OPTIONS, {"data": {"train": str(data)}, "encoder": {"name": "bigru", "hidden": 4}})
-    other = api.merge(shared, {"embed": {"width": 8}})
+    other = api.merge(shared, {"embed": {"dim": 8}})
     with pytest.raises(ValueError, match="other has data or words of its own"):
         sentences.costs("classify", {"one": {"": shared}, "other": {"": other}}, "x")
     assert not kept.networks  # it is told before anything is measured

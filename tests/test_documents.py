@@ -92,7 +92,7 @@ def trouble(command: Command) -> str:
     try:
         if verb not in top.commands:
             known = {option for one in top.params for option in one.opts} | {"--help", ""}
-            return "" if verb in known else f"no verb is named {verb!r}"
+            return "" if verb in known else f"no command named {verb!r}"
         given = top.commands[verb].make_context(verb, rest).params
         if verb == "list":
             list_parts(**given)
@@ -220,9 +220,9 @@ def test_commands_are_read_as_a_shell_reads_them() -> None:
 @pytest.mark.parametrize(
     ("line", "whole", "said"),
     [
-        ("regard fly", False, "no verb is named 'fly'"),
+        ("regard fly", False, "no command named 'fly'"),
         ("regard --version", True, ""),
-        ("regard --fast", True, "no verb is named '--fast'"),
+        ("regard --fast", True, "no command named '--fast'"),
         ("regard look", False, ""),
         ("regard look", True, "missing argument"),
         ("regard look RUN --colour red", False, "no such option"),

@@ -45,7 +45,7 @@ def test_it_survives_the_way_back_from_a_worker() -> None:
 def test_a_value_is_shown_briefly() -> None:
     assert [brief(value) for value in (3, "a", [1.5])] == ["3", "'a'", "[1.5]"]
     assert brief("x" * 1000) == "'" + "x" * 78 + "…"
-    assert brief(10**5000) == "a number of thousands of digits"
+    assert brief(10**5000) == "a number with thousands of digits"
 
 
 def test_one_and_many() -> None:

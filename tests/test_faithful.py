@@ -48,7 +48,7 @@ def by_hand(equal: bool) -> Model:
     """
     task = Classify(text="word")
     task.learn([Example((" ".join(names),), name) for name in names])
-    words, pool, head = Words(len(task.text), 0, width=9), Attention(9, hidden=1), task.Head(9, 8, hidden=8)
+    words, pool, head = Words(len(task.text), 0, dim=9), Attention(9, hidden=1), task.Head(9, 8, hidden=8)
     with torch.no_grad():
         words.learned.zero_()
         for n, name in enumerate(names):
@@ -62,7 +62,7 @@ def by_hand(equal: bool) -> Model:
             layer.weight.zero_()  # type: ignore[union-attr,operator]
             layer.bias.zero_()  # type: ignore[union-attr,operator]
             layer.weight[:, -8:] += scale * torch.eye(8)  # type: ignore[union-attr,index]
-    network = Reader(words, Same(), pool, None, head, None, drop=0.5)
+    network = Reader(words, Same(), pool, None, head, None, dropout=0.5)
     return Model(Run(Path("nowhere"), {"task": "classify", "train": {"precision": "fp32"}}, {}), task, network)
 
 

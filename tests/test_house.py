@@ -17,7 +17,7 @@ tests = Path(__file__).resolve().parent
 source = tests.parent / "src" / "regard"
 modules = sorted(source.rglob("*.py"))
 
-ground = {"types", "errors", "find", "files", "ranges", "reading", "trust", "markdown"}
+ground = {"types", "errors", "find", "files", "ranges", "reading", "trust", "markdown", "format"}
 # Left to right; a room may use the rooms of every stage to its left, and itself. Rooms that share a
 # stage do not know each other. The door (`regard/__init__.py` and other files at the top) may use anything,
 # and only the last stage may come in by it.
@@ -36,7 +36,7 @@ stages = [
 ]
 folders = [
     "attend.score",
-    "attend.weigh",
+    "attend.normalizer",
     "attend.bias",
     "text",
     "encode",
@@ -46,7 +46,7 @@ folders = [
     "predict.match",
     "search",
     "measure",
-    "data.made",
+    "data.builtin",
     "tasks",
 ]
 heavy = {"torch", "numpy", "matplotlib", "tokenizers", "sacrebleu", "entmax", "datasets", "fastapi"}

@@ -77,5 +77,5 @@ def test_any_text_makes_no_tags(text: str) -> None:
 
 
 def test_ordinary_names_are_written_as_they_are() -> None:
-    for name in ("encoder=multi_head drop=0.1", "runs/my-run 2.txt", "train.de,train.en"):
+    for name in ("encoder=multi_head dropout=0.1", "runs/my-run 2.txt", "train.de,train.en"):
         assert escaped(name) == name

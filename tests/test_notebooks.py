@@ -45,9 +45,9 @@ def test_all_are_here() -> None:
 @pytest.mark.parametrize(
     ("name", "kinds"),
     [
-        pytest.param("attention_from_scratch", ["Gaze"] * 2, marks=pytest.mark.sweep),
-        pytest.param("a_translator", ["Gaze"] * 2, marks=pytest.mark.sweep),
-        pytest.param("comparing_mechanisms", ["Shown", "Shown", "Gaze"], marks=pytest.mark.sweep),
+        ("attention_from_scratch", ["AttentionMap"] * 2),
+        pytest.param("a_translator", ["AttentionMap"] * 2, marks=pytest.mark.sweep),
+        pytest.param("comparing_mechanisms", ["Shown", "Shown", "AttentionMap"], marks=pytest.mark.sweep),
     ],
 )
 def test_it_runs_to_its_end(name: str, kinds: list[str], tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_it_runs_to_its_end(name: str, kinds: list[str], tmp_path: Path) -> None
     assert [kind for kind, _ in shown] == kinds
     for kind, sizes in shown:
         assert sizes, f"{kind} has nothing to show"
-        assert kind != "Gaze" or sizes["html"] > 500
+        assert kind != "AttentionMap" or sizes["html"] > 500
 
 
 @pytest.mark.parametrize("path", notebooks, ids=lambda path: path.stem)

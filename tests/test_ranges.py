@@ -3,9 +3,9 @@
 import importlib
 import math
 import types as pytypes
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import pytest
 from hypothesis import given
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from regard.cli.list import kinds, sections
 from regard.errors import RegardError, brief
-from regard.find import In, Of, find, full, mark, names, settable, words
+from regard.find import In, Of, Spec, about, choices, find, full, mark, names, settable, words
 from regard.ranges import Dropout, Range, Seed, Width, range_of, ranged
 
 whole, part = Range(0, 10), Range(0, 1, below=True)
@@ -95,11 +95,83 @@ def test_outside_is_one_line(option: str, value: Any, said: str) -> None:
     assert str(caught.value) == said
 
 
+def explained(
+    hidden: Annotated[Width, "units"] = 8,
+    seed: Annotated[Seed | None, "where draws begin"] = None,
+    sizes: Annotated[tuple[Width, ...], "one a layer"] = (1,),
+    pair: Annotated[tuple[int, int], "low and high"] = (0, 1),
+    wet: Annotated[bool, "in the rain"] = False,
+    kind: Annotated[Literal["wild", "neat"], "how it grows"] = "wild",
+    look: Annotated[Literal["last"] | Annotated[int, Range(0, 9)], "which layer"] = "last",
+    any_int: Annotated[int, "a count"] = 0,
+    anything: Annotated[Any, "whatever"] = (),
+    tree: Annotated[Spec, In("text"), "how it is cut"] = "word",
+    hedge: Annotated[Mapping[str, Any], Of("train.teach.Teach"), "how it is taught"] = {},
+) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "expected"),
+    [
+        ("hidden", "many", "a whole number from 1 to 65,536 (units)"),
+        ("seed", -1, "a whole number from 0 to 9,223,372,036,854,775,807 or none (where draws begin)"),
+        ("sizes", 3, "a list, as part.sizes=[1,2] (one a layer)"),
+        ("sizes", [0], "a whole number from 1 to 65,536 (one a layer)"),
+        ("pair", [1], "a list of 2 (low and high)"),
+        ("wet", "yes", "true or false (in the rain)"),
+        ("kind", "tidy", "one of wild, neat (how it grows)"),
+        ("look", 10, "one of last or a whole number from 0 to 9 (which layer)"),
+        ("any_int", 2**63, "a whole number (a count)"),
+        ("tree", 3, "the name of a part or a table of its options (how it is cut)"),
+        ("hedge", 3, "options of its own, as part.hedge.scheduled_sampling= (how it is taught)"),
+    ],
+)
+def test_a_message_says_what_the_option_is(option: str, value: Any, expected: str) -> None:
+    with pytest.raises(RegardError) as caught:
+        full(explained, {option: value}, "part.")
+    assert str(caught.value) == f"part.{option}: got {brief(value[0] if value == [0] else value)}; expected {expected}"
+
+
+def test_a_sentence_changes_no_value() -> None:
+    given = {"hidden": 3, "seed": None, "sizes": (2,), "wet": True, "kind": "neat", "look": 4, "anything": [[1]]}
+    assert full(explained, given).items() >= given.items()
+    assert full(explained, {})["hedge"]["scheduled_sampling"] == "none"
+
+
+def test_a_constructor_says_what_its_option_is() -> None:
+    class Thing:
+        @ranged
+        def __init__(self, size: Annotated[Width, "units"]) -> None: ...
+
+    with pytest.raises(RegardError, match=r"^size: got 0; expected a whole number from 1 to 65,536 \(units\)$"):
+        Thing(0)
+
+
+def test_what_an_option_is_and_may_be() -> None:
+    options = settable(explained)
+    assert (about(options["hidden"]), about(settable(thing)["hidden"])) == ("units", "")
+    assert (choices(options["kind"]), choices(options["look"])) == (("wild", "neat"), ())
+    short = {name: words(option.annotation, short=True) for name, option in options.items()}
+    assert short == {
+        "hidden": "1 to 65,536",
+        "seed": "0 to 9,223,372,036,854,775,807 or none",
+        "sizes": "a list, each 1 to 65,536",
+        "pair": "a list",
+        "wet": "true or false",
+        "kind": "wild, neat",
+        "look": "last or 0 to 9",
+        "any_int": "",
+        "anything": "",
+        "tree": "",
+        "hedge": "",
+    }
+
+
 def test_a_number_too_long_to_write() -> None:
     for option, expected in (("hidden", "a whole number from 1 to 65,536"), ("label", "a word")):
         with pytest.raises(RegardError) as caught:
             full(thing, {option: 10**5000})
-        assert str(caught.value) == f"{option}: got a number of thousands of digits; expected {expected}"
+        assert str(caught.value) == f"{option}: got a number with thousands of digits; expected {expected}"
 
 
 @pytest.mark.parametrize(

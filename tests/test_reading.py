@@ -33,7 +33,7 @@ def test_what_unpacks_without_end_is_stopped(tmp_path: Path) -> None:
     with gzip.open(path, "wb") as file:
         for _ in range(20):
             file.write(b"\n" * (1 << 20))
-    assert ": unpacks to more than 2,097,152 bytes, over 30 times its size; expected" in said(path, packed=True)
+    assert ": decompresses to more than 2,097,152 bytes, over 30 times its size; expected" in said(path, packed=True)
     path.write_bytes(gzip.compress(b"\n" * reading.unpacked))
     assert sum(map(len, pieces(str(path), packed=True))) == reading.unpacked  # what is small is no matter
 
@@ -53,8 +53,8 @@ def test_broken_gzip(tmp_path: Path, data: bytes) -> None:
 def test_only_files_are_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", "/dev/zero", "/dev/null"):
-        assert said(path) == f"{path}: a device or a named pipe; expected a file; write what it gives into a file"
-    assert said(tmp_path) == f"{tmp_path}: a folder; expected a file"
+        assert said(path) == f"{path}: is a device or a named pipe; expected a file; save its content to a file"
+    assert said(tmp_path) == f"{tmp_path}: is a folder; expected a file"
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     assert "cannot be read" in said(tmp_path / "loop")
     assert "cannot be read" in said("a\0b")

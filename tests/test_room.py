@@ -12,7 +12,7 @@ def test_a_model_beyond_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "memory", lambda: 4 * 10 * 11.0)  # bytes: just enough for one layer
     with fits():
         nn.Linear(10, 10)
-    with pytest.raises(RegardError, match=r"^a model of more than \S+ GiB; expected at most .* choose smaller sizes$"):  # noqa: SIM117
+    with pytest.raises(RegardError, match=r"^the model needs more than \S+ GiB; expected at .* use smaller sizes$"):  # noqa: SIM117
         with fits():
             nn.Sequential(nn.Linear(10, 10), nn.Linear(10, 10))
     nn.Linear(10, 20)  # outside the block nobody counts

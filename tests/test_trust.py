@@ -19,10 +19,10 @@ from regard.trust import admit, outside
         ({"task": "classify", "encoder": {"name": "lstm"}}, []),
         ({"task": "my.Task"}, ["my.Task"]),
         ({"encoder": {"name": "my.Encoder", "attention": {"score": {"name": "my.Score"}}}}, ["my.Encoder", "my.Score"]),
-        ({"measures": [{"name": "my.Measure"}, "bleu"]}, ["my.Measure"]),
-        ({"measures": "bleu, my.Measure,my.Other"}, ["my.Measure", "my.Other"]),
+        ({"metrics": [{"name": "my.Measure"}, "bleu"]}, ["my.Measure"]),
+        ({"metrics": "bleu, my.Measure,my.Other"}, ["my.Measure", "my.Other"]),
         ({"data": {"train": "pairs.tsv", "valid": "a.b"}, "train": {"time": "1.5m"}}, []),
-        ({"data": {"train": "made:my.Data"}}, ["made:my.Data"]),
+        ({"data": {"train": "builtin:my.Data"}}, ["builtin:my.Data"]),
         ({"embed": {"vectors": "glove.6B.txt"}}, []),
         ({"embed": {"vectors": {"name": "my.Vectors"}}}, ["my.Vectors"]),  # a file is a word, and no table
         (
@@ -41,7 +41,7 @@ def test_what_is_trusted_may_pass() -> None:
     for trust in (True, ("my.Task", "my.Encoder")):
         admit("runs/mine", config, trust)
     for trust, stranger in ((False, "my.Task"), ((), "my.Task"), (("my.Task",), "my.Encoder")):
-        with pytest.raises(RegardError, match=f"^runs/mine uses {stranger}, a part from outside regard; add --trust"):
+        with pytest.raises(RegardError, match=f"^runs/mine uses {stranger}, which is not part of regard; add --trust"):
             admit("runs/mine", config, trust)
 
 
@@ -56,11 +56,11 @@ def test_no_verb_imports_what_a_run_names_in_any_field(tmp_path: Path) -> None:
     assert walked.returncode == 0, walked.stderr
     rows = [json.loads(line) for line in walked.stdout.splitlines()]
     assert len(rows) > 100
-    assert {"translate.task", "tag.data.train", "classify.pool.attention.weigh"} <= {row["field"] for row in rows}
+    assert {"translate.task", "tag.data.train", "classify.pool.attention.normalizer"} <= {row["field"] for row in rows}
     assert not [row["field"] for row in rows if not row["live"]]  # trusted, each of them leads to an import
     assert not [row for row in rows if row["sang"]]
     for row in rows:
         assert len(row["ended"]) >= 7, row
         for way, line in row["ended"].items():
-            assert "a part from outside regard; add --trust" in line, (row["field"], way, line)
+            assert "which is not part of regard; add --trust" in line, (row["field"], way, line)
             assert line.count("\n") <= 1, line

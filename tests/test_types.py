@@ -134,7 +134,7 @@ def test_to_moves_everything() -> None:
 def test_follow_by_hand() -> None:
     state = a_state()
     parents = torch.tensor([[2, 2, 0], [1, 0, 1]])
-    followed = state.follow(parents)
+    followed = state.reorder(parents)
     assert followed.hidden.tolist() == [[[4, 5], [4, 5], [0, 1]], [[8, 9], [6, 7], [8, 9]]]
     assert torch.equal(followed.layers[0], followed.hidden * 10)
     assert followed.layers[1].dtype == torch.bool
@@ -145,15 +145,15 @@ def test_follow_by_hand() -> None:
 
 def test_follow_leaves_the_memory_alone() -> None:
     state = a_state()
-    assert state.follow(torch.tensor([[0, 1, 2], [2, 1, 0]])).memory is state.memory
+    assert state.reorder(torch.tensor([[0, 1, 2], [2, 1, 0]])).memory is state.memory
 
 
 def test_the_number_of_hypotheses_may_change() -> None:
     state = a_state(batch=2, beam=1)
-    grown = state.follow(torch.zeros(2, 4, dtype=torch.long))
+    grown = state.reorder(torch.zeros(2, 4, dtype=torch.long))
     assert grown.hidden.shape == (2, 4, 2)
     assert torch.equal(grown.hidden, state.hidden.expand(2, 4, 2))
-    assert grown.follow(torch.tensor([[3], [0]])).hidden.shape == (2, 1, 2)
+    assert grown.reorder(torch.tensor([[3], [0]])).hidden.shape == (2, 1, 2)
 
 
 @settings(deadline=None)  # a busy machine is not a wrong answer
@@ -165,7 +165,7 @@ def test_follow_is_indexing_in_each_sentence(batch: int, beam: int, data: st.Dat
         )
     )
     state = a_state(batch, beam)
-    followed = state.follow(parents)
+    followed = state.reorder(parents)
     for b in range(batch):
         assert torch.equal(followed.hidden[b], state.hidden[b][parents[b]])
         assert torch.equal(followed.layers[1][b], state.layers[1][b][parents[b]])
@@ -186,26 +186,26 @@ class Counted:
 
 
 def test_weights_are_worked_out_when_asked_for_and_once() -> None:
-    weigh = Counted(torch.ones(2, 1, 3))
-    look = Look(answer=torch.zeros(2, 1, 4), weigh=weigh)
+    normalizer = Counted(torch.ones(2, 1, 3))
+    look = Look(context=torch.zeros(2, 1, 4), compute_weights=normalizer)
     repr(look)
-    assert weigh.times == 0
+    assert normalizer.times == 0
     assert look.weights is look.weights
-    assert weigh.times == 1
+    assert normalizer.times == 1
 
 
 def a_look(step: int, sampled: bool = True) -> tuple[Look, Counted]:
-    weigh = Counted(torch.full((2, 1, 3), float(step)))
+    normalizer = Counted(torch.full((2, 1, 3), float(step)))
     number = torch.full((2, 1), float(step)) if sampled else None
     return Look(
-        torch.full((2, 1, 4), step * 10.0), weigh, log_prob=number, entropy=number, state=f"state {step}"
-    ), weigh
+        torch.full((2, 1, 4), step * 10.0), normalizer, log_prob=number, entropy=number, state=f"state {step}"
+    ), normalizer
 
 
 def test_join_puts_the_steps_side_by_side() -> None:
     joined = Look.join([a_look(step)[0] for step in range(3)])
-    assert joined.answer.shape == (2, 3, 4)
-    assert joined.answer[0, :, 0].tolist() == [0.0, 10.0, 20.0]
+    assert joined.context.shape == (2, 3, 4)
+    assert joined.context[0, :, 0].tolist() == [0.0, 10.0, 20.0]
     assert joined.weights.shape == (2, 3, 3)
     assert joined.weights[1, :, 0].tolist() == [0.0, 1.0, 2.0]
     assert joined.log_prob is not None

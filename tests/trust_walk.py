@@ -17,6 +17,7 @@ from types import CodeType
 from typing import Any
 
 from regard import find
+from regard.format import FORMAT
 
 Field, Config = tuple[str, ...], dict[str, Any]
 tables = {"data": "data.load.load", "train": "train.loop.fit"}
@@ -50,7 +51,7 @@ def every_field() -> Iterator[tuple[Field, Config]]:
     for task in find.names("tasks"):
         plain: Config = {"task": task, "data": {}, "train": {}}
         yield (task, "task"), {**plain, "task": "canary.part.Thing"}
-        yield (task, "data", "train"), {**plain, "data": {"train": "made:canary.part.Thing"}}
+        yield (task, "data", "train"), {**plain, "data": {"train": "builtin:canary.part.Thing"}}
         for path, config in fields(find.find("tasks", task), plain):
             yield (task, *path), config
         for table, place in tables.items():
@@ -73,7 +74,7 @@ def words(verb: str, run: str, task: str) -> list[str]:
         "serve": ["serve", run, "--port", "0"],
         "info": ["info", run],
         "config": ["train", task, "--config", f"{run}/config.toml", "--out", f"{run}-new", "--dry-run"],
-        "compare": ["compare", task, "train.rate=0.1,0.2", "--config", f"{run}/config.toml", "--out", f"{run}-several"],
+        "compare": ["compare", task, "train.lr=0.1,0.2", "--config", f"{run}/config.toml", "--out", f"{run}-several"],
     }[verb]
 
 
@@ -126,7 +127,7 @@ def main(folder: Path, every: bool) -> None:
     }
     for path, config in every_field():
         task = path[0]
-        (run / "config.toml").write_text(tomli_w.dumps(config))
+        (run / "config.toml").write_text(tomli_w.dumps({"format": FORMAT, **config}))
         heard()
         ended = {}
         for way, call in ways.items():

@@ -16,14 +16,15 @@ if TYPE_CHECKING:
     from regard.errors import RegardError
     from regard.kernels.additive import additive_attention
     from regard.kernels.feature import feature_attention
-    from regard.look.gaze import Gaze
+    from regard.look.attention_map import AttentionMap
+    from regard.look.show import show
     from regard.types import Look, Memory, Prediction
 
 __version__ = "0.1.0"
 
 _PLACES = {
     "Attention": "attend.attention",
-    "Gaze": "look.gaze",
+    "AttentionMap": "look.attention_map",
     "Look": "types",
     "Memory": "types",
     "Model": "api",
@@ -32,10 +33,11 @@ _PLACES = {
     "additive_attention": "kernels.additive",
     "feature_attention": "kernels.feature",
     "load": "api",
+    "show": "look.show",
 }
 __all__ = [
     "Attention",
-    "Gaze",
+    "AttentionMap",
     "Look",
     "Memory",
     "Model",
@@ -44,6 +46,7 @@ __all__ = [
     "additive_attention",
     "feature_attention",
     "load",
+    "show",
     "train",
 ]
 

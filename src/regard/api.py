@@ -46,16 +46,16 @@ FEW_VALID = 200  # examples that are answered where there is no test set
 
 
 class Model:
-    """A trained run, ready to answer: `model("text")`, `model(["text", …])`, `model(("premise", "hypothesis"))`."""
+    """A trained run, ready to predict: `model("text")`, `model(["text", …])`, `model(("premise", "hypothesis"))`."""
 
     def __init__(self, run: Run, task: Any, network: nn.Module) -> None:
         self.run, self.task, self.network = run, task, network
         self.config = run.config
 
     def __call__(self, texts: str | Sequence[str] | Sequence[Sequence[str]], look: bool = True, **search: Any) -> Any:
-        """A prediction for a text, or a list of them for several. Options of the search may be given: `width=10`.
+        """The prediction for a text, or a list of predictions for several texts. Takes search options: `beam_size=10`.
 
-        A task of two inputs takes a tuple, `model(("premise", "hypothesis"))`, or a list of them.
+        A task with two inputs takes a tuple, `model(("premise", "hypothesis"))`, or a list of them.
         """
         pair = self.inputs > 1 and isinstance(texts, tuple) and all(isinstance(text, str) for text in texts)
         single = isinstance(texts, str) or pair
@@ -72,13 +72,13 @@ class Model:
         features: Features = (),
         **search: Any,
     ) -> list[Prediction]:
-        """Answers in order; `places` says where each text was read, for messages; `trace` keeps the search's steps.
+        """Predictions in order; `places` says where each text was read, for messages; `trace` keeps the search's steps.
 
-        `without` leaves tokens out before anything is read: an entry a text, in it their places in each input.
-        `features` shows so many single features of a feature-wise attention, or those of these numbers.
+        `without` drops tokens before the model reads them: one entry per text, with token indices for each input.
+        `features` also shows single features of feature-wise attention: how many, or a list of their numbers.
         """
         if trace and not self.searches:
-            raise RegardError(f"{self.config['task']} has no search", do="leave out trace")
+            raise RegardError(f"{self.config['task']} has no search", do="remove trace")
         rows, chosen = [self._row(text) for text in texts], self._search(search)
         with torch.inference_mode(), self.precision():
             more: dict[str, Any] = {"trace": True} if trace else {}
@@ -90,26 +90,26 @@ class Model:
     def score(
         self, rows: Sequence[Sequence[str]], look: bool = True, places: Sequence[Example] = ()
     ) -> list[Prediction]:
-        """Texts that are given instead of found, `model.score([("source", "target"), …])`: the log-probability of each
-        and of its tokens, and where the model looked. A task that goes on with a text takes the texts themselves."""
+        """Score given targets, `model.score([("source", "target"), …])`: the log-probability of each target and of its
+        tokens, and the attention. A language model takes the texts themselves."""
         with torch.inference_mode(), self.precision():
             return given(self.task, self.network, rows, look, places)
 
     @property
     def inputs(self) -> int:
-        """How many texts it takes for one answer."""
+        """Number of texts for one prediction."""
         return max(1, self.task.columns - 1)  # type: ignore[no-any-return]
 
     @property
     def searches(self) -> bool:
-        """Whether answers are searched for, word by word, so that options of a search mean something."""
+        """Whether predictions are searched for token by token, so that search options apply."""
         return hasattr(self.task, "search")
 
     def wrong_count(self, texts: int) -> RegardError:
         """What is said of so many texts where others are taken."""
         given, taken = (f"{n} {word}{'s' * (n != 1)}" for n, word in ((texts, "text"), (self.inputs, "input")))
         roles = f" ({', '.join(self.task.roles)})" if self.inputs > 1 and hasattr(self.task, "roles") else ""
-        return RegardError(f"{given} for a task of {taken}{roles}")
+        return RegardError(f"{given} for a task with {taken}{roles}")
 
     def _row(self, text: str | Sequence[str]) -> tuple[str, ...]:
         row = (text,) if isinstance(text, str) else tuple(text)
@@ -118,11 +118,11 @@ class Model:
         return row
 
     def evaluate(self, examples: Sequence[Any], **search: Any) -> dict[str, float | str]:
-        """Every measure of the task on examples, with real decoding."""
+        """Every metric of the task on examples, with full decoding."""
         return self.task.measure(self.results(examples, **search))  # type: ignore[no-any-return]
 
     def results(self, examples: Sequence[Any], **search: Any) -> Results:
-        """The answers to examples, ready to be measured."""
+        """The predictions for examples, for computing metrics."""
         chosen = self._search(search)
         with torch.inference_mode(), self.precision():
             return self.task.results(self.network, examples, search=chosen)  # type: ignore[no-any-return]
@@ -137,7 +137,7 @@ class Model:
         if not options:
             return None
         if not self.searches:
-            raise RegardError(f"{self.config['task']} has no search", do="leave out the options of a search")
+            raise RegardError(f"{self.config['task']} has no search", do="remove the search options")
         own = {"search": self.config.get("search", "beam")}
         return build("search", merge(own, {"search": options})["search"])
 
@@ -269,13 +269,13 @@ def train(
     started: float | None = None,
     **options: Any,
 ) -> Trained:
-    """Train a task, or go on with a training; the run lies in `out` (runs/TASK if not given).
+    """Train a model for a task, or resume a run; the run is saved to `out` (default: runs/TASK).
 
-    `data` is what to train on, or a table of the options of `data`. Other options are tables by name, as
-    `encoder={"hidden": 64}, train={"rate": 2e-3}`. Where `out` is a run already, it goes on as it began: its options
-    are the defaults, and those that are given may say how long and where it trains; `trust` lets it name code that is
-    not named here. `time` is for all of it, from reading to testing, counted from `started` (a `time.monotonic()`; now
-    if not given).
+    `data` is the training data, or a table with the options of `data`. Other options are tables by name, for example
+    `encoder={"hidden": 64}, train={"lr": 2e-3}`. If `out` is already a run, it is resumed: its options are the
+    defaults, and the options given now may change how long and where it trains. `trust` allows it to import code that
+    is not named here. `time` limits everything from reading the data to testing, counted from `started` (a
+    `time.monotonic()`; default: now).
     """
     started = clock.monotonic() if started is None else started
     asked: dict[str, Any] = dict(options)
@@ -321,7 +321,9 @@ def _train(
         run = Run.create(folder, ready.config, ready.task.keep(), ready.network)
         hold()
     elif json.loads(json.dumps(ready.task.keep())) != run.kept:
-        raise RegardError(f"the training data is not what {folder} began with", do="use --fresh or another --out")
+        raise RegardError(
+            f"the training data is not what {folder} was started with", do="use --fresh to start over, or another --out"
+        )
     else:
         run.configure(ready.config)
     given = {"task": ready.task, "splits": ready.splits, "run": run, "model": ready.network}
@@ -333,19 +335,19 @@ def _train(
         finish(run, ready.network, ready.splits)  # more than the run itself, where a task has that to write
     held_out = ready.splits.test or ready.splits.valid[:FEW_VALID]
     results = tested(model.results, held_out, outcome.budget, show)
-    show.phase("measuring", f"{len(results.examples):,} answers")
+    show.phase("computing metrics", f"for {len(results.examples):,} predictions")
     command = longer(run, outcome)
     warnings = advised(doubts_of(model, results, ready.splits.train, outcome.epochs), command, outcome)
     test: dict[str, float | str] = ready.task.measure(results) if ready.splits.test else {}
     count = len(results.examples) if test else 0
-    show.phase("writing", "the card")
+    show.phase("writing", "card.md")
     if outcome.per_second or not (folder / "card.md").exists():
         card(run, outcome, ready.splits, ready.network, test, count, warnings)
     return Trained(model, outcome, test, ready.splits, count, command, warnings)
 
 
 def load(folder: str | Path, device: str = "auto", trust: Trust = False) -> Model:
-    """A trained run, ready to answer. `trust` lets a run name classes from outside regard, whose code is then run."""
+    """Load a trained run. `trust` allows the run to import classes that are not part of regard."""
     run = Run.open(Path(folder), trust)
     task = run.built(lambda: make_task(run.config))
     run.load_words(task)

@@ -51,7 +51,7 @@ class Row:
 
 
 def variants(pairs: Sequence[str]) -> dict[str, list[str]]:
-    """Every combination by a name for it: `["encoder=a,b", "drop=0.1"]` → {"encoder=a": […], "encoder=b": […]}."""
+    """Every combination by a name for it: `["encoder=a,b", "dropout=0.1"]` → {"encoder=a": […], "encoder=b": […]}."""
     fixed, varied = [], []
     for pair in pairs:
         key, _, value = pair.partition("=")

@@ -49,7 +49,7 @@ def measured(task: Any, network: Any, splits: Any, train: Mapping[str, Any]) -> 
     device = next(network.parameters()).device
     some = splits.train[:: max(1, len(splits.train) // ENOUGH)]  # every n-th: long and short ones as in all
     items = task.items(some)
-    rows = batches([i.lengths for i in items], tokens=train["tokens"], rows=train["rows"], seed=1, epoch=0)
+    rows = batches([i.lengths for i in items], tokens=train["batch_tokens"], rows=train["batch_size"], seed=1, epoch=0)
     optimiser = torch.optim.AdamW(network.parameters(), lr=1e-4, fused=device.type == "cuda")
     network.train()
 
@@ -61,7 +61,7 @@ def measured(task: Any, network: Any, splits: Any, train: Mapping[str, Any]) -> 
     def steps(batch_rows: Sequence[list[int]]) -> int:
         """Spread over a whole training: a model whose phases cost differently costs what it does on average."""
         for number, one in enumerate(batch_rows):
-            task.advance(network, number / max(1, len(batch_rows) - 1))
+            task.on_step(network, number / max(1, len(batch_rows) - 1))
             batch = task.collate([items[row] for row in one]).to(device)
             step(task, network, batch, optimiser, clip=train["clip"], precision=train["precision"])
         return sum(map(len, batch_rows))

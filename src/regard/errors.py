@@ -19,9 +19,9 @@ def brief(value: object, most: int = 80) -> str:
     try:
         text = repr(value)
     except ValueError:  # Python writes no whole number of over 4,300 digits
-        return "a number of thousands of digits"
+        return "a number with thousands of digits"
     except RecursionError:
-        return "a value that is nested too deep"
+        return "a value nested too deeply"
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

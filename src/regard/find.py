@@ -8,7 +8,8 @@ The constructor's signature is the schema of its options: parameters **without**
 by the code that builds the part (sizes, sub-parts), parameters **with** one are the user's to set.
 A parameter that is itself a part says from where: `score: Annotated[Spec, In("attend.score")] = "dot"`,
 or `attention: Annotated[Spec, Of("attend.attention.make")]` for the options of one fixed callable.
-A number says which values it may take: `dropout: Dropout = 0.1`, with the ranges of `regard.ranges`.
+A number says which values it may take, with the ranges of `regard.ranges`. A plain string in the annotation is one
+sentence about the option: `dropout: Annotated[Dropout, "dropout between layers"] = 0.1`.
 
     build("attend.score", {"name": "additive", "hidden": 64}, query=512, key=512)
 """
@@ -25,14 +26,15 @@ from pkgutil import iter_modules
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from regard.errors import RegardError, brief
-from regard.ranges import Range, range_of
+from regard.ranges import Range, explained, range_of, sentence_of
 
 __all__ = [
-    *("PLAIN", "In", "Of", "Spec", "build", "call", "check", "find", "full", "names", "nearest"),
-    *("mark", "settable", "table", "words"),
+    *("PLAIN", "In", "Of", "Spec", "about", "build", "call", "check", "choices", "find", "full", "mark", "names"),
+    *("nearest", "settable", "table", "words"),
 ]
 
 type_names = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}
+short_names = {bool: "true or false"}  # where a default shows what kind of value it is
 # Of a number whose annotation says no more.
 any_number: dict[Any, Range] = {int: Range(-(2**63), 2**63 - 1), float: Range(-math.inf, math.inf, True, True)}
 
@@ -109,13 +111,26 @@ def mark(parameter: inspect.Parameter) -> In | Of | None:
     return None
 
 
-def _named(spec: Any, default: Any, path: str) -> dict[str, Any]:
+def about(parameter: inspect.Parameter) -> str:
+    """What an option does, in one sentence; nothing where its signature does not say."""
+    return sentence_of(parameter.annotation)
+
+
+def choices(parameter: inspect.Parameter) -> tuple[Any, ...]:
+    """The words an option may be, where it is one of a few."""
+    kind = parameter.annotation
+    kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    return get_args(kind) if get_origin(kind) is Literal else ()
+
+
+def _named(spec: Any, default: Any, path: str, sentence: str = "") -> dict[str, Any]:
     """A spec as a table with its name, taken from the default where it gives none."""
     base = {"name": default} if isinstance(default, str) else dict(default or {})
     if isinstance(spec, str):
         spec = {"name": spec}
     if not isinstance(spec, Mapping):
-        raise RegardError(f"{path}: got {brief(spec)}", expected="the name of a part or a table of its options")
+        expected = explained("the name of a part or a table of its options", sentence)
+        raise RegardError(f"{path}: got {brief(spec)}", expected=expected)
     return {**(base if spec.get("name", base.get("name")) == base.get("name") else {}), **spec}
 
 
@@ -149,15 +164,14 @@ def full(thing: Callable[..., Any], options: Mapping[str, Any], path: str = "") 
         elif isinstance(parameter.default, list | tuple):  # several parts of one folder, or their names with commas
             several = [one.strip() for one in given.split(",")] if isinstance(given, str) else given
             several = several if isinstance(several, list | tuple) else [several]
-            specs = [_named(one, None, path + key) for one in several]
+            specs = [_named(one, None, path + key, about(parameter)) for one in several]
             result[key] = [full(_target(found, one, path + key), one, f"{path}{key}.") for one in specs]
         else:
             if isinstance(found, Of) and not isinstance(given, Mapping):
                 some = next(iter(settable(_target(found, {}, path + key))), "…")
-                raise RegardError(
-                    f"{path + key}: got {brief(given)}", expected=f"options of its own, as {path + key}.{some}="
-                )
-            spec = _named(given, parameter.default, path + key)
+                expected = explained(f"options of its own, as {path + key}.{some}=", about(parameter))
+                raise RegardError(f"{path + key}: got {brief(given)}", expected=expected)
+            spec = _named(given, parameter.default, path + key, about(parameter))
             result[key] = full(_target(found, spec, path + key), spec, f"{path}{key}.")
     return result
 
@@ -167,50 +181,56 @@ def check(thing: Callable[..., Any], options: Mapping[str, Any], path: str = "")
     full(thing, options, path)
 
 
-def words(kind: Any) -> str:
-    """What a value of an annotated kind may be, in words; nothing where anything may be."""
+def words(kind: Any, short: bool = False) -> str:
+    """What a value of an annotated kind may be, in words; nothing where anything may be.
+
+    The short form leaves out what a default beside it shows: `1 to 1,024` for `a whole number from 1 to 1,024`.
+    """
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        return f"{words(inner[0])} {range_of(kind) or ''}".strip()
+        allowed = str(range_of(kind) or "")
+        return f"{words(inner[0], short)} {allowed.removeprefix('from ') if short else allowed}".strip()
     if origin in (Union, pytypes.UnionType):
-        return " or ".join(filter(None, map(words, inner)))
+        return " or ".join(filter(None, (words(one, short) for one in inner)))
     if origin is Literal:
-        return "one of " + ", ".join(map(str, inner))
+        return ("" if short else "one of ") + ", ".join(map(str, inner))
     if origin in (tuple, list):
-        return "a list" + f", each {words(inner[0])}" * (inner[0] in type_names or range_of(inner[0]) is not None)
-    return "none" if kind is type(None) else type_names.get(kind, "")
+        each = words(inner[0], short) if inner[0] in type_names or range_of(inner[0]) else ""
+        return f"a list, each {each}" if each else "a list"
+    return "none" if kind is type(None) else (short_names if short else type_names).get(kind, "")
 
 
-def _checked(value: Any, kind: Any, path: str) -> Any:
-    """The value if it is of the annotated kind and within its range (a whole number may stand for a float)."""
+def _checked(value: Any, kind: Any, path: str, sentence: str = "") -> Any:
+    """The value if it is of the annotated kind and within its range (a whole number may stand for a float).
 
-    def wrong() -> RegardError:
-        return RegardError(f"{path}: got {brief(value)}", expected=words(kind))
+    `sentence` says what the option does, where `kind` is only a part of its annotation.
+    """
+    sentence = sentence_of(kind) or sentence
+
+    def wrong(expected: str = "") -> RegardError:
+        return RegardError(f"{path}: got {brief(value)}", expected=explained(expected or words(kind), sentence))
 
     if kind is inspect.Parameter.empty or kind is Any:
         return value
     origin, inner = get_origin(kind), get_args(kind)
-    if origin is Annotated:
-        plain_kind, allowed = inner[0], range_of(kind)
-    else:
-        plain_kind, allowed = kind, any_number.get(kind)
+    plain_kind = inner[0] if origin is Annotated else kind
     if plain_kind in (int, float):
         is_number = isinstance(value, int | plain_kind) and not isinstance(value, bool)
-        if not is_number or (allowed and value not in allowed):
+        if not is_number or value not in (range_of(kind) or any_number[plain_kind]):
             raise wrong()
         try:
             return plain_kind(value)
         except OverflowError:  # a whole number beyond every float
             raise wrong() from None
     if origin is Annotated:
-        return _checked(value, plain_kind, path)
+        return _checked(value, plain_kind, path, sentence)
     if origin in (Union, pytypes.UnionType):
         if (value is None or value == "none") and type(None) in inner:
             return None
         for one in inner:
             if one is not type(None):
                 try:
-                    return _checked(value, one, path)
+                    return _checked(value, one, path, sentence)
                 except RegardError:
                     continue
         raise wrong()
@@ -229,11 +249,11 @@ def _checked(value: Any, kind: Any, path: str) -> Any:
         raise wrong()
     if origin in (tuple, list):
         if not isinstance(value, list | tuple):
-            raise RegardError(f"{path}: got {brief(value)}", expected=f"a list, as {path}=[1,2]")
+            raise wrong(f"a list, as {path}=[1,2]")
         each = [inner[0]] * len(value) if origin is list or inner[-1] is Ellipsis else list(inner)
         if len(each) != len(value):
-            raise RegardError(f"{path}: got {brief(value)}", expected=f"a list of {len(each)}")
-        return tuple(_checked(one, kind_of_one, path) for one, kind_of_one in zip(value, each, strict=True))
+            raise wrong(f"a list of {len(each)}")
+        return tuple(_checked(one, kind_of_one, path, sentence) for one, kind_of_one in zip(value, each, strict=True))
     return value
 
 

@@ -57,7 +57,7 @@ def gone_on(
     def refused(key: str, before: Any, now: Any) -> RegardError:
         name = key.removesuffix(".name")
         return RegardError(
-            f"{folder} was begun with {name}={before}, not {now}", do="use another --out, or --fresh to begin again"
+            f"{folder} was started with {name}={before}, not {now}", do="use another --out, or --fresh to start over"
         )
 
     if asked["task"] != begun["task"]:
@@ -66,8 +66,8 @@ def gone_on(
         before = dict(flat(configure(begun)))
     except RegardError as error:
         raise RegardError(
-            f"{folder} was begun with options that this version does not take ({error})",
-            do="use another --out, or --fresh to begin again",
+            f"{folder} was started with options that this version does not accept ({error})",
+            do="use another --out, or --fresh to start over",
         ) from None
     options = merge(begun, asked)
     now = dict(flat(configure(options)))

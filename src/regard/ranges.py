@@ -4,8 +4,11 @@
 in Python checks them there with `@ranged` on its constructor. Upper bounds lie far above anything in use: they are
 there so that a typing error (`hidden=2560000000`) ends in one line instead of in no memory or in no end.
 
-    heads: Annotated[int, Range(1, 1024)] = 8
-    temperature: Annotated[float, Range(0, 100, above=True)] = 1.0
+    heads: Annotated[int, Range(1, 1024), "attention heads"] = 8
+    hidden: Annotated[Width, "units of the hidden state"] = 256
+
+The string is one sentence about the option: what it does, and its unit where it has one. `regard list` and the
+messages about wrong values show it.
 """
 
 import functools
@@ -19,7 +22,7 @@ from regard.errors import RegardError, brief
 __all__ = [
     *("BatchSize", "BelowOne", "Count", "Depth", "Dropout", "Examples", "Few", "FewOrNone", "Hypotheses", "Length"),
     *("LengthOrNone", "NonNegative", "Number", "Positive", "Probability", "Range", "Seed", "Temperature", "Vocabulary"),
-    *("Width", "WidthOrNone", "range_of", "ranged", "within"),
+    *("Width", "WidthOrNone", "explained", "range_of", "ranged", "sentence_of", "within"),
 ]
 
 
@@ -88,12 +91,23 @@ def range_of(kind: Any) -> Range | None:
     return next((mark for mark in get_args(kind)[1:] if isinstance(mark, Range)), None)
 
 
+def sentence_of(kind: Any) -> str:
+    """The sentence that an annotation carries: its first plain string."""
+    marks = get_args(kind)[1:] if get_origin(kind) is Annotated else ()
+    return next((mark for mark in marks if isinstance(mark, str)), "")
+
+
+def explained(expected: str, sentence: str) -> str:
+    """What a value must be, for a message, with what the option does."""
+    return f"{expected} ({sentence})" if sentence else expected
+
+
 def within(name: str, value: Any, kind: Any) -> None:
     """Raise where a number lies outside the range of its kind."""
     if (allowed := range_of(kind)) and value not in allowed:
         plain_kind = get_args(kind)[0]  # int, float, or one of them or None
         number = "a whole number" if int in (plain_kind, *get_args(plain_kind)) else "a number"
-        raise RegardError(f"{name}: got {brief(value)}", expected=f"{number} {allowed}")
+        raise RegardError(f"{name}: got {brief(value)}", expected=explained(f"{number} {allowed}", sentence_of(kind)))
 
 
 P = ParamSpec("P")

@@ -34,9 +34,9 @@ def pieces(path: str, packed: bool) -> Iterator[bytes]:
         while data := stream.read(piece):
             if packed and stream.tell() > room:
                 raise RegardError(
-                    f"{path}: unpacks to more than {room:,} bytes, over {ratio} times its size",
-                    expected="packed text",
-                    do="if you trust it, unpack it with gunzip and give the plain file",
+                    f"{path}: decompresses to more than {room:,} bytes, over {ratio} times its size",
+                    expected="compressed text",
+                    do="if you trust the file, decompress it with gunzip first",
                 )
             yield data
 
@@ -51,7 +51,7 @@ def open_file(path: str) -> io.BufferedReader:
     except FileNotFoundError:
         raise missing(path) from None
     except IsADirectoryError:
-        raise RegardError(f"{path}: a folder", expected="a file") from None
+        raise RegardError(f"{path}: is a folder", expected="a file") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise RegardError(f"{path}: cannot be read ({reason})") from None
@@ -59,7 +59,7 @@ def open_file(path: str) -> io.BufferedReader:
     mode = os.fstat(file.fileno()).st_mode
     if not (stat.S_ISREG(mode) or (stat.S_ISFIFO(mode) and given)):
         file.close()
-        raise RegardError(f"{path}: a device or a named pipe", expected="a file", do="write what it gives into a file")
+        raise RegardError(f"{path}: is a device or a named pipe", expected="a file", do="save its content to a file")
     if given:
         os.set_blocking(file.fileno(), True)
     return file
@@ -70,13 +70,13 @@ def _told(path: str, packed: bool) -> Iterator[None]:
     try:
         yield
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise RegardError(f"{path}: broken gzip ({error})", do="copy or pack the file again") from None
+        raise RegardError(f"{path}: broken gzip ({error})", do="copy or compress the file again") from None
     except OSError as error:
         raise RegardError(f"{path}: cannot be read ({error.strerror or error})") from None
 
 
 def too_long(where: str) -> RegardError:
-    return RegardError(f"{where}: a line of more than {longest:,} bytes", expected="shorter lines", do="divide it")
+    return RegardError(f"{where}: line longer than {longest:,} bytes", expected="shorter lines", do="split it")
 
 
 def missing(path: str) -> RegardError:

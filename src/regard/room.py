@@ -35,9 +35,9 @@ def fits() -> Iterator[None]:
         size += 0 if parameter is None else parameter.numel() * parameter.element_size()
         if size > most:
             raise RegardError(
-                f"a model of more than {size / 2**30:,.3g} GiB",
+                f"the model needs more than {size / 2**30:,.3g} GiB",
                 expected=f"at most {most / 2**30:,.3g} GiB, the memory of this machine",
-                do="choose smaller sizes",
+                do="use smaller sizes",
             )
 
     counting = register_module_parameter_registration_hook(count)
@@ -56,4 +56,4 @@ def network_of(task: Any) -> nn.Module:
         if isinstance(error, RegardError):
             raise
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise RegardError(f"no model can be made of these options ({reason})", do="look at their sizes") from None
+        raise RegardError(f"cannot build a model with these options ({reason})", do="check the sizes") from None

@@ -27,8 +27,8 @@ def admit(whose: object, config: Mapping[str, Any], trust: Trust = False) -> Non
     trusted = () if trust is False else trust
     if stranger := next((name for name in outside(config) if name not in trusted), None):
         raise RegardError(
-            f"{whose} uses {stranger}, a part from outside regard",
-            do="add --trust (in Python trust=True) if you know what its code does",
+            f"{whose} uses {stranger}, which is not part of regard",
+            do="add --trust (trust=True in Python) if you trust its code",
         )
 
 
@@ -40,7 +40,7 @@ def outside(config: Mapping[str, Any]) -> Iterator[str]:
     """
     for key, value in config.items():
         if key == "data" and isinstance(value, Mapping):
-            if str(value.get("train", "")).startswith("made:"):
+            if str(value.get("train", "")).startswith("builtin:"):
                 yield from _dotted(value["train"])
         elif key != "train":
             yield from _dotted({key: value})

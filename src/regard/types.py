@@ -5,7 +5,7 @@ Axes, in the order they stand: `batch`, `beam` (hypotheses of one sentence), `he
 where one may look.
 
 Each type is a small frozen dataclass. Those whose first axis is the batch are `Rows`: `select` keeps
-some sentences. State of a decoder is a `Beams`: its own tensors carry `[batch, beam, …]` and `follow`
+some sentences. State of a decoder is a `Beams`: its own tensors carry `[batch, beam, …]` and `reorder`
 lets every hypothesis continue one of its sentence's earlier ones, while the `Memory` inside, the same
 for all hypotheses of a sentence, is left alone. So a memory is never copied once a beam.
 """
@@ -169,7 +169,7 @@ class Memory(Rows):
 class Beams(Rows):
     """State of several hypotheses a sentence: tensors `[batch, beam, …]`, beside a memory `[batch, …]`."""
 
-    def follow(self: B, parents: Int[Tensor, "batch beam"]) -> B:
+    def reorder(self: B, parents: Int[Tensor, "batch beam"]) -> B:
         """Hypothesis b of each sentence continues the earlier hypothesis `parents[:, b]`."""
 
         def gather(tensor: Tensor) -> Tensor:
@@ -187,8 +187,8 @@ class Look:
     `entropy` (one a query) are there where a choice was sampled; `state` is for the next step.
     """
 
-    answer: Float[Tensor, "batch query value"]
-    weigh: Callable[[], Tensor] = field(repr=False)
+    context: Float[Tensor, "batch query value"]
+    compute_weights: Callable[[], Tensor] = field(repr=False)
     log_prob: Tensor | None = None
     entropy: Tensor | None = None
     state: Any = None
@@ -197,7 +197,7 @@ class Look:
     @cached_property
     def weights(self) -> Tensor:
         """`[batch, query, key]`; under heads `[batch, head, query, key]`; feature-wise `[…, query, key, feature]`."""
-        return self.weigh()
+        return self.compute_weights()
 
     @property
     def by_key(self) -> Tensor:
@@ -213,8 +213,8 @@ class Look:
             return torch.cat(tensors, dim=-1) if len(tensors) == len(parts) else None
 
         return Look(
-            answer=torch.cat([look.answer for look in looks], dim=1),
-            weigh=lambda: torch.cat([look.weights for look in looks], dim=-3 if looks[0].features else -2),
+            context=torch.cat([look.context for look in looks], dim=1),
+            compute_weights=lambda: torch.cat([look.weights for look in looks], dim=-3 if looks[0].features else -2),
             log_prob=together([look.log_prob for look in looks]),
             entropy=together([look.entropy for look in looks]),
             state=looks[-1].state,
@@ -247,10 +247,10 @@ class Prediction:
 
     text: str
     log_prob: float | None
-    look: Any = None  # a regard.look.gaze.Gaze: what was looked at, ready to be shown
+    look: Any = None  # a regard.look.attention_map.AttentionMap: what was looked at, ready to be shown
     source: str = ""
     others: "tuple[Prediction, ...]" = ()  # the rest of an n-best list, best first
-    looks: tuple[Any, ...] = ()  # further gazes, where a model looks in several places
+    looks: tuple[Any, ...] = ()  # further attention maps, where a model looks in several places
     steps: tuple[tuple[Step, ...], ...] = ()  # of the search, best hypothesis first, where they were asked for
     tokens: tuple[tuple[Token, float], ...] = ()  # of a text that was given, each with its log-probability
     log_prob_per_token: float | None = None  # None where the answer is no sequence

@@ -11,10 +11,10 @@ from torch.testing import assert_close
 from regard.attend import attention as module
 from regard.attend.attention import Attention, make
 from regard.attend.mask import band, causal, direction, padding
+from regard.attend.normalizer.argmax import Argmax
+from regard.attend.normalizer.softmax import Softmax
 from regard.attend.score.additive import Additive
 from regard.attend.score.dot import Dot
-from regard.attend.weigh.argmax import Argmax
-from regard.attend.weigh.softmax import Softmax
 from regard.errors import RegardError
 from regard.kernels.choose import EXACT
 from regard.types import Memory
@@ -28,15 +28,15 @@ def readable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def counted(attention: Attention, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """A list that grows by one whenever energies are worked out."""
+    """A list that grows by one whenever scores are worked out."""
     calls: list[int] = []
-    inner = attention.score.energies
+    inner = attention.score.scores
 
-    def energies(*given: object) -> Tensor:
+    def scores(*given: object) -> Tensor:
         calls.append(1)
         return inner(*given)
 
-    monkeypatch.setattr(attention.score, "energies", energies)
+    monkeypatch.setattr(attention.score, "scores", scores)
     return calls
 
 
@@ -46,9 +46,9 @@ def test_a_number_by_hand() -> None:
     values = torch.tensor([[[8.0], [16.0], [1000.0]]])
     memory = attention.prepare(keys, values, torch.tensor([[True, True, False]]))
     look = attention(torch.tensor([[[0.0, math.log(3)]]]), memory)
-    # energies (0, log 3), the third hidden: weights (1/4, 3/4, 0), answer 8/4 + 3·16/4 = 14
+    # scores (0, log 3), the third hidden: weights (1/4, 3/4, 0), answer 8/4 + 3·16/4 = 14
     assert_close(look.weights, torch.tensor([[[0.25, 0.75, 0.0]]]))
-    assert_close(look.answer, torch.tensor([[[14.0]]]))
+    assert_close(look.context, torch.tensor([[[14.0]]]))
     assert look.state is None
     assert look.log_prob is None
     assert look.entropy is None
@@ -58,32 +58,32 @@ def test_values_default_to_the_keys_before_they_are_prepared() -> None:
     attention = Attention(Additive(query=3, key=4, hidden=5))
     keys, query = torch.randn(2, 6, 4), torch.randn(2, 1, 3)
     assert torch.equal(
-        attention(query, attention.prepare(keys)).answer, attention(query, attention.prepare(keys, keys)).answer
+        attention(query, attention.prepare(keys)).context, attention(query, attention.prepare(keys, keys)).context
     )
 
 
 def test_softmax_where_nothing_is_said() -> None:
-    assert isinstance(Attention(Dot(query=2, key=2)).weigh, Softmax)
+    assert isinstance(Attention(Dot(query=2, key=2)).normalizer, Softmax)
 
 
 @pytest.mark.parametrize("heads", [None, 2])
-def test_the_fused_path_never_makes_energies_until_weights_are_asked_for(
+def test_the_fused_path_never_makes_scores_until_weights_are_asked_for(
     heads: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attention = make(4, 4, 4, score="scaled_dot", heads=heads)
     calls = counted(attention, monkeypatch)
     look = attention(torch.randn(2, 3, 4), attention.prepare(torch.randn(2, 5, 4)))
     assert calls == []
-    answer = look.answer.clone()
+    answer = look.context.clone()
     first = look.weights
     assert len(calls) == 1
     assert look.weights is first  # worked out once
     assert len(calls) == 1
-    assert torch.equal(look.answer, answer)
+    assert torch.equal(look.context, answer)
 
 
-def test_the_readable_path_makes_energies_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    attention = make(4, 4, 4, score="additive", weigh="sample").train()
+def test_the_readable_path_makes_scores_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    attention = make(4, 4, 4, score="additive", normalizer="sample").train()
     calls = counted(attention, monkeypatch)
     look = attention(torch.randn(2, 3, 4), attention.prepare(torch.randn(2, 5, 4)))
     assert len(calls) == 1
@@ -91,7 +91,7 @@ def test_the_readable_path_makes_energies_once(monkeypatch: pytest.MonkeyPatch) 
     values = torch.eye(5).expand(2, 5, 5)
     again = Memory(attention.prepare(torch.randn(2, 5, 4)).keys, values)
     drawn = attention(torch.randn(2, 3, 4), again)
-    assert torch.equal(drawn.weights, drawn.answer)
+    assert torch.equal(drawn.weights, drawn.context)
     assert look.weights.shape == (2, 3, 5)
     assert len(calls) == 2
 
@@ -127,12 +127,12 @@ def test_fused_and_readable_agree(score: str, name: str, heads: int | None, monk
     kept, given = masks[name]()
     wanted = [q, k, v, *attention.parameters()]
     fast = attention(q, attention.prepare(k, v, kept), mask=given)
-    upstream = torch.randn_like(fast.answer)
-    fast_slopes = torch.autograd.grad(fast.answer, wanted, upstream)
+    upstream = torch.randn_like(fast.context)
+    fast_slopes = torch.autograd.grad(fast.context, wanted, upstream)
     readable(monkeypatch)
     slow = attention(q, attention.prepare(k, v, kept), mask=given)
-    slow_slopes = torch.autograd.grad(slow.answer, wanted, upstream)
-    assert_close(fast.answer, slow.answer, atol=1e-5, rtol=0)
+    slow_slopes = torch.autograd.grad(slow.context, wanted, upstream)
+    assert_close(fast.context, slow.context, atol=1e-5, rtol=0)
     assert torch.equal(fast.weights, slow.weights)
     for one, other in zip(fast_slopes, slow_slopes, strict=True):
         assert_close(one, other, atol=2e-5, rtol=1e-5)
@@ -148,7 +148,7 @@ def test_both_masks_hide() -> None:
     attention = Attention(Dot(query=2, key=2))
     memory = attention.prepare(torch.randn(1, 4, 2), mask=torch.tensor([[True, True, True, False]]))
     look = attention(torch.zeros(1, 2, 2), memory, mask=torch.tensor([[[True, True, False, True], [True] * 4]]))
-    # All energies are 0: what is visible shares the weight evenly.
+    # All scores are 0: what is visible shares the weight evenly.
     assert_close(look.weights, torch.tensor([[[1 / 2, 1 / 2, 0, 0], [1 / 3, 1 / 3, 1 / 3, 0]]]))
 
 
@@ -158,7 +158,7 @@ def test_looks_of_single_steps_are_the_look_of_all() -> None:
     together = attention(query, memory)
     for j in range(3):
         one = attention(query[:, j : j + 1], memory)
-        assert_close(one.answer, together.answer[:, j : j + 1])
+        assert_close(one.context, together.context[:, j : j + 1])
         assert_close(one.weights, together.weights[:, j : j + 1])
 
 
@@ -166,45 +166,45 @@ def test_selected_sentences_give_their_own_answers() -> None:
     attention = make(4, 4, 3, score="bilinear", heads=2)
     memory, query = attention.prepare(torch.randn(3, 5, 4), torch.randn(3, 5, 3)), torch.randn(3, 2, 4)
     rows = torch.tensor([2, 0, 2])
-    assert_close(attention(query[rows], memory.select(rows)).answer, attention(query, memory).answer[rows])
+    assert_close(attention(query[rows], memory.select(rows)).context, attention(query, memory).context[rows])
 
 
 def test_it_works_as_self_attention_with_a_cache() -> None:
     """One query at a time against a growing memory is causal attention over the whole."""
     attention = make(4, 4, 4, score="scaled_dot", heads=2)
     x = torch.randn(2, 6, 4)
-    whole = attention(x, attention.prepare(x), mask=causal(6, 6)[None]).answer
+    whole = attention(x, attention.prepare(x), mask=causal(6, 6)[None]).context
     for t in range(6):
         so_far = attention.prepare(x[:, : t + 1])
-        last = attention(x[:, t : t + 1], so_far, mask=causal(1, t + 1)[None]).answer
+        last = attention(x[:, t : t + 1], so_far, mask=causal(1, t + 1)[None]).context
         assert_close(last, whole[:, t : t + 1], atol=1e-6, rtol=1e-5)
 
 
 def test_make_gives_each_part_its_size_and_its_options() -> None:
-    plain = make(3, 4, 5, score={"name": "additive", "hidden": 6}, weigh={"name": "entmax", "alpha": 2.0})
+    plain = make(3, 4, 5, score={"name": "additive", "hidden": 6}, normalizer={"name": "entmax", "alpha": 2.0})
     assert plain.score.W_q.weight.shape == (6, 3)
     assert plain.score.W_k.weight.shape == (6, 4)
-    assert plain.weigh.alpha == 2.0
+    assert plain.normalizer.alpha == 2.0
     assert plain.heads is None
     assert not plain.stateful
-    many = make(3, 4, 5, score="scaled_dot", weigh="argmax", heads=2, size=12)
+    many = make(3, 4, 5, score="scaled_dot", normalizer="argmax", heads=2, size=12)
     assert many.score.hidden == 6
     assert many.score.scale == pytest.approx(6**-0.5)
-    assert isinstance(many.weigh, Argmax)
-    assert many(torch.randn(2, 1, 3), many.prepare(torch.randn(2, 7, 4), torch.randn(2, 7, 5))).answer.shape == (
+    assert isinstance(many.normalizer, Argmax)
+    assert many(torch.randn(2, 1, 3), many.prepare(torch.randn(2, 7, 4), torch.randn(2, 7, 5))).context.shape == (
         2,
         1,
         5,
     )
     assert isinstance(make(3, 4, 5).score, Additive)  # where nothing is said
-    assert isinstance(make(3, 4, 5).weigh, Softmax)
+    assert isinstance(make(3, 4, 5).normalizer, Softmax)
 
 
 def test_make_names_what_it_does_not_know() -> None:
     with pytest.raises(RegardError, match="did you mean 'additive'"):
         make(4, 4, 4, score="aditive")
     with pytest.raises(RegardError, match="did you mean 'softmax'"):
-        make(4, 4, 4, weigh="softmaks")
+        make(4, 4, 4, normalizer="softmaks")
     with pytest.raises(RegardError, match="'hiden'; did you mean 'hidden'"):
         make(4, 4, 4, score={"name": "additive", "hiden": 3})
     with pytest.raises(RegardError, match="3 heads over a width of 4"):

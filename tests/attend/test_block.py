@@ -1,4 +1,4 @@
-"""A block: its three parts by hand, what is hidden, what was read before, and any score or weighing within it."""
+"""A block: its three parts by hand, what is hidden, what was read before, and any score or normalizer within it."""
 
 from math import sqrt
 from typing import Any
@@ -21,7 +21,7 @@ nowhere = Places()
 
 def block(**options: Any) -> Block:
     asking = make(size, size, size, score="scaled_dot", heads=heads)
-    return Block(size, heads, inner=12, dropout=0.3, asking=asking, **options).double().eval()
+    return Block(size, heads, ffn=12, dropout=0.3, asking=asking, **options).double().eval()
 
 
 def norm(x: Tensor, layer: nn.LayerNorm) -> Tensor:
@@ -37,8 +37,8 @@ def answers(q: Tensor, k: Tensor, v: Tensor, seen: Tensor) -> Tensor:
         for h in range(heads):
             own = slice(h * width, (h + 1) * width)
             there = [i for i in range(len(k)) if seen[j, i]]
-            energies = torch.stack([q[j, own] @ k[i, own] / sqrt(width) for i in there])
-            parts.append(sum(a * v[i, own] for a, i in zip(torch.softmax(energies, 0), there, strict=True)))
+            scores = torch.stack([q[j, own] @ k[i, own] / sqrt(width) for i in there])
+            parts.append(sum(a * v[i, own] for a, i in zip(torch.softmax(scores, 0), there, strict=True)))
         rows.append(torch.cat(parts))
     return torch.stack(rows)
 
@@ -52,7 +52,7 @@ def shaken(part: nn.Module) -> None:
 
 def test_the_network_by_hand() -> None:
     """(0, 2) is normalised to (−1, 1); of the inner (−1 + 0.5, 2·1 − 1) relu leaves (0, 1); W_2 gives (3, −1) + 0.5."""
-    part = Block(2, 1, inner=2, dropout=0.0).double()
+    part = Block(2, 1, ffn=2, dropout=0.0).double()
     with torch.no_grad():
         part.norm_think.eps = 0.0
         part.W_1.weight.copy_(torch.tensor([[1.0, 0.0], [0.0, 2.0]]))
@@ -142,18 +142,18 @@ def test_dropping_is_also_within_the_network() -> None:
 
 
 @pytest.mark.parametrize("score", [name for name in find.names("attend.score") if name != "learned_query"])
-@pytest.mark.parametrize("weigh", ["softmax", "entmax", "sample"])
-def test_any_score_and_weighing_may_be_within(score: str, weigh: str) -> None:
-    part = SelfAttention(size, heads, score, weigh).double()
+@pytest.mark.parametrize("normalizer", ["softmax", "entmax", "sample"])
+def test_any_score_and_weighing_may_be_within(score: str, normalizer: str) -> None:
+    part = SelfAttention(size, heads, score, normalizer).double()
     x = torch.randn(2, 5, size).double()
     look, memory = part(x, nowhere, seen=causal(5, 5)[None])
-    assert look.answer.shape == (2, 5, size)
+    assert look.context.shape == (2, 5, size)
     assert look.by_key.shape == (2, heads, 5, 5)
     assert not look.by_key.triu(1).any()
-    if weigh != "sample":
+    if normalizer != "sample":
         first, past = part(x[:, :2], nowhere, seen=causal(2, 2)[None])
         rest, _ = part(x[:, 2:], nowhere, seen=causal(3, 5)[None], past=past)
-        torch.testing.assert_close(torch.cat([first.answer, rest.answer], 1), look.answer)
+        torch.testing.assert_close(torch.cat([first.context, rest.context], 1), look.context)
     assert memory.keys.shape[:3] == (2, heads, 5)
 
 

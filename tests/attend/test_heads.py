@@ -24,10 +24,10 @@ def test_a_number_by_hand() -> None:
     keys = torch.tensor([[[0.0, 0.0], [1.0, 2.0]]])
     values = torch.tensor([[[1.0, 0.0], [0.0, 4.0]]])
     look = attention(torch.tensor([[[1.0, 0.0]]]), attention.prepare(keys, values))
-    # head 1: energies 1·(0, 1), weights (1, e)/(1 + e) = (0.268941, 0.731059), answer 1·0.268941
-    # head 2: energies 0·(0, 2), weights (½, ½), answer ½·4 = 2
+    # head 1: scores 1·(0, 1), weights (1, e)/(1 + e) = (0.268941, 0.731059), answer 1·0.268941
+    # head 2: scores 0·(0, 2), weights (½, ½), answer ½·4 = 2
     assert_close(look.weights, torch.tensor([[[[0.268941, 0.731059]], [[0.5, 0.5]]]]), atol=1e-5, rtol=0)
-    assert_close(look.answer, torch.tensor([[[10.268941, 22.0]]]), atol=1e-5, rtol=0)
+    assert_close(look.context, torch.tensor([[[10.268941, 22.0]]]), atol=1e-5, rtol=0)
 
 
 def test_it_is_the_equation_head_by_head() -> None:
@@ -47,8 +47,8 @@ def test_it_is_the_equation_head_by_head() -> None:
 
         one = alone(through(q, h.W_q), alone.prepare(through(k, h.W_k), through(v, h.W_v), mask))
         assert_close(look.weights[:, head], one.weights)
-        answers.append(one.answer)
-    assert_close(look.answer, torch.cat(answers, dim=-1) @ h.W_o.weight.T + h.W_o.bias)
+        answers.append(one.context)
+    assert_close(look.context, torch.cat(answers, dim=-1) @ h.W_o.weight.T + h.W_o.bias)
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -73,7 +73,7 @@ def test_it_agrees_with_pytorch(causal: bool) -> None:
         attn_mask=None if earlier is None else ~earlier,
         average_attn_weights=False,
     )
-    assert_close(look.answer, answer, atol=1e-5, rtol=1e-5)
+    assert_close(look.context, answer, atol=1e-5, rtol=1e-5)
     assert_close(look.weights, weights, atol=1e-5, rtol=1e-5)
 
 
@@ -94,7 +94,7 @@ def test_one_head_with_plain_projections_is_no_heads() -> None:
             getattr(attention.heads, name).bias.zero_()
     plain = Attention(ScaledDot(query=3, key=3))
     q, k = torch.randn(2, 4, 3), torch.randn(2, 5, 3)
-    assert_close(attention(q, attention.prepare(k)).answer, plain(q, plain.prepare(k)).answer)
+    assert_close(attention(q, attention.prepare(k)).context, plain(q, plain.prepare(k)).context)
 
 
 @pytest.mark.parametrize(("heads", "size"), [(3, 8), (0, 8), (-2, 8), (16, 8)])

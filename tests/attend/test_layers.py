@@ -38,15 +38,21 @@ def test_by_hand() -> None:
     assert three.shown(looks) is looks[0]
     three.show("mean")
     mean = three.shown(looks)
-    assert mean.weights.unique().tolist() == mean.answer.unique().tolist() == [3.0]
+    assert mean.weights.unique().tolist() == mean.context.unique().tolist() == [3.0]
     assert mean.log_prob is not None
     assert mean.log_prob.unique().tolist() == [-7.0]
     three.show("all")
     every = three.shown(looks)
     assert every.weights.shape == (1, 6, 3, 5)
     assert every.weights[0, :, 0, 0].tolist() == [1, 1, 2, 2, 6, 6]
-    assert every.answer.shape == (1, 3, 12)
-    assert three.panels == ("layer 1 head 1", "layer 1 head 2", "layer 2 head 1", "layer 2 head 2", "layer 3 head 1")
+    assert every.context.shape == (1, 3, 12)
+    assert three.head_names == (
+        "layer 1 head 1",
+        "layer 1 head 2",
+        "layer 2 head 1",
+        "layer 2 head 2",
+        "layer 3 head 1",
+    )
     assert three.shown(looks[:1]) is looks[0]
 
 

@@ -52,7 +52,7 @@ def test_turned_products_know_only_distances() -> None:
 
 @every
 def test_a_place_is_the_same_however_it_is_read(kind: Kind) -> None:
-    positions = Positions(kind, 8, heads=2, longest=20)
+    positions = Positions(kind, 8, heads=2, max_length=20)
     whole = positions(0, 20)
     for first, time in [(0, 3), (7, 1), (19, 1), (4, 16), (5, 0)]:
         for one, all_of_it in zip(tensors(positions(first, time)), tensors(whole), strict=True):
@@ -70,7 +70,7 @@ def test_each_kind_acts_in_its_own_place(kind: Kind) -> None:
 def test_only_learned_places_learn_and_end() -> None:
     assert not list(Positions("sinusoid", 8, 2).parameters())
     assert not list(Positions("rotary", 8, 2).parameters())
-    positions = Positions("learned", 8, 2, longest=6)
+    positions = Positions("learned", 8, 2, max_length=6)
     positions(2, 3).added(torch.zeros(4, 3, 8)).sum().backward()
     assert positions.places is not None
     assert positions.places.weight.grad is not None

@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from regard import find
+from regard.attend.normalizer.sample import Sample
 from regard.attend.reinforce import Reinforce, mix, reward, surrogate
 from regard.attend.selector import Selector, share, weigh_up
-from regard.attend.weigh.sample import Sample
 from regard.errors import RegardError
 from regard.types import Choice
 
@@ -38,7 +38,7 @@ def test_numbers_worked_by_hand() -> None:
     assert_close(loss, torch.tensor([4.128883083, -2.149441542], dtype=f64), atol=1e-6, rtol=0)
     loss.sum().backward()
     assert_close(log_p.grad, torch.tensor([-3.0, 3.0], dtype=f64))
-    assert_close(reward(torch.tensor([-0.5]), torch.tensor([0.25]), price=0.04), torch.tensor([-0.51]))
+    assert_close(reward(torch.tensor([-0.5]), torch.tensor([0.25]), sparsity=0.04), torch.tensor([-0.51]))
 
 
 def test_reward_and_baseline_are_held_fixed() -> None:
@@ -153,18 +153,18 @@ def test_a_selector_as_it_is_used() -> None:
 
 @pytest.mark.parametrize("baseline", baselines)
 def test_a_key_that_was_drawn(baseline: Any) -> None:
-    """Hard attention, two queries a sentence: every key by enumeration against the sampling weighing."""
-    energies = torch.tensor([[0.3, -1.0, 0.8, 5.0], [0.0, 0.4, -0.2, 5.0]], dtype=f64, requires_grad=True)
+    """Hard attention, two queries a sentence: every key by enumeration against the sampling normalizer."""
+    scores = torch.tensor([[0.3, -1.0, 0.8, 5.0], [0.0, 0.4, -0.2, 5.0]], dtype=f64, requires_grad=True)
     mask = torch.tensor([True, True, True, False])
     value = torch.tensor([[1.0, 4.0, -2.0, 9.0], [0.5, -3.0, 2.0, 9.0]], dtype=f64)
-    p = torch.softmax(energies.masked_fill(~mask, -1e9), dim=-1)
+    p = torch.softmax(scores.masked_fill(~mask, -1e9), dim=-1)
     H = -(p * p.clamp(min=1e-30).log()).sum()
     expected = p[0] @ value[0] + p[1] @ value[1]  # the reward of a sentence is the sum of what its keys are worth
-    (exact,) = torch.autograd.grad(-(expected + 0.1 * H), energies)
+    (exact,) = torch.autograd.grad(-(expected + 0.1 * H), scores)
 
     reinforce, sample, found = made(baseline, bonus=0.1), Sample().train(), []
     for _ in range(20):
-        each = energies.detach().expand(1000, 2, 4).clone().requires_grad_()
+        each = scores.detach().expand(1000, 2, 4).clone().requires_grad_()
         drawn = sample(each, mask)
         assert drawn.choice is not None
         assert drawn.log_prob is not None
@@ -483,7 +483,7 @@ def test_a_selector_learns_what_is_worth_its_price() -> None:
         x, mask, marked = sentences()
         (choice,) = selector(x, mask, sample=True)
         right = (choice.chosen & marked).any(1).float()
-        loss = reinforce([choice], reward(right, share(choice.chosen, mask), price=0.5)).mean()
+        loss = reinforce([choice], reward(right, share(choice.chosen, mask), sparsity=0.5)).mean()
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()

@@ -15,8 +15,15 @@ from regard.cli.main import answer
 tiny = [
     *("source=character", "target=character", "embed=16", "encoder.hidden=16", "encoder.layers=1"),
     *("decoder.embed=16", "decoder.hidden=16", "decoder.layers=1"),
-    *("attention.score.hidden=16", "best=token_accuracy", "drop=0.0", "smoothing=0.0"),
-    *("train.steps=30", "train.every=15", "train.rows=16", "train.rate=0.02", "train.warmup=5", "train.average=0.5"),
+    *("attention.score.hidden=16", "best_metric=token_accuracy", "dropout=0.0", "label_smoothing=0.0"),
+    *(
+        "train.steps=30",
+        "train.validate_every=15",
+        "train.batch_size=16",
+        "train.lr=0.02",
+        "train.warmup=5",
+        "train.ema=0.5",
+    ),
 ]
 
 

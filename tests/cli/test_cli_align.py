@@ -134,7 +134,7 @@ def test_against_gold(regard: Regard, run: Path, data: Path, tmp_path: Path, exp
     assert said.code == 0
     assert said.out == gold.read_text()
     told = dict(row.split() for row in said.err.splitlines()[1:])
-    assert said.err.splitlines()[0] == f"against {gold}"
+    assert said.err.splitlines()[0] == f"compared with {gold}"
     assert (told["aer"], told["precision"], told["recall"], told["f1"]) == ("0", "1", "1", "1")
     assert (told["off_by_one"], told["attention_match"]) == ("0", "1")
     most = np.concatenate([rows.max(axis=1) for rows in expected if rows.size])
@@ -143,7 +143,7 @@ def test_against_gold(regard: Regard, run: Path, data: Path, tmp_path: Path, exp
     written = tmp_path / "links.txt"
     said = regard("align", run, "--data", data, "--gold", gold, "-o", written)
     assert (said.code, said.err) == (0, "")
-    assert said.out.startswith(f"5 pairs written to {written}\nagainst {gold}\n")
+    assert said.out.startswith(f"5 pairs written to {written}\ncompared with {gold}\n")
     assert written.read_text() == gold.read_text()
 
 
@@ -164,7 +164,7 @@ def test_the_picture(regard: Regard, run: Path, data: Path, tmp_path: Path, expe
     gold.write_text("\n\n\n3-0 1p1\n\n")
     said = regard("align", run, "--data", data, "--gold", gold, "--picture", picture, "--row", "4")
     assert said.code == 0
-    assert said.err.endswith(f"drawn to {picture}\n")
+    assert said.err.endswith(f"picture written to {picture}\n")
     drawn = json.loads(picture.read_text())
     assert [token["text"] for token in drawn["rows"]] == ["e", "d"]
     assert [token["text"] for token in drawn["columns"]] == ["a", "b", "c", "d", "e"]
@@ -220,7 +220,7 @@ def somewhere(request: pytest.FixtureRequest, nowhere: Path, monkeypatch: pytest
 @pytest.mark.usefixtures("nowhere")
 def test_no_eflomal_is_one_line(regard: Regard, run: Path, data: Path) -> None:
     said = regard("align", run, "--data", data, "--eflomal").line()
-    assert said == "--eflomal: it is not installed; pip install eflomal, or leave it out"
+    assert said == "--eflomal: eflomal is not installed; pip install eflomal, or remove --eflomal"
 
 
 @pytest.mark.usefixtures("somewhere")
@@ -230,7 +230,7 @@ def test_eflomal_beside_ours(regard: Regard, run: Path, data: Path, expected: li
     assert (said.code, said.err) == (0, "")
     theirs = (tmp_path / "links.eflomal.txt").read_text()
     assert theirs == "0-0 1-1 2-2\n0-0\n0-0 1-1\n0-0 1-1\n\n"
-    told = dict(row.split() for row in said.out.split("against eflomal\n")[1].splitlines())
+    told = dict(row.split() for row in said.out.split("compared with eflomal\n")[1].splitlines())
     ours = [choose(rows) for rows in expected]
     shared = sum(len(one & from_pharaoh(two)) for one, two in zip(ours, theirs.split("\n"), strict=False))
     assert float(told["matched"]) == pytest.approx(shared / sum(map(len, ours)), rel=1e-3)
@@ -247,7 +247,7 @@ def test_eflomal_that_fails(nowhere: Path) -> None:
     with pytest.raises(RegardError, match=r"eflomal failed \(.*exit status 3"):
         verb.statistical([Example(("a",), "b")], "grow")
     as_program(nowhere, "#!/bin/sh\n: > $6\n: > $8\n")
-    with pytest.raises(RegardError, match="eflomal gave 0 lines for 1 pairs"):
+    with pytest.raises(RegardError, match="eflomal returned 0 lines for 1 pairs"):
         verb.statistical([Example(("a",), "b")], "grow")
 
 
@@ -271,7 +271,7 @@ def test_eflomal_counts_in_the_training_pairs_too(
     mine.unlink()
     said = regard("align", model.run.folder, "--data", data, "--eflomal")
     assert given == [trained + len(texts), len(texts)]
-    assert said.err.startswith("eflomal counts in these pairs alone: ")
+    assert said.err.startswith("eflomal sees only these pairs, not the training data: ")
 
 
 # --- what cannot be done ---
@@ -286,7 +286,7 @@ def test_eflomal_counts_in_the_training_pairs_too(
         (["--gold-base", "1"], "--gold-base or --gold-turn without --gold"),
         (["--gold-turn"], "--gold-base or --gold-turn without --gold"),
         (["--row", "2"], "--row without --picture"),
-        (["--picture", "look.doc"], "'look.doc': cannot tell what to draw; expected a name ending in .png"),
+        (["--picture", "look.doc"], "'look.doc': unknown file type; expected a name ending in .png"),
         (["--picture", "look.png", "--row", "6"], "--row 6; expected 1 to 5"),
         (["--picture", "look.png", "--row", "0"], "--row: got 0; expected a whole number from 1"),
         (["--gold", "no-such-file"], "no-such-file: no such file"),
@@ -309,7 +309,7 @@ def test_what_cannot_be_asked(
 
 def test_the_other_run_is_another(regard: Regard, run: Path, data: Path) -> None:
     line = regard("align", run, "--data", data, "--other", f"{run}/../{run.name}").line()
-    assert line.endswith("is RUN itself; expected a run of the other direction")
+    assert line.endswith("is the same run as RUN; expected a run for the reverse direction")
 
 
 def test_data_that_cannot_be_used(regard: Regard, run: Path, tmp_path: Path) -> None:
@@ -322,5 +322,5 @@ def test_data_that_cannot_be_used(regard: Regard, run: Path, tmp_path: Path) -> 
 
 def test_a_run_of_another_task() -> None:
     model = SimpleNamespace(task=object(), run=SimpleNamespace(folder="runs/x"), config={"task": "classify"})
-    with pytest.raises(RegardError, match="runs/x is a run of classify; expected one that answers a text with a text"):
+    with pytest.raises(RegardError, match="runs/x is a run of task classify; expected a task that generates text"):
         verb._writes(model)  # type: ignore[arg-type]

@@ -11,8 +11,15 @@ from command_line import Regard
 from regard import compare as module
 
 tiny = [
-    *("encoder.hidden=4", "embed.width=4", "train.steps=2", "train.every=2", "train.rows=8", "train.device=cpu"),
-    *("train.rate=0.01", "drop=0.0"),
+    *(
+        "encoder.hidden=4",
+        "embed.dim=4",
+        "train.steps=2",
+        "train.validate_every=2",
+        "train.batch_size=8",
+        "train.device=cpu",
+    ),
+    *("train.lr=0.01", "dropout=0.0"),
 ]
 
 
@@ -57,7 +64,7 @@ def test_its_usual_place(regard: Regard, lines: Path, tmp_path: Path, monkeypatc
     monkeypatch.setattr(module, "in_processes", none)
     said = regard("compare", "classify", "encoder=bigru,disan", *tiny, "--data", lines, "--seeds", 1)
     assert (said.code, said.err) == (130, "")
-    assert said.out == "stopped, saved in compare/classify; the same command goes on\n"
+    assert said.out == "stopped, saved to compare/classify; repeat the command to resume\n"
 
 
 def test_mistakes_are_one_line(regard: Regard, lines: Path, tmp_path: Path) -> None:
@@ -75,5 +82,6 @@ def test_mistakes_are_one_line(regard: Regard, lines: Path, tmp_path: Path) -> N
     )
     assert regard("compare", "classify", "bigru,disan", *words).line().startswith("nothing to compare")
     assert regard("compare", "classify").code == 2
-    assert regard("compare", "encoder=a,b", "drop=0,1").line().startswith("'encoder=a,b' where the task should be")
+    line = regard("compare", "encoder=a,b", "dropout=0,1").line()
+    assert line.startswith("got 'encoder=a,b' where a task was expected")
     assert not (tmp_path / "out").exists()

@@ -14,7 +14,7 @@ def test_counts_and_advice(regard: Regard, pairs: Path, tmp_path: Path) -> None:
     assert said.out.startswith(f"{path}\n")
     assert "train" in said.out
     assert "empty source" in said.out
-    assert "there before" in said.out
+    assert "repeated from an earlier line" in said.out
 
 
 def test_json(regard: Regard, pairs: Path) -> None:
@@ -41,5 +41,5 @@ def test_labels_of_tokens_are_told_apart(regard: Regard, tmp_path: Path) -> None
     path = tmp_path / "a.tsv"
     path.write_text("".join(f"a b {n}\tO B O\n" for n in range(40)) + "c d\tO RARE\n")
     said = regard("data", "tag", "--data", str(path)).out
-    assert "train: 3 targets: O " in said  # the one sentence that has it is never held out
+    assert "train: 3 labels: O " in said  # the one sentence that has it is never held out
     assert "RARE 1" in said

@@ -47,7 +47,7 @@ def test_without_a_test_split_valid_is_measured(regard: Regard, run: Path, pairs
     (tmp_path / "valid.tsv").write_text("abc\tcba\n")
     config = (folder / "config.toml").read_text()
     (folder / "config.toml").write_text(config.replace('valid = ""', f'valid = "{tmp_path / "valid.tsv"}"'))
-    assert regard("evaluate", folder).out.startswith("valid (the run has no test split), 1 example\n")
+    assert regard("evaluate", folder).out.startswith("valid (the run has no test set), 1 example\n")
     assert json.loads(regard("evaluate", folder, "--json").out)["split"] == "valid"
     assert "has no test split" in regard("evaluate", folder, "--split", "test").line()
 
@@ -83,7 +83,7 @@ def test_a_damaged_run(
 
 def test_a_folder_that_is_no_run(regard: Regard, tmp_path: Path) -> None:
     assert regard("evaluate", tmp_path).line().startswith(f"{tmp_path} is not a run")
-    assert regard("evaluate", tmp_path / "no").line().startswith(f"{tmp_path / 'no'} is not there")
+    assert regard("evaluate", tmp_path / "no").line().startswith(f"{tmp_path / 'no'} does not exist")
 
 
 def test_a_device_that_is_not_there(regard: Regard, run: Path) -> None:
@@ -96,6 +96,6 @@ def test_code_that_a_run_names_is_run_only_where_it_is_trusted(regard: Regard, r
     config = (folder / "config.toml").read_text()
     (folder / "config.toml").write_text(config.replace('"recurrent"', '"regard.encode.recurrent.Recurrent"', 1))
     for verb in ("evaluate", "predict", "info"):
-        assert "a part from outside regard" in regard(verb, folder).line()
-    assert "a part from outside regard" in regard("look", folder, "abc").line()
-    assert "a part from outside regard" not in regard("predict", folder, "--trust").err
+        assert "which is not part of regard" in regard(verb, folder).line()
+    assert "which is not part of regard" in regard("look", folder, "abc").line()
+    assert "which is not part of regard" not in regard("predict", folder, "--trust").err

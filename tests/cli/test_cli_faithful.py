@@ -52,7 +52,7 @@ def test_wrong_numbers_and_places_are_one_line(regard: Regard, run: Path, pairs:
         line = regard("faithful", run, flag, number).line()
         assert line.startswith(f"{flag}: got {number}; expected a whole number from {least} to ")
     assert "is a file" in regard("faithful", run, "--out", pairs).line()
-    assert "is not there" in regard("faithful", tmp_path / "nothing").line()
+    assert "does not exist" in regard("faithful", tmp_path / "nothing").line()
     assert "missing.tsv" in regard("faithful", run, "--data", tmp_path / "missing.tsv").line()
     blocked = regard(
         "faithful", run, "--data", pairs, "--limit", 1, "--words", 1, "--shuffles", 1, "--out", pairs / "x"

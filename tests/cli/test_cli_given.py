@@ -35,7 +35,9 @@ def test_an_answer_has_one_log_prob_whether_found_or_given(regard: Regard, run: 
     assert scored["log_prob_per_token"] == pytest.approx(scored["log_prob"] / len(scored["tokens"]), abs=1e-5)
     plain = regard("predict", run, "--score", stdin=f"abc\t{found['text']}\n".encode()).out
     assert float(plain) == pytest.approx(found["log_prob"], abs=1e-4)
-    other = load(run)("abc", width=3, length=0.5)  # a penalty on length changes the ranking, never what a name means
+    other = load(run)(
+        "abc", beam_size=3, length_penalty=0.5
+    )  # a penalty on length changes the ranking, never what a name means
     [known] = load(run).score([("abc", other.text)])
     assert (other.log_prob, other.log_prob_per_token) == pytest.approx(
         (known.log_prob, known.log_prob_per_token), abs=1e-5
@@ -56,16 +58,16 @@ def test_json(regard: Regard, run: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "data", "found"),
     [
-        ([], "abc\tcba\nabc\n", "standard input:2: 1 field; expected 2, source TAB target"),
-        ([], "abc\tcba\tx\n", "standard input:1: 3 fields; expected 2, source TAB target"),
+        ([], "abc\tcba\nabc\n", "standard input:2: 1 field; expected 2 (source TAB target)"),
+        ([], "abc\tcba\tx\n", "standard input:1: 3 fields; expected 2 (source TAB target)"),
         ([], "abc\t\n", "standard input:1: an empty target; expected something to read"),
         ([], "\tabc\n", "standard input:1: an empty source; expected something to read"),
         ([], "\t\n", "standard input:1: an empty source; expected something to read"),
         ([], f"a\t{'a' * 1500}\n", "standard input:1: 1,501 tokens; expected at most 1,024"),
-        (["--beam", "3"], "", "--score searches for nothing; leave out the options of a search"),
-        (["--sample"], "", "--score searches for nothing"),
-        (["--prefix", "a"], "", "--score searches for nothing"),
-        (["--stream"], "", "--score searches for nothing"),
+        (["--beam", "3"], "", "--score does not search; remove the search options"),
+        (["--sample"], "", "--score does not search"),
+        (["--prefix", "a"], "", "--score does not search"),
+        (["--stream"], "", "--score does not search"),
     ],
 )
 def test_wishes_that_cannot_be_met(regard: Regard, run: Path, words: list[str], data: str, found: str) -> None:
@@ -81,8 +83,8 @@ def test_a_look_at_what_is_given(regard: Regard, run: Path) -> None:
     assert shown[2].split() == ["a", "b", "c", "</s>"]
     assert [line.split()[0] for line in shown[3:6]] == ["c", "b", "</s>"]
     assert (
-        f"log_prob = {first.log_prob:.4g}, log_prob_per_token = {first.log_prob_per_token:.4g}; p of each token:\n"
-        in said.out
+        f"log_prob = {first.log_prob:.4g}, log_prob_per_token = {first.log_prob_per_token:.4g}; "
+        "probability of each token:\n" in said.out
     )
     assert "  " + "  ".join(f"{token.text} {math.exp(p):.2f}" for token, p in first.tokens) + "\n" in said.out
     assert f"log_prob = {second.log_prob:.4g}," in said.out
@@ -105,8 +107,9 @@ def test_as_a_file(regard: Regard, run: Path, tmp_path: Path, kind: str) -> None
 
 def test_looks_that_cannot_be(regard: Regard, run: Path) -> None:
     assert regard("look", run, "abc", "--target", "").line() == "input 1: an empty target; expected something to read"
-    assert regard("look", run, "a", "b", "--target", "c").line() == "1 target for 2 texts; expected one a text"
-    assert regard("look", run, "a", "--target", "c", "--beam", 2).line() == "--target and --beam; expected one of them"
+    assert regard("look", run, "a", "b", "--target", "c").line() == "1 target for 2 texts; expected one target per text"
+    line = regard("look", run, "a", "--target", "c", "--beam", 2).line()
+    assert line == "--target and --beam; expected only one of them"
     assert "--target and --features" in regard("look", run, "a", "--target", "c", "--features", 2).line()
 
 
@@ -130,5 +133,5 @@ def test_a_language_model_scores_texts_alone(regard: Regard, tmp_path: Path) -> 
     assert [float(one) for one in said.out.split()] == pytest.approx(
         [one.log_prob for one in load(folder).score(texts)], rel=1e-4
     )
-    assert "answers none; leave it out, or use predict --score" in regard("look", folder, "a", "--target", "dog").line()
+    assert "takes no target; remove it, or use predict --score" in regard("look", folder, "a", "--target", "dog").line()
     assert regard("look", folder, "the cat", "--layers", "1").code == 0

@@ -45,10 +45,10 @@ def test_judged_and_reported(regard: Regard, monkeypatch: pytest.MonkeyPatch) ->
     assert (said.code, said.err) == (0, "")
     first, blank, kept, again, report, end = said.out.split("\n")
     assert first.startswith("http://127.0.0.1:")
-    assert first.endswith("/  (0 of 3 lines done; Ctrl-C stops)")
+    assert first.endswith("/  (0 of 3 lines done; Ctrl-C to stop)")
     assert (blank, end) == ("", "")
-    assert kept == "16 marks kept in judgements.sqlite; 3 of 3 lines done"
-    assert again == "go on:   regard judge a.txt b.txt --source s.txt --no-open --port 0 --judge 'ana b'"
+    assert kept == "16 marks saved to judgements.sqlite; 3 of 3 lines done"
+    assert again == "resume:  regard judge a.txt b.txt --source s.txt --no-open --port 0 --judge 'ana b'"
     assert report == "report:  regard judge --report judgements.sqlite"
     assert "(3 of 3 lines done" in regard(*words, "--judge", "ana b").out
     assert "(0 of 3 lines done" in regard(*words, "--judge", "ben").out
@@ -60,8 +60,8 @@ def test_judged_and_reported(regard: Regard, monkeypatch: pytest.MonkeyPatch) ->
         "  a       5.00 [5.00, 5.00]  5.00 [5.00, 5.00]  1.17",
         "  b       3.00 [2.00, 5.00]  3.00 [2.00, 5.00]  1.83",
         "",
-        "               wins  ties  losses",
-        "  a against b  67 %  33 %  0 %     of 6 comparisons",
+        "           wins  ties  losses",
+        "  a vs. b  67 %  33 %  0 %     of 6 comparisons",
         "",
         "  agreement                     adequacy  fluency  which is better",
         "  all judges, Krippendorff's α  1.00      1.00     1.00",
@@ -76,12 +76,12 @@ def test_a_few_lines_and_then_more(regard: Regard, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(judge_server, "_run", diligent)
     assert "(0 of 2 lines done" in regard(*words, "--count", 2, "--seed", 3, "-o", "few.sqlite").out
     assert "(2 of 3 lines done" in regard(*words, "--count", 3, "-o", "few.sqlite").out
-    assert "begun with seed 3, not 4" in regard(*words, "--seed", 4, "-o", "few.sqlite").line()
+    assert "started with seed 3, not 4" in regard(*words, "--seed", 4, "-o", "few.sqlite").line()
 
 
 def test_an_empty_report(regard: Regard, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judge_server, "_run", lambda session, listener: None)
-    assert "0 marks kept" in regard(*words).out
+    assert "0 marks saved" in regard(*words).out
     said = regard("judge", "--report", "judgements.sqlite")
     assert said.code == 0
     assert "  a       -         -        -" in said.out
@@ -104,7 +104,9 @@ def test_ctrl_c(here: Path) -> None:
         server.kill()
         server.communicate()
     assert (server.returncode, err) == (0, b"")
-    assert out.decode().startswith("\n1 mark kept in judgements.sqlite; 0 of 3 lines done\ngo on:   regard judge a.txt")
+    assert out.decode().startswith(
+        "\n1 mark saved to judgements.sqlite; 0 of 3 lines done\nresume:  regard judge a.txt"
+    )
     assert [path.name for path in here.glob("judgements*")] == ["judgements.sqlite"]
 
 
@@ -113,7 +115,7 @@ def test_mistakes_are_one_line(regard: Regard, here: Path, monkeypatch: pytest.M
         Path(f"{name}.txt").write_bytes(data)
     assert regard("judge").line().startswith("no outputs to judge; expected regard judge A.txt B.txt --source")
     assert regard("judge", "a.txt", "b.txt").line().startswith("no --source; expected")
-    assert regard("judge", "a.txt", "--source", "s.txt").line() == "1 file of outputs; expected 2 to 9"
+    assert regard("judge", "a.txt", "--source", "s.txt").line() == "1 output file; expected 2 to 9"
     assert regard(*words, "short.txt").line().startswith("short.txt: 1 line; expected 3, as in s.txt")
     assert regard(*words, "empty.txt").line().startswith("empty.txt: the file is empty")
     assert regard(*words, "latin.txt").line().startswith("latin.txt:1: byte 2 of the line is 0xfc; expected UTF-8")
@@ -135,5 +137,5 @@ def test_mistakes_are_one_line(regard: Regard, here: Path, monkeypatch: pytest.M
     before = Path("judgements.sqlite").read_bytes()
     os.replace("b.txt", "c.txt")
     Path("b.txt").write_text("x\ny\nz\n")
-    assert regard(*words).line().startswith("judgements.sqlite: holds judgements of other files (outputs")
+    assert regard(*words).line().startswith("judgements.sqlite: contains judgements of other files (outputs")
     assert Path("judgements.sqlite").read_bytes() == before

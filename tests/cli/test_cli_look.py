@@ -10,14 +10,14 @@ from command_line import Regard
 from regard.api import load
 from regard.cli.look import kinds
 from regard.errors import RegardError
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 
 
 def test_in_the_terminal(regard: Regard, run: Path) -> None:
     said = regard("look", run, "abc", "fed", "--beam", "2")
     assert (said.code, said.err) == (0, "")
     lines = said.out.split("\n")
-    assert lines[0] == f"abc → {load(run)('abc', width=2).text}"
+    assert lines[0] == f"abc → {load(run)('abc', beam_size=2).text}"
     assert lines[2].split() == ["a", "b", "c", "</s>"]
     assert any(line.startswith("fed → ") for line in lines)
     assert "\x1b" not in said.out
@@ -37,7 +37,7 @@ def test_as_a_file(regard: Regard, run: Path, tmp_path: Path, kind: str) -> None
 
 def test_every_kind_is_one_that_a_gaze_can_be_saved_as(tmp_path: Path) -> None:
     with pytest.raises(RegardError) as error:
-        Gaze.from_json('{"title":"","rows":[],"columns":[],"links":[],"shape":[0,0],"weights":[]}').save(
+        AttentionMap.from_json('{"title":"","rows":[],"columns":[],"links":[],"shape":[0,0],"weights":[]}').save(
             tmp_path / "x.doc"
         )
     assert str(error.value).endswith(", ".join(kinds))
@@ -57,7 +57,7 @@ def test_what_cannot_be_shown(regard: Regard, run: Path, tmp_path: Path) -> None
     (tmp_path / "file").write_text("mine")
     assert "cannot write" in regard("look", run, "abc", "-o", tmp_path / "file" / "x.json").line()
     assert "input 1: 1,501 tokens" in regard("look", run, "a" * 1500).line()
-    assert regard("look", run, " ").line() == "an empty text; expected something to look at"
+    assert regard("look", run, " ").line() == "an empty text; expected at least one word"
     assert regard("look", run).line() == "missing argument 'TEXT'; see regard look --help"
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 

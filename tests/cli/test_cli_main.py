@@ -65,7 +65,7 @@ def test_every_verb_explains_itself(regard: Regard, verb: str) -> None:
 
 
 def test_a_wrong_verb_names_the_nearest(regard: Regard) -> None:
-    assert regard("trian", "translate").line() == "no verb is named 'trian'; did you mean 'train'?"
+    assert regard("trian", "translate").line() == "no command named 'trian'; did you mean 'train'?"
 
 
 def test_wrong_options_are_one_line(regard: Regard) -> None:
@@ -73,7 +73,7 @@ def test_wrong_options_are_one_line(regard: Regard) -> None:
     assert (
         regard("train", "translate", "--encoder.hidden", "5")
         .line()
-        .endswith("write encoder.hidden=value, without dashes")
+        .endswith("write encoder.hidden=value without dashes")
     )
     assert regard("evaluate").line() == "missing argument 'RUN'; see regard evaluate --help"
 

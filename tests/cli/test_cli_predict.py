@@ -38,11 +38,11 @@ def test_a_file(regard: Regard, run: Path, tmp_path: Path, monkeypatch: pytest.M
     assert regard("predict", run, path).out == regard("predict", run, stdin=path.read_bytes()).out
     assert regard("predict", run, path).out.count("\n") == 5
     assert regard("predict", run, tmp_path / "no.txt").line().startswith(f"{tmp_path / 'no.txt'}: no such file")
-    assert regard("predict", run, tmp_path).line() == f"{tmp_path}: a folder; expected a file"
+    assert regard("predict", run, tmp_path).line() == f"{tmp_path}: is a folder; expected a file"
 
 
 def test_json(regard: Regard, run: Path) -> None:
-    lines = regard("predict", run, "--json", "--nbest", "3", stdin=b"abc\n\n").out.splitlines()
+    lines = regard("predict", run, "--json", "--n-best", "3", stdin=b"abc\n\n").out.splitlines()
     first, second = map(json.loads, lines)
     assert set(first) == {"source", "text", "log_prob", "log_prob_per_token", "others"}
     assert (first["source"], len(first["others"])) == ("abc", 2)
@@ -93,12 +93,12 @@ def test_packed_lines(regard: Regard, run: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        (["--nbest", "3"], "--nbest 3 without --json"),
+        (["--n-best", "3"], "--n-best 3 without --json"),
         (["--seed", "3"], "--seed without --sample"),
         (["--sample", "--beam", "3"], "--sample and --beam"),
         (["--sample", "--temperature", "0"], "--temperature: got 0.0; expected a number from 1e-06 to 1,000,000"),
         (["--beam", "0"], "--beam: got 0; expected a whole number from 1 to 1,000"),
-        (["--json", "--nbest", "0"], "--nbest: got 0; expected a whole number from 1 to 1,000"),
+        (["--json", "--n-best", "0"], "--n-best: got 0; expected a whole number from 1 to 1,000"),
         (["--beam", "wide"], "--beam"),
     ],
 )

@@ -19,20 +19,20 @@ def lines(regard: Regard, run: Path, *words: object) -> list[str]:
 
 @pytest.mark.parametrize("how", [(), ("--beam", 3), ("--sample", "--seed", 3)])
 def test_limits_under_every_search(regard: Regard, run: Path, tmp_path: Path, how: tuple[object, ...]) -> None:
-    assert all(len(text) >= 12 for text in lines(regard, run, *how, "--least", 12))
-    assert all(len(set(text)) == len(text) for text in lines(regard, run, *how, "--no-repeat", 1))
+    assert all(len(text) >= 12 for text in lines(regard, run, *how, "--min-length", 12))
+    assert all(len(set(text)) == len(text) for text in lines(regard, run, *how, "--no-repeat-ngram", 1))
     assert all(text.startswith("afa") for text in lines(regard, run, *how, "--prefix", "afa"))
     path = tmp_path / "allowed.txt"
     path.write_bytes(b"cba\r\n\nbcdef\nba")
     assert set(lines(regard, run, *how, "--allowed", path)) <= {"cba", "bcdef", "ba"}
-    together = lines(regard, run, *how, "--allowed", path, "--prefix", "b", "--least", 3)
+    together = lines(regard, run, *how, "--allowed", path, "--prefix", "b", "--min-length", 3)
     assert together == ["bcdef"] * 3
 
 
 def test_the_answer_is_the_likeliest_of_those_allowed(regard: Regard, run: Path, tmp_path: Path) -> None:
     path = tmp_path / "allowed.txt"
     path.write_text("cba\nbcdef\nba\n")
-    first, *_ = (json.loads(line) for line in lines(regard, run, "--allowed", path, "--json", "--nbest", 3))
+    first, *_ = (json.loads(line) for line in lines(regard, run, "--allowed", path, "--json", "--n-best", 3))
     found = {one["text"]: one["log_prob_per_token"] for one in (first, *first["others"])}
     assert set(found) == {"cba", "bcdef", "ba"}
     assert list(found.values()) == sorted(found.values(), reverse=True)
@@ -42,7 +42,7 @@ def test_the_answer_is_the_likeliest_of_those_allowed(regard: Regard, run: Path,
 
 
 def test_groups(regard: Regard, run: Path) -> None:
-    options = ("--groups", 3, "--diversity", 5, "--json", "--nbest", 3)
+    options = ("--groups", 3, "--diversity", 5, "--json", "--n-best", 3)
     for line in map(json.loads, lines(regard, run, *options)):
         texts = [line["text"], *(other["text"] for other in line["others"])]
         assert len({text[:1] for text in texts}) == 3  # five is more than any token is worth here
@@ -50,10 +50,10 @@ def test_groups(regard: Regard, run: Path) -> None:
 
 
 def test_as_options_of_a_run(run: Path) -> None:
-    search = configure("translate", {"search": {"groups": 5, "limits": {"repeat": 3}}})["search"]
-    assert (search["groups"], search["limits"]["repeat"]) == (5, 3)
+    search = configure("translate", {"search": {"groups": 5, "limits": {"no_repeat_ngram": 3}}})["search"]
+    assert (search["groups"], search["limits"]["no_repeat_ngram"]) == (5, 3)
     assert "limits" not in configure("translate", {})["search"]
-    assert len(load(run)("ab", limits={"least": 9}).text) >= 9
+    assert len(load(run)("ab", limits={"min_length": 9}).text) >= 9
 
 
 @pytest.mark.parametrize(
@@ -64,9 +64,9 @@ def test_as_options_of_a_run(run: Path) -> None:
         (["--groups", "0"], "--groups: got 0; expected a whole number from 1 to 1,000"),
         (["--groups", "2", "--beam", "5"], "groups=2 of a width=5; expected a number of groups that divides it"),
         (["--groups", "2", "--diversity", "-1"], "--diversity: got -1.0; expected a number from 0 to 1,000,000"),
-        (["--least", "-1"], "--least: got -1"),
-        (["--no-repeat", "-2"], "--no-repeat: got -2"),
-        (["--prefix", "aß"], "--prefix 'aß': 'ß' is not in the vocabulary"),
+        (["--min-length", "-1"], "--min-length: got -1"),
+        (["--no-repeat-ngram", "-2"], "--no-repeat-ngram: got -2"),
+        (["--prefix", "aß"], "--prefix 'aß': 'ß' is not in the target vocabulary"),
         (["--prefix", "abc" * 40], "sentence 0 of the batch: a prefix longer than its greatest length"),
         (["--allowed", "none.txt"], "none.txt: no such file"),
     ],
@@ -78,13 +78,13 @@ def test_wishes_that_cannot_be_met(regard: Regard, run: Path, words: list[str], 
 def test_files_that_cannot_be_used(regard: Regard, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "allowed.txt"
     for text, found in {
-        "": ": no answers; expected one a line",
-        "\n \n": ": no answers; expected one a line",
-        "ab\n\naxb\n": ":3: 'x' is not in the vocabulary of the answers",
+        "": ": no predictions; expected one per line",
+        "\n \n": ": no predictions; expected one per line",
+        "ab\n\naxb\n": ":3: 'x' is not in the target vocabulary",
         "a" * 60: "sentence 0 of the batch: no allowed answer is short enough",
     }.items():
         path.write_text(text)
         assert found in regard("predict", run, "--strict", "--allowed", path, stdin=b"abc\n").line()
     monkeypatch.setattr(Model, "searches", False)
     assert "translate has no search" in regard("predict", run, "--allowed", path, stdin=b"abc\n").line()
-    assert "translate has no search" in regard("predict", run, "--least", 3, stdin=b"abc\n").line()
+    assert "translate has no search" in regard("predict", run, "--min-length", 3, stdin=b"abc\n").line()

@@ -13,13 +13,13 @@ from command_line import Regard, contents
 from regard.api import Model, load
 from regard.cli.main import answer
 from regard.errors import RegardError
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 from regard.types import Token
 from tiers import sweep_but
 
 small = [
-    *("encoder=bigru", "encoder.hidden=8", "embed.width=8", "drop=0.0", "train.device=cpu"),
-    *("train.steps=8", "train.every=4", "train.rows=16", "train.rate=0.02", "train.warmup=2"),
+    *("encoder=bigru", "encoder.hidden=8", "embed.dim=8", "dropout=0.0", "train.device=cpu"),
+    *("train.steps=8", "train.validate_every=4", "train.batch_size=16", "train.lr=0.02", "train.warmup=2"),
 ]
 pooled = [*small, "pool=attention"]
 choosing = [*small, "encoder=resan", "encoder.soft=0.25", "encoder.start=-5.0"]  # few tokens are chosen
@@ -102,9 +102,9 @@ def test_where_nothing_is_looked_at_the_ending_is_a_line(regard: Regard, runs: R
     lines = said.out.split("\n")
     at = next(i for i, line in enumerate(lines) if " → " in line)
     assert re.fullmatch(r"the \w+ \w+ \w+ → \w+ \(p = [01]\.\d\d(, true: \w+)?\)", lines[at])
-    assert lines[at + 1 : at + 3] == ["", f"The run lies in {folder}. Try next:"]
+    assert lines[at + 1 : at + 3] == ["", f"Saved to {folder}. Try next:"]
     assert "regard look" not in said.out
-    assert regard("look", folder, "the dog").line().startswith(f"{folder} does not look at its input")
+    assert regard("look", folder, "the dog").line().startswith(f"{folder} has no attention over its input")
 
 
 @pytest.mark.parametrize("task", tasks)
@@ -178,7 +178,7 @@ def test_a_line_of_another_number_of_texts_names_its_place(regard: Regard, runs:
     good = "\t".join(pair)
     for bad, count in (("the dog", "1 field"), (f"{good}\tyes", "3 fields")):
         path.write_text(f"{good}\n{bad}\n")
-        expected = f"{path}:2: {count}; expected 2, with a TAB between (premise, hypothesis)"
+        expected = f"{path}:2: {count}; expected 2, separated by TAB (premise, hypothesis)"
         assert regard("predict", entail, path, "--strict").err == f"regard: {expected}\n"
     path.write_text(f"{good}\n\n{pair[0]}\t\n")
     assert f"{path}:3: an empty hypothesis" in regard("predict", entail, path).err
@@ -188,8 +188,8 @@ def test_a_line_of_another_number_of_texts_names_its_place(regard: Regard, runs:
 
 @pytest.mark.parametrize("task", tasks)
 def test_options_of_a_search_where_there_is_none(regard: Regard, runs: Runs, task: str) -> None:
-    folder, expected = runs(task), f"{task} has no search; leave out the options of a search"
-    for words in (["--beam", "3"], ["--nbest", "2", "--json"], ["--sample"]):
+    folder, expected = runs(task), f"{task} has no search; remove the search options"
+    for words in (["--beam", "3"], ["--n-best", "2", "--json"], ["--sample"]):
         assert regard("predict", folder, *words).line() == expected  # even where nothing is asked
     assert regard("look", folder, *texts_of(task), "--beam", "3").line() == expected
     assert regard("evaluate", folder, "--beam", "3").line() == expected
@@ -211,12 +211,12 @@ def test_look_in_the_terminal(regard: Regard, runs: Runs, task: str) -> None:
 
 def test_texts_come_in_groups(regard: Regard, runs: Runs, tmp_path: Path) -> None:
     entail = runs("entail")
-    expected = "3 texts for a task of 2 inputs (premise, hypothesis)"
+    expected = "3 texts for a task with 2 inputs (premise, hypothesis)"
     assert regard("look", entail, "a", "b", "c").line() == expected
-    assert regard("look", entail, "a").line() == "1 text for a task of 2 inputs (premise, hypothesis)"
+    assert regard("look", entail, "a").line() == "1 text for a task with 2 inputs (premise, hypothesis)"
     line = regard("look", entail, *pair, *pair, "-o", tmp_path / "look.png").line()
-    assert line == "2 pairs for one .png; give one pair, or write a page: -o look.html"
-    assert regard("look", entail, pair[0], " ").line() == "an empty text; expected something to look at"
+    assert line == "2 pairs for one .png; give one pair, or write a page with -o look.html"
+    assert regard("look", entail, pair[0], " ").line() == "an empty text; expected at least one word"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -233,8 +233,8 @@ def test_what_answers_and_what_encodes_are_both_shown(regard: Regard, resan: Pat
     assert "(word) was not chosen" in blocks[2]
     assert "│ another input begins" in blocks[1]
     assert [line for line in blocks[2].split("\n") if line in ("forward", "backward")] == ["forward", "backward"]
-    for gaze, block in zip(prediction.looks, blocks[2:], strict=True):
-        sides = zip((gaze.rows, gaze.columns), gaze.left_out, strict=True)
+    for attention_map, block in zip(prediction.looks, blocks[2:], strict=True):
+        sides = zip((attention_map.rows, attention_map.columns), attention_map.left_out, strict=True)
         left_out = {f"({t.text})" for tokens, out in sides for t, o in zip(tokens, out, strict=True) if o}
         assert left_out
         assert set(re.findall(r"\(\w+\)", block)) == {*left_out, "(word)"}
@@ -243,7 +243,7 @@ def test_what_answers_and_what_encodes_are_both_shown(regard: Regard, resan: Pat
 def test_a_look_of_the_encoder_alone_keeps_its_title(regard: Regard, runs: Runs) -> None:
     said = regard("look", runs("tag", "disan", [*small, "encoder=disan"]), pair[0])
     assert said.out.split("\n")[1:3] == ["", f"self-attention: {pair[0]}"]
-    assert regard("look", runs("tag"), pair[0]).line().endswith("expected a run whose model attends")
+    assert regard("look", runs("tag"), pair[0]).line().endswith("expected a run whose model uses attention")
 
 
 @pytest.mark.parametrize("kind", [".png", ".svg", ".json", ".txt"])
@@ -256,7 +256,7 @@ def test_every_look_has_its_file(regard: Regard, resan: Path, tmp_path: Path, ki
     assert sorted(tmp_path.iterdir()) == sorted(names)
     if kind == ".json":
         prediction = load(resan).predict([pair])[0]
-        read = [Gaze.from_json(name.read_text()) for name in names]
+        read = [AttentionMap.from_json(name.read_text()) for name in names]
         assert read == [prediction.look, *prediction.looks]
 
 
@@ -265,7 +265,7 @@ def test_a_page_holds_every_look_under_its_heading(regard: Regard, resan: Path, 
     said = regard("look", resan, *pair, *pair[::-1], "-o", path)
     assert said.out.endswith(f"written to {path}\n")
     [data] = re.findall(r'id="data">(.*?)</script>', path.read_text())
-    titles = [gaze["title"] for item in json.loads(data)["items"] for gaze in item["gazes"]]
+    titles = [attention_map["title"] for item in json.loads(data)["items"] for attention_map in item["gazes"]]
     one, other = ([" | ".join(texts), *(f"self-attention: {text}" for text in texts)] for texts in (pair, pair[::-1]))
     assert titles == [*one, *other]
     assert [file.name for file in tmp_path.iterdir()] == ["look.html"]
@@ -306,7 +306,7 @@ def test_pairs_are_tuples(entail: Model) -> None:
 
 @pytest.mark.parametrize("given", ["the dog", ["the dog", "the cat"], ("a", "b", "c"), [("a",)]])
 def test_other_than_pairs(entail: Model, given: object) -> None:
-    with pytest.raises(RegardError, match=r"^[13] texts? for a task of 2 inputs \(premise, hypothesis\)$"):
+    with pytest.raises(RegardError, match=r"^[13] texts? for a task with 2 inputs \(premise, hypothesis\)$"):
         entail(given)  # type: ignore[arg-type]
 
 
@@ -316,11 +316,11 @@ def test_single_texts_are_strings(runs: Runs) -> None:
     assert not isinstance(one, list)
     for several in (["the old dog runs"] * 2, ("the old dog runs",) * 2, [("the old dog runs",)] * 2):
         assert [answer.text for answer in model(several)] == [one.text] * 2
-    with pytest.raises(RegardError, match=r"2 texts for a task of 1 input$"):
+    with pytest.raises(RegardError, match=r"2 texts for a task with 1 input$"):
         model([("a", "b")])
     with pytest.raises(RegardError, match="classify has no search"):
-        model("a", width=3)
-    assert isinstance(one.look, Gaze)
+        model("a", beam_size=3)
+    assert isinstance(one.look, AttentionMap)
     assert [token.text for token in one.look.columns] == ["the", "old", "dog", "runs"]
     assert one.look.rows == (Token(one.text),)
 
@@ -344,13 +344,13 @@ def test_features_are_shown_one_by_one(regard: Regard, resan: Path, runs: Runs, 
     page = path.read_text().replace(" ", "")
     assert page.count('"names":["mean","feature3","feature1"]') == page.count('"kind":"features"') == 5
     assert regard("look", resan, *pair, "--features", "2", "-o", tmp_path / "look.json").code == 0
-    first = Gaze.from_json((tmp_path / "look.json").read_text())
+    first = AttentionMap.from_json((tmp_path / "look.json").read_text())
     [expected] = load(resan).predict([pair])
-    assert first.panels[0] == "mean"
+    assert first.head_names[0] == "mean"
     assert abs(first.mean().weights - expected.look.weights).max() < 1e-6
     for wrong in ("0", "x", "1,,2", "-3", "3,0", ",", "٣"):
         line = regard("look", resan, *pair, "--features", wrong).line()
-        assert line == f"--features {wrong}; expected how many, as 5, or which ones, as 3,17,40"
+        assert line == f"--features {wrong}; expected a number of features such as 5, or a list such as 3,17,40"
     assert regard("look", resan, *pair, "--features", "999,").line() == "feature 999; expected 1 to 16"
     assert "without feature-wise attention" in regard("look", runs("entail"), *pair, "--features", "2").line()
     assert "translate shows no single features" in regard("look", run, "abc", "--features", "2").line()

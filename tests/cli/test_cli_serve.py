@@ -27,7 +27,7 @@ def test_serve_ask_and_stop(run: Path) -> None:
         assert server.stdout is not None
         line = server.stdout.readline().decode()
         assert line.startswith("http://127.0.0.1:")
-        assert line.endswith("/  (small; Ctrl-C stops)\n")
+        assert line.endswith("/  (small; Ctrl-C to stop)\n")
         headers = {"Content-Type": "application/json", "Authorization": "Bearer word"}
         body = json.dumps({"inputs": [["abc"]]}).encode()
         with urlopen(Request(f"{line.split()[0]}api/runs/small/predict", body, headers), timeout=120) as answer:
@@ -58,8 +58,10 @@ def test_mistakes_are_one_line(regard: Regard, run: Path, tmp_path: Path, monkey
     free = ("--port", 0)
     assert "missing argument" in regard("serve").line()
     assert regard("serve", "nowhere", *free).line().startswith("nowhere")
-    assert regard("serve", run, run, *free).line().endswith("is named twice; expected each run once")
-    assert regard("serve", run, "--host", "0.0.0.0", *free).line().startswith("--host 0.0.0.0 lets other machines in")
+    assert regard("serve", run, run, *free).line().endswith("is given twice; expected each run once")
+    assert (
+        regard("serve", run, "--host", "0.0.0.0", *free).line().startswith("--host 0.0.0.0 is open to other machines")
+    )
     assert regard("serve", run, "--port", 70000).line() == "--port: got 70000; expected a whole number from 0 to 65,535"
     assert (
         regard("serve", run, "--batch", 0, *free).line()

@@ -13,8 +13,8 @@ from regard.api import load
 from regard.cli.main import answer
 
 small = [
-    *("encoder.hidden=8", "embed.width=8", "drop=0.0", "train.device=cpu"),
-    *("train.steps=12", "train.every=6", "train.rows=8", "train.rate=0.03", "train.warmup=2"),
+    *("encoder.hidden=8", "embed.dim=8", "dropout=0.0", "train.device=cpu"),
+    *("train.steps=12", "train.validate_every=6", "train.batch_size=8", "train.lr=0.03", "train.warmup=2"),
 ]
 sentences = ["the red dog runs", "dog runs", "old boats", "the old car stands there"]
 
@@ -101,7 +101,7 @@ def test_through_a_pipe(tagger: Path) -> None:
 
 def test_of_characters_a_space_is_one_too(regard: Regard, folder: Path) -> None:
     lines = [f"{one}\t{' '.join('S' if c == ' ' else 'L' for c in one)}" for one in sentences]
-    run = trained(folder, "tag", lines, "encoder=lstm", "text=character", "train.rows=4")
+    run = trained(folder, "tag", lines, "encoder=lstm", "text=character", "train.batch_size=4")
     [whole] = load(run).predict(["a dog"], look=False)
     said = regard("predict", run, "--stream", stdin=b"a\n \ndo\ng\n").out
     assert [line.count(" ") for line in said.splitlines()] == [0, 0, 1, 0]
@@ -124,10 +124,10 @@ def test_models_that_cannot(regard: Regard, run: Path, folder: Path, tagger: Pat
     both = trained(folder, "tag", [f"{one}\t{labelled(one)}" for one in sentences], "encoder=bigru")
     assert regard("predict", both, "--stream", stdin=b"the\n").line() == (
         f"--stream: {both} has an encoder that must see the whole sentence; expected a one-way one, to tag a stream; "
-        "train with encoder=lstm, or encoder=recurrent encoder.both=false"
+        "train with encoder=lstm, or encoder=recurrent encoder.bidirectional=false"
     )
     said = regard("predict", run, "--stream", stdin=b"the\n").line()
-    assert said == f"--stream: {run} is a run of translate; expected one of tag"
-    assert "--stream and --json; expected one of them" in regard("predict", tagger, "--stream", "--json").line()
+    assert said == f"--stream: {run} is a run of task translate; expected a run of task tag"
+    assert "--stream and --json; expected only one of them" in regard("predict", tagger, "--stream", "--json").line()
     assert "tag has no search" in regard("predict", tagger, "--stream", "--beam", "3").line()
-    assert "tag has no search" in regard("predict", tagger, "--stream", "--least", "3").line()
+    assert "tag has no search" in regard("predict", tagger, "--stream", "--min-length", "3").line()

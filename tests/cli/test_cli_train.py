@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -32,18 +33,18 @@ def test_the_ending(regard: Regard, run: Path, pairs: Path, doubts: list[str], m
     assert (said.code, said.err) == (0, "")
     lines = said.out.split("\n")
     assert lines[:2] == [
-        "this run was finished already, at step 30",
-        f"train it longer: regard train translate --out {run} train.steps=60",
+        "this run is already finished, at step 30",
+        f"to train longer: regard train translate --out {run} train.steps=60",
     ]
-    assert lines[2].startswith("test, ")
+    assert lines[2].startswith("test set, ")
     assert "token_accuracy" in lines[2]
     assert any(line.split()[:1] == ["exact_match"] for line in lines)
     assert ("█" in said.out) is not bool(doubts)
-    assert ("This model has learned too little:\n  - it answers everything alike\n" in said.out) is bool(doubts)
+    assert ("This model has not learned enough:\n  - it answers everything alike\n" in said.out) is bool(doubts)
     shown = next(line for line in lines if " → " in line)
     source = shown.split(" → ")[0]
     assert lines[-5:] == [
-        f"The run lies in {run}. Try next:",
+        f"Saved to {run}. Try next:",
         f"  regard predict {run} < lines.txt",
         f"  regard look {run} {source} -o look.html",
         f"  regard evaluate {run}",
@@ -57,7 +58,7 @@ def test_the_ending_of_a_language_model(regard: Regard, tmp_path: Path) -> None:
     """Text alone has no truth to be told, and what is shown is gone on from its first words."""
     data, folder = tmp_path / "book.txt", tmp_path / "run"
     data.write_text("".join(f"{a} and {b} went home again\n" for a in "abcdef" for b in "ghij"))
-    options = ("text=word", "network.hidden=8", "network.layers=1", "train.steps=3", "window=20", "longest=9")
+    options = ("text=word", "network.hidden=8", "network.layers=1", "train.steps=3", "window=20", "max_length=9")
     said = regard("train", "language", "--data", data, "--out", folder, "--quiet", *options)
     assert (said.code, said.err) == (0, "")
     shown = next(line for line in said.out.split("\n") if " → " in line)
@@ -71,14 +72,16 @@ def test_the_ending_of_a_language_model(regard: Regard, tmp_path: Path) -> None:
     (tmp_path / "allowed.txt").write_text("went home\nagain\n")
     said = regard("predict", folder, "--allowed", tmp_path / "allowed.txt", stdin=b"a and g\n")
     assert said.out in ("a and g went home\n", "a and g again\n")
-    assert "'x' is not in the vocabulary" in regard("predict", folder, "--prefix", "x", stdin=b"a\n").line()
+    assert "'x' is not in the target vocabulary" in regard("predict", folder, "--prefix", "x", stdin=b"a\n").line()
 
 
 @pytest.mark.sweep
 def test_the_ending_tells_of_all_runs(regard: Regard, pairs: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    said = regard("train", "agree", "--data", pairs, "--out", run, "--quiet", *tiny, "train.steps=2", "train.every=2")
-    assert f"The run lies in {run}, and runs of their own in {run}/there and {run}/back. Try next:" in said.out
+    said = regard(
+        "train", "agree", "--data", pairs, "--out", run, "--quiet", *tiny, "train.steps=2", "train.validate_every=2"
+    )
+    assert f"Saved to {run}, with separate runs in {run}/there and {run}/back. Try next:" in said.out
     assert regard("evaluate", run / "back").code == 0
 
 
@@ -100,14 +103,14 @@ def test_stopped_and_taken_up_again(
         said = regard(*words, "--fresh")
     assert said.code == 128 + number
     assert said.out.count("\n") == 1
-    assert said.out.startswith(f"stopped at step 15 by {signal.Signals(number).name}, saved in {folder}; ")
-    again = said.out.rstrip("\n").split("the same command goes on: ")[1]
+    assert said.out.startswith(f"stopped at step 15 by {signal.Signals(number).name}, saved to {folder}; ")
+    again = said.out.rstrip("\n").split("resume with: ")[1]
     assert shlex.split(again) == ["regard", *words]  # without --fresh, which would begin again
     if number == signal.SIGTERM:
         return  # it goes on in the same way
     said = regard(*shlex.split(again)[1:])
     assert said.code == 0
-    assert "going on from step 15 of 30" in said.err
+    assert "resuming at step 15 of 30" in said.err
     assert [event["step"] for event in read(folder / "log.jsonl")] == [15, 30]
     assert (folder / "model.safetensors").read_bytes() == (run / "model.safetensors").read_bytes()
 
@@ -125,12 +128,12 @@ def test_another_wish_for_the_same_run(regard: Regard, run: Path, pairs: Path, t
         folder,
         "--quiet",
         *tiny,
-        "train.rate=0.5",
+        "train.lr=0.5",
         "train.steps=1",
     ]
     before = contents(folder)
     line = regard(*words).line()
-    assert "was begun with train.rate=0.02, not 0.5" in line
+    assert "was started with train.lr=0.02, not 0.5" in line
     assert "--fresh" in line
     assert contents(folder) == before
     assert regard(*words, "--fresh").code == 0
@@ -143,15 +146,15 @@ def test_a_run_goes_on_by_its_folder_alone(regard: Regard, run: Path, tmp_path: 
     shutil.copytree(run, folder)
     said = regard("train", "--out", folder, "--quiet")
     assert (said.code, said.err) == (0, "")
-    assert said.out.startswith("this run was finished already, at step 30\n")
+    assert said.out.startswith("this run is already finished, at step 30\n")
     said = regard("train", "--out", folder, "--quiet", "train.steps=32")
     assert (said.code, said.err) == (0, "")
-    assert "finished already" not in said.out
+    assert "already finished" not in said.out
     assert read(folder / "log.jsonl")[-1]["step"] == 32
     old, new = ((path / "config.toml").read_text() for path in (run, folder))
     assert new == old.replace("steps = 30", "steps = 32")
-    line = regard("train", "--out", folder, "--quiet", "train.rate=0.5").line()
-    assert f"{folder} was begun with train.rate=0.02, not 0.5" in line
+    line = regard("train", "--out", folder, "--quiet", "train.lr=0.5").line()
+    assert f"{folder} was started with train.lr=0.02, not 0.5" in line
 
 
 def test_a_runs_own_config_is_a_config(regard: Regard, run: Path, tmp_path: Path) -> None:
@@ -185,11 +188,11 @@ def test_a_dry_run_of_a_run_that_goes_on(regard: Regard, run: Path, tmp_path: Pa
     before = contents(folder)
     said = regard("train", "--out", folder, "--dry-run", "train.steps=40")
     assert (said.code, said.err) == (0, "")
-    assert said.out.startswith(f"goes on with {folder}\n")
-    assert "  train.rate              0.02 " in said.out  # its own options are the base
+    assert said.out.startswith(f"resumes {folder}\n")
+    assert re.search(r"\n  train\.lr +0\.02 ", said.out)  # its own options are the base
     assert contents(folder) == before
-    line = regard("train", "--out", folder, "--dry-run", "train.rate=0.5").line()
-    assert "was begun with train.rate=0.02, not 0.5" in line
+    line = regard("train", "--out", folder, "--dry-run", "train.lr=0.5").line()
+    assert "was started with train.lr=0.02, not 0.5" in line
 
 
 def test_a_dry_run_without_wishes(regard: Regard, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,15 +207,19 @@ def test_a_dry_run_without_wishes(regard: Regard, pairs: Path, tmp_path: Path, m
         (["translat"], "no tasks is named 'translat'; did you mean 'translate'?"),
         (["translate", "encoder.hiden=3"], "unknown option 'encoder.hiden'; did you mean 'hidden'?"),
         (["translate", "encodr=recurrent"], "unknown option 'encodr'; did you mean 'encoder'?"),
-        (["translate", "train.rat=3"], "unknown option 'train.rat'; did you mean 'rate'?"),
+        (["translate", "train.patienc=3"], "unknown option 'train.patienc'; did you mean 'patience'?"),
         (["translate", "attention.score=aditive"], "no attend.score is named 'aditive'; did you mean 'additive'?"),
-        (["translate", "encoder.hidden=many"], "encoder.hidden: got 'many'; expected a whole number from 1 to 65,536"),
-        (["translate", "hidden 512"], "cannot read 'hidden 512'; expected key=value, as encoder.hidden=512"),
-        (["translate", "--time", "soon"], "time 'soon'; expected something like 90s, 5m or 1h30m"),
+        (
+            ["translate", "encoder.hidden=many"],
+            "encoder.hidden: got 'many'; expected a whole number from 1 to 65,536 "
+            "(units of the hidden state in each direction)",
+        ),
+        (["translate", "hidden 512"], "cannot read 'hidden 512'; expected key=value, for example encoder.hidden=512"),
+        (["translate", "--time", "soon"], "time 'soon'; expected a time such as 90s, 5m or 1h30m"),
         (["translate", "train.device=gpu9"], "device 'gpu9' cannot be used here; expected auto, cpu, cuda or mps"),
         (
             ["encoder.hidden=3"],
-            "'encoder.hidden=3' where the task should be; write the task first: regard train translate …",
+            "got 'encoder.hidden=3' where a task was expected; put the task first: regard train translate …",
         ),
     ],
 )
@@ -253,7 +260,7 @@ def test_a_place_that_cannot_be_written_to(regard: Regard, pairs: Path, tmp_path
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "letter.txt").write_text("mine")
     said = regard("train", "translate", "--data", pairs, "--out", tmp_path / "folder", "--fresh", "--quiet", *tiny)
-    assert "is there already and is not a run" in said.line()
+    assert "already exists and is not a run" in said.line()
     assert contents(tmp_path) == {"file": b"mine", "folder/letter.txt": b"mine"}
 
 

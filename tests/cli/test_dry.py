@@ -18,7 +18,7 @@ def test_what_is_shown(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert f"├── embedding: Embedding {16 * vocabulary:,}\n" in said
     assert f"rnn: GRU {gru:,}\n" in said
     assert "  train  " in said
-    assert "one batch of " in said
+    assert "\nfirst batch (" in said
     assert said.endswith("\nnothing was written\n")
 
 

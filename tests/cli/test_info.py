@@ -30,7 +30,7 @@ def test_a_run(regard: Regard, run: Path, pairs: Path) -> None:
     assert shown["steps"].startswith("30, ")
     log = [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]
     best = max(event["valid"]["token_accuracy"] for event in log)
-    assert shown["valid token_accuracy"].startswith(f"{best:.4g}, the best, at step ")
+    assert shown["valid token_accuracy"].startswith(f"{best:.4g} (best, at step ")
     assert "test exact_match" in shown
 
 
@@ -40,6 +40,6 @@ def test_the_best_step_is_found_wherever_it_stands(regard: Regard, run: Path, tm
     values = {10: 0.25, 20: 0.75, 30: 0.5}
     events = [json.dumps({"step": step, "valid": {"token_accuracy": value}}) for step, value in values.items()]
     (folder / "log.jsonl").write_text("\n".join([*events, '{"step": 40, "va']))
-    assert "0.75, the best, at step 20\n" in regard("info", folder).out
+    assert "0.75 (best, at step 20)\n" in regard("info", folder).out
     (folder / "log.jsonl").write_text("")
-    assert "none validated yet" in regard("info", folder).out
+    assert "no validation yet" in regard("info", folder).out

@@ -18,7 +18,7 @@ def test_a_line_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None
     for piece in (1, 7, 2000):
         found = [line for _, some in inputs.chunks(Drip(text, piece).read, "x") for line in some]
         assert [one.text for one in found] == ["0123456789", "", "ab", ""]
-        assert [str(one.error)[:12] if one.error else "" for one in found] == ["", "x:2: a line ", "", "x:4: a line "]
+        assert [str(one.error)[:12] if one.error else "" for one in found] == ["", "x:2: line lo", "", "x:4: line lo"]
 
 
 def test_a_chunk_is_no_heavier_than_it_must_be(monkeypatch: pytest.MonkeyPatch) -> None:

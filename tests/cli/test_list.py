@@ -2,12 +2,17 @@
 
 import json
 import re
+import shlex
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
 
 import pytest
 from command_line import Regard
 
-from regard.cli.list import kinds, papers, parts, sections
-from regard.find import names
+from regard.cli.list import kinds, papers, parts, sections, usage
+from regard.cli.options import parse_pairs
+from regard.find import In, find, full, mark, names, settable
 
 
 def test_every_part_is_there(regard: Regard) -> None:
@@ -28,14 +33,72 @@ def test_a_part_with_equation_paper_and_options() -> None:
     ]
     [hidden] = additive["options"]
     assert (hidden["name"], hidden["default"]) == ("hidden", 256)
+    assert hidden["about"] == "size of the projected queries and keys"
+
+
+capitals = ("CPU ",)  # a sentence may begin with one of these
+
+
+@pytest.mark.parametrize("kind", [*kinds, *sections])
+def test_every_option_has_a_sentence(kind: str) -> None:
+    for part in parts(kind):
+        for option in part["options"]:
+            said = option["about"]
+            where = f"{kind} {part['name']}, {option['name']}: {said!r}"
+            assert said, where
+            assert len(said) <= 120, where
+            assert said == " ".join(said.split()), where
+            assert not said.endswith((".", ",", ";", ":")), where
+            assert said[0].islower() or said[0].isdigit() or said.startswith(capitals), where
+
+
+def places(thing: Callable[..., Any], path: str = "") -> Iterator[tuple[str, str]]:
+    """Every option below `thing` that is itself a part, and where such parts are."""
+    for name, parameter in settable(thing).items():
+        found = mark(parameter)
+        if found is None:
+            continue
+        if isinstance(found, In):
+            yield path + name, found.folder
+            inner = [find(found.folder, one) for one in names(found.folder)]
+        else:
+            yield path + name, found.place
+            module, _, attribute = found.place.rpartition(".")
+            inner = [getattr(import_module(f"regard.{module}"), attribute)]
+        for one in inner:
+            yield from places(one, f"{path}{name}.")
+
+
+def test_every_usage_leads_to_its_parts() -> None:
+    assert usage.keys() == kinds.keys() | sections.keys()
+    there = {place for task in names("tasks") for place in places(find("tasks", task))}
+    there |= {("data", sections["data"]), ("train", sections["train"])}
+    for kind, place in (kinds | sections).items():
+        if kind not in ("task", "builtin"):
+            option = re.match(r"([a-z_.]+?)(=NAME|\.OPTION=)", usage[kind])
+            assert option is not None, kind
+            assert (option[1], place) in there, kind
+
+
+@pytest.mark.parametrize("kind", ["bias", "measure"])
+def test_an_example_of_a_list_with_options(kind: str) -> None:
+    pairs = shlex.split(usage[kind].partition(" or ")[2])
+    assert full(find("tasks", "translate"), parse_pairs(pairs))
 
 
 def test_ranges_in_json(regard: Regard) -> None:
     [train] = json.loads(regard("list", "train", "--json").out)
     options = {option.pop("name"): option for option in train["options"]}
-    expected = "a number above 0 and at most 1,000"
-    assert options["rate"] == {"default": 0.001, "expected": expected, "exclusiveMinimum": 0, "maximum": 1000}
-    assert options["average"]["exclusiveMaximum"] == 1
+    assert options["lr"] == {
+        "default": 0.001,
+        "about": "peak learning rate of AdamW",
+        "expected": "a number above 0 and at most 1,000",
+        "values": "above 0 and at most 1,000",
+        "exclusiveMinimum": 0,
+        "maximum": 1000,
+    }
+    assert options["ema"]["exclusiveMaximum"] == 1
+    assert options["decay"]["choices"] == ["cosine", "linear", "inverse", "none"]
 
 
 def test_as_text(regard: Regard, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,10 +106,21 @@ def test_as_text(regard: Regard, monkeypatch: pytest.MonkeyPatch) -> None:
     said = regard("list", "encode").out
     assert said.startswith("ENCODE: Encoders: ")
     assert "\n  recurrent: " in said
-    assert re.search(r"\n      cell=gru +one of elman, lstm, gru\n", said)
-    assert re.search(r"\n      weigh=softmax +regard list weigh\n", said)
-    assert re.search(r"\n      rate=0.001 +a number above 0 and at most 1,000\n", regard("list", "train").out)
+    assert "\n  usage: encoder=NAME encoder.OPTION=VALUE\n" in said
+    assert re.search(r"\n      cell=gru +kind of recurrent cell \[elman, lstm, gru\]\n", said)
+    assert re.search(r"\n      normalizer=softmax +how .* weights \[regard list normalizer\]\n", said)
+    said = regard("list", "train").out
+    assert re.search(r"\n      lr=0.001 +peak learning rate of AdamW \[above 0 and at most 1,000\]\n", said)
     assert all(len(line) <= 100 and line == line.rstrip() for line in regard("list").out.split("\n"))
+
+
+def test_a_long_default_has_a_line_to_itself(regard: Regard, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    said = regard("list", "translate").out
+    assert re.search(r'\n      encoder=\{"name": .*\}\n {20,}how the source is read \[regard list encode\]\n', said)
+    monkeypatch.setenv("COLUMNS", "60")
+    said = re.sub(r"=\[.*", "", regard("list", "train").out)
+    assert all(line.count("[") == line.count("]") for line in said.split("\n")), "what an option may be is one piece"
 
 
 @pytest.mark.parametrize(
@@ -55,6 +129,9 @@ def test_as_text(regard: Regard, monkeypatch: pytest.MonkeyPatch) -> None:
         ("Luong, Pham & Manning 2015, section 3.1.", ["Luong, Pham & Manning 2015"]),
         ("(Press &\nWolf 2017). GRU\n(Cho et al. 2014)", ["Press & Wolf 2017", "Cho et al. 2014"]),
         ('Lin et al. 2017, "A Title"; Lin et al. 2017', ['Lin et al. 2017, "A Title"']),
+        ('Lin 2017, Tai 2015. Lin et al. 2017, "A Title"', ["Tai 2015", 'Lin et al. 2017, "A Title"']),
+        ('Lin 2017, "A Title"; Lin 2017, "Another"', ['Lin 2017, "A Title"', 'Lin 2017, "Another"']),
+        ("Lin 2017, Lin 2016, Liu & Lin 2017", ["Lin 2017", "Lin 2016", "Liu & Lin 2017"]),
         ('"Dienstag, 5. März 2024" → "2024-03-05", the years are 1900 to 2099', []),
     ],
 )
@@ -79,11 +156,6 @@ def test_what_sentences_are_made_of() -> None:
     assert {"max", "attention", "source2token"} <= {part["name"] for part in parts("pool")}
     assert {"difference", "factored"} <= {part["name"] for part in parts("match")}
     assert [option["name"] for option in parts("embed")[0]["options"]] == [
-        "width",
-        "vectors",
-        "mode",
-        "most",
-        "drop",
-        "init_std",
+        *("dim", "vectors", "mode", "max_vectors", "dropout", "init_std")
     ]
     assert "baseline" in {option["name"] for option in parts("reinforce")[0]["options"]}

@@ -49,7 +49,7 @@ def test_what_is_no_pair(pair: str) -> None:
         (["encoder.hidden=64", "encoder=recurrent"], {"encoder": {"hidden": 64, "name": "recurrent"}}),
         (["a.s=bilinear", "a.s.hidden=6", "a.w=x"], {"a": {"s": {"name": "bilinear", "hidden": 6}, "w": "x"}}),
         (["e=gru", "e={hidden = 3}"], {"e": {"name": "gru", "hidden": 3}}),
-        (["train.rate=1", "train.rate=2"], {"train": {"rate": 2}}),
+        (["train.lr=1", "train.lr=2"], {"train": {"lr": 2}}),
         ([], {}),
     ],
 )
@@ -100,11 +100,11 @@ def test_pairs_over_the_file_and_options_over_both(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("task", "pairs", "match"),
     [
-        ("encoder.hidden=3", [], "write the task first"),
-        ("translate", ["data=x.tsv"], "write --data"),
-        ("translate", ["train=3"], "a table of options"),
-        ("translate", ["time=5m"], "write --time"),
-        ("translate", ["out=runs/a"], "write --out"),
+        ("encoder.hidden=3", [], "put the task first"),
+        ("translate", ["data=x.tsv"], "use --data"),
+        ("translate", ["train=3"], "expected train.OPTION=VALUE; set train.lr="),
+        ("translate", ["time=5m"], "use --time"),
+        ("translate", ["out=runs/a"], "use --out"),
     ],
 )
 def test_pairs_that_were_meant_otherwise(task: str, pairs: list[str], match: str) -> None:
@@ -114,8 +114,8 @@ def test_pairs_that_were_meant_otherwise(task: str, pairs: list[str], match: str
 
 def test_search_by_what_was_asked_for() -> None:
     assert search() == {}
-    assert search(3) == {"name": "beam", "width": 3, "nbest": 1}
-    assert search(None, 4) == {"name": "beam", "nbest": 4}
+    assert search(3) == {"name": "beam", "beam_size": 3, "n_best": 1}
+    assert search(None, 4) == {"name": "beam", "n_best": 4}
     assert search(None, 2, True, {"top_k": 5, "seed": None}) == {"name": "sample", "top_k": 5, "count": 2}
     with pytest.raises(RegardError, match="one of them"):
         search(3, 1, True)

@@ -8,7 +8,7 @@ import pytest
 
 from regard.cli.show import answered, figure, figures, labels, likely, looked, plain, setting, table, to_json
 from regard.errors import counted
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 from regard.types import Prediction, Token
 
 
@@ -57,7 +57,7 @@ def test_likely() -> None:
     """p = 1/2 and 1/4; many tokens go on in further lines."""
     tokens = ((Token("y\x1b"), math.log(0.5)), (Token("</s>"), math.log(0.25)))
     assert likely(Prediction("y", math.log(0.125), tokens=tokens, log_prob_per_token=math.log(0.125) / 2)) == [
-        "log_prob = -2.079, log_prob_per_token = -1.04; p of each token:\n  y␛ 0.50  </s> 0.25"
+        "log_prob = -2.079, log_prob_per_token = -1.04; probability of each token:\n  y␛ 0.50  </s> 0.25"
     ]
     assert likely(Prediction("y", -1.0)) == []
     [many] = likely(Prediction("y", -1.0, tokens=tokens[1:] * 20))
@@ -67,17 +67,17 @@ def test_likely() -> None:
 
 
 def test_looked() -> None:
-    gaze = Gaze(np.array([[1.0, 0.0]]), (Token("y"),), (Token("a"), Token("b")), title="ab")
-    shown = looked(Prediction("y", -1.0, gaze, "ab"), ["ab"], true="z")
+    attention_map = AttentionMap(np.array([[1.0, 0.0]]), (Token("y"),), (Token("a"), Token("b")), title="ab")
+    shown = looked(Prediction("y", -1.0, attention_map, "ab"), ["ab"], true="z")
     first, empty, header, row, *_ = shown.split("\n")
     assert (first, empty, header.split(), row.split()) == ("ab → y (true: z)", "", ["a", "b"], ["y", "██·"])
     assert looked(Prediction("y", -1.0, None, "ab"), ["ab"], true="y") == "ab → y"
 
 
 def test_only_a_title_that_repeats_the_inputs_is_left_out() -> None:
-    gaze = Gaze(np.array([[1.0]]), (Token("y"),), (Token("a"),), title="a | b")
-    assert "a | b\n" not in looked(Prediction("y", -1.0, gaze), ["a", "b"])
-    assert "\n\na | b\n" in looked(Prediction("y", -1.0, gaze), ["a", "c"])
+    attention_map = AttentionMap(np.array([[1.0]]), (Token("y"),), (Token("a"),), title="a | b")
+    assert "a | b\n" not in looked(Prediction("y", -1.0, attention_map), ["a", "b"])
+    assert "\n\na | b\n" in looked(Prediction("y", -1.0, attention_map), ["a", "c"])
 
 
 def test_a_label_has_its_probability() -> None:

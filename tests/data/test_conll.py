@@ -44,7 +44,7 @@ def test_columns_by_number() -> None:
     first = read_conll("a", text(CONLL_2003), fields=("1", "2"))[0]
     assert (first.source, first.target) == ("EU rejects German .", "NNP VBZ JJ .")
     assert "a.conll:3: no column 5; expected 1 to 4" in said(CONLL_2003, fields=("1", "5"))
-    assert "a.conll: the columns token, tag; expected numbers" in said(CONLL_2003, fields=("token", "tag"))
+    assert "a.conll: columns token, tag; expected numbers" in said(CONLL_2003, fields=("token", "tag"))
     assert "expected numbers" in said(CONLL_2003, fields=("1", "0"))
 
 
@@ -64,10 +64,10 @@ def test_without_labels() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("a X\n\nb", "a.conll:3: 1 column; expected a token and its label, with a space or a tab between"),
+        ("a X\n\nb", "a.conll:3: 1 column; expected a token and its label, separated by a space or a tab"),
         ("a X\nb Y Z", "a.conll:2: 3 columns; expected 2, as in line 1"),
         ("\na N X\nb X", "a.conll:3: 2 columns; expected 3, as in line 2"),
-        ("New York\tB-LOC", "a.conll:1: 'New York'; expected one word, with no space inside"),
+        ("New York\tB-LOC", "a.conll:1: 'New York'; expected one word without spaces"),
         ("a\u00a0b X", "a.conll:1: 'a\\xa0b'; expected one word"),
         ("\tX", "a.conll:1: ''; expected one word"),
         ("a\tB PER", "a.conll:1: 'B PER'; expected one word"),

@@ -74,7 +74,7 @@ def test_what_cannot_be_had(hub: dict[tuple[str, ...], dict[str, Rows]], monkeyp
     with pytest.raises(RegardError, match=r"could not be loaded \(Dataset 'a/b' doesn't exist on the Hub\)"):
         read_hf("hf:a/b")
     hub["a",] = {"unsupervised": Rows([], {})}
-    with pytest.raises(RegardError, match=r"no split 'train'.*it has unsupervised"):
+    with pytest.raises(RegardError, match=r"no split 'train'.*the data set has unsupervised"):
         read_hf("hf:a")
     for name in ("hf:", "hf:a//b", "hf:a/b/c/d"):
         with pytest.raises(RegardError, match="expected hf:name"):

@@ -52,7 +52,7 @@ def test_only_a_line_feed_ends_a_line() -> None:
         (b"a\tb\nc\xc3\xa9\xff\td\n", "a.tsv:2: byte 4 of the line is 0xff; expected UTF-8"),
         (b"a\tb\nc\xe9\td\n", "a.tsv:2: byte 2 of the line is 0xe9"),
         ("a\tb".encode("utf-16"), "a.tsv: UTF-16; expected UTF-8"),
-        (gzip.compress(b"a\tb", mtime=0), "a.tsv: packed with gzip; let its name end in .gz"),
+        (gzip.compress(b"a\tb", mtime=0), "a.tsv: compressed with gzip; rename it to end in .gz"),
     ],
 )
 def test_broken_files(data: bytes, message: str) -> None:
@@ -73,8 +73,8 @@ def test_files_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     assert said("zzz.csv") == "zzz.csv: no such file"
     assert "no folder 'nowhere'" in said("nowhere/a.tsv")
     Path("folder.tsv").mkdir()
-    assert said("folder.tsv") == "folder.tsv: a folder; expected a file"
-    assert "train.parquet: unknown kind of file" in said(write("train.parquet", "a"))
+    assert said("folder.tsv") == "folder.tsv: is a folder; expected a file"
+    assert "train.parquet: unknown file type" in said(write("train.parquet", "a"))
     assert "cannot be read" in said("a\x00.tsv")
     assert "cannot be read" in said("a" * 5000 + ".tsv")
 
@@ -90,7 +90,7 @@ def test_lines_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("regard.reading.piece", 3)  # far less than a line, as it is in earnest
     assert [e.target for e in read(write("a.tsv", "1234\t6789\na\tb"))] == ["6789", "b"]
     for rest in ("", "\n", "\nc\td\n"):
-        assert "a.tsv:2: a line of more than" in said(write("a.tsv", "a\tb\n12345\t6789x" + rest))
+        assert "a.tsv:2: line longer than" in said(write("a.tsv", "a\tb\n12345\t6789x" + rest))
     assert [e.target for e in read(write("a.tsv", "ä\t6789\r\na\tb\r\n\r\n"))] == ["6789", "b"]
     assert "a.tsv:2: byte 3 of the line is 0xff" in said(write("a.tsv", b"\xef\xbb\xbfa\tb\nab\xff\td\n"))
 
@@ -111,7 +111,7 @@ def test_blank_lines_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_bomb_is_no_data() -> None:
-    assert "a.tsv.gz: unpacks to more than 2,097,152 bytes" in said(
+    assert "a.tsv.gz: decompresses to more than 2,097,152 bytes" in said(
         write("a.tsv.gz", (b"a\t" + b"b" * 500 + b"\n") * 6_000)
     )
 

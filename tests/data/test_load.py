@@ -32,7 +32,7 @@ def sizes(splits: Splits) -> tuple[int, int, int]:
 
 
 def get(**options: Any) -> Splits:
-    return load(**{"default": "made:nothing", "columns": 2, "known": (), "labels": None, **options})
+    return load(**{"default": "builtin:nothing", "columns": 2, "known": (), "labels": None, **options})
 
 
 def said(**options: Any) -> str:
@@ -62,7 +62,7 @@ def test_what_is_given_is_kept() -> None:
 def test_parallel_files() -> None:
     write(a_dot_de="eins\nzwei\n", a_dot_en="one\ntwo\n")
     assert get(train="a.de, a.en", valid="a.de,a.en").train[1] == Example(("zwei",), "two", "a.de:2")
-    assert "expected 2, side by side" in said(train="a.de,a.en,a.fr")
+    assert "expected 2 parallel files" in said(train="a.de,a.en,a.fr")
     assert "expected 2" in said(train="a.de,")
     Path("a,b.tsv").write_text("x\ty")
     assert get(train="a,b.tsv", valid="a,b.tsv").train[0].source == "x"
@@ -123,8 +123,10 @@ def test_made_and_hub(monkeypatch: pytest.MonkeyPatch) -> None:
         def splits(self) -> Splits:
             return made
 
-    monkeypatch.setattr(module, "build", lambda folder, name: Made() if (folder, name) == ("data.made", "x") else None)
-    assert get(train="made:x") == made
+    monkeypatch.setattr(
+        module, "build", lambda folder, name: Made() if (folder, name) == ("data.builtin", "x") else None
+    )
+    assert get(train="builtin:x") == made
     monkeypatch.setattr(
         module, "read_hf", lambda name, fields: made if (name, fields) == ("hf:x/y", ("s", "t")) else None
     )
@@ -136,7 +138,7 @@ def test_nothing_there() -> None:
     write(train_dot_tsv=rows(3))
     assert "did you mean 'train.tsv'?" in said(train="trian.tsv")
     assert "no such file" in said(train="nowhere")
-    assert "no data.made is named 'nothing'" in said()
+    assert "no data.builtin is named 'nothing'" in said()
 
 
 def test_the_signature_is_the_schema() -> None:

@@ -21,7 +21,7 @@ def found(train: list[tuple[str, str]], valid: list[tuple[str, str]] | None = No
 def test_clean_sets_are_left_in_peace() -> None:
     said = report(Splits(rows("train", *clean[:9]), rows("valid", clean[10])))
     assert [p.kind for p in said.problems] == []
-    assert "nothing found" in str(said)
+    assert "no problems found" in str(said)
 
 
 def test_leak() -> None:
@@ -29,14 +29,14 @@ def test_leak() -> None:
     assert (problem.split, problem.count) == ("valid", 2)
     assert problem.examples == ("valid.tsv:1 = train.tsv:4", "valid.tsv:3 = train.tsv:5")
     assert str(problem) == (
-        "valid: 2 with the same source as in train, as valid.tsv:1 = train.tsv:4; remove them from one"
+        "valid: 2 examples with the same source as in train, e.g. valid.tsv:1 = train.tsv:4; remove them from one split"
     )
 
 
-def test_repeats_and_quarrels() -> None:
+def test_repeats_and_conflicts() -> None:
     problem = found([clean[0], clean[0]])["repeat"]
     assert (problem.count, problem.examples) == (2, ("train.tsv:13", "train.tsv:14"))
-    problem = found([(clean[0][0], "another one of them")])["quarrel"]
+    problem = found([(clean[0][0], "another one of them")])["conflict"]
     assert (problem.count, problem.examples) == (1, ("train.tsv:13 and train.tsv:1",))
     assert "repeat" not in found([(clean[0][0], "another one of them")])
 

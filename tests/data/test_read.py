@@ -61,7 +61,7 @@ def test_header() -> None:
     assert "did you mean 'en'?" in said("a.tsv", fields=("de", "eng"))
     assert "known: de, en, id" in said("a.tsv", fields=("source", "target"))
     assert "'4' is not in" in said("a.tsv", fields=("1", "4"))
-    assert "no line after the header" in said(write("b.tsv", "de\ten\n"), fields=("de", "en"))
+    assert "no lines after the header" in said(write("b.tsv", "de\ten\n"), fields=("de", "en"))
     assert "b.tsv:2: 3 fields; expected 2, as in line 1" in said(
         write("b.tsv", "de\ten\n1\t2\t3\n"), fields=("de", "en")
     )
@@ -114,12 +114,12 @@ def test_numbers_of_json_lines() -> None:
     ("line", "message"),
     [
         ('{"source": "a"', "a.jsonl:2: not JSON"),
-        ('["a", "b"]', "a.jsonl:2: a JSON list; expected one object a line"),
+        ('["a", "b"]', "a.jsonl:2: a JSON list; expected one object per line"),
         ('{"source": "a", "target": ["b"]}', "a.jsonl:2: 'target' is ['b']; expected a string or a number"),
         ('{"source": "a", "target": 1' + "0" * 5_000 + "}", "a.jsonl:2: not JSON"),
         ('{"source": "a", "target": null}', "a.jsonl:2: 'target' is null"),
         ('{"source": "a", "targets": "b"}', "a.jsonl:2: no field 'target'; did you mean 'targets'?"),
-        ('{"source": "a", "target": "\\ud83d"}', "a.jsonl:2: 'target' holds half a surrogate pair"),
+        ('{"source": "a", "target": "\\ud83d"}', "a.jsonl:2: 'target' contains an unpaired surrogate"),
         ("", "a.jsonl:2: blank line"),
         ("[" * 100_000, "a.jsonl:2: not JSON"),
     ],

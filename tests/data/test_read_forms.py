@@ -52,7 +52,7 @@ def snli_txt(name: str = "snli_1.0_dev.txt") -> str:
 
 
 def get(**options: Any) -> Splits:
-    return load(**{"default": "made:nothing", "columns": 2, "known": (), "labels": None, **options})
+    return load(**{"default": "builtin:nothing", "columns": 2, "known": (), "labels": None, **options})
 
 
 def said(**options: Any) -> str:
@@ -75,7 +75,7 @@ def test_snli_by_its_own_names(file: Any) -> None:
         Example(("A man sits.", "A man waits."), "neutral", f"{path}:{first}"),
         Example(("A dog runs.", "It moves."), "entailment", f"{path}:{first + 2}"),
     ]
-    assert notes == [f"{path}: 1 of 3 rows left out: their gold_label is '-', no label was agreed on"]
+    assert notes == [f"{path}: skipped 1 of 3 examples: gold_label is '-' (no agreed label)"]
     assert read(path, columns=3, fields=("sentence1", "sentence2", "gold_label")) == examples
     assert len(read(path, columns=2, fields=("sentence2", "pairID"))) == 3  # another target: nothing is left out
 
@@ -112,9 +112,9 @@ def test_a_set_of_another_size_is_not_taken() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "a.jsonl: 2 inputs and no names"),
-        ("[]", "a.jsonl: 2 inputs and no names"),
-        ('{"premise": "x"}', "name the keys, as data.source="),
+        ("{", "a.jsonl: 2 inputs without names"),
+        ("[]", "a.jsonl: 2 inputs without names"),
+        ('{"premise": "x"}', "name the keys, for example data.source="),
         (json.dumps(SNLI[0]) + "\n{}", "a.jsonl:2: no field 'sentence1'"),
         (json.dumps(SNLI[1]), "a.jsonl: every gold_label is '-'; expected labels"),
     ],
@@ -160,7 +160,7 @@ def test_labelled_parts() -> None:
     assert [part[1].source for part in (splits.train, splits.valid, splits.test)] == ["train b", "dev b", "test b"]
     write("d/train.txt", "1 x y\n0 z\n")
     assert get(train="d", form="labelled").train[0].target in "01"
-    assert "say what it is with data.form=" in said(train="sst.train")
+    assert "set data.form=" in said(train="sst.train")
 
 
 @pytest.mark.parametrize(
@@ -179,10 +179,11 @@ def test_broken_labelled(text: str, message: str) -> None:
 
 def test_what_does_not_go_with_a_form() -> None:
     write("f", "1 a\n")
-    assert "f: read as labelled; leave out data.source=" in said(train="f", form="labelled", source="a", target="b")
-    assert "expected a form with 2 inputs" in said(train="f", form="labelled", columns=3)
-    assert "expected a form with 2 inputs" in said(train="f", form="conll", columns=3)
-    assert "no form for parallel files" in said(train="a.de,a.en", form="conll")
+    told = said(train="f", form="labelled", source="a", target="b")
+    assert "f: read as labelled, which has no named columns; remove data.source=" in told
+    assert "which has one input; expected 2 inputs" in said(train="f", form="labelled", columns=3)
+    assert "which has one input; expected 2 inputs" in said(train="f", form="conll", columns=3)
+    assert "remove data.form= for parallel files" in said(train="a.de,a.en", form="conll")
 
 
 # --- CoNLL columns and forms by name -----------------------------------------------------------------------------

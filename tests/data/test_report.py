@@ -28,7 +28,7 @@ def test_labels() -> None:
     assert not are_labels(rows("t", *clean))
     said = report(Splits(rows("train", *pairs), rows("valid", ("text", "maybe"))))
     assert said.parts["train"].labels == {"yes": 20, "no": 10}
-    assert "train: 2 targets: yes 20, no 10" in str(said)
+    assert "train: 2 labels: yes 20, no 10" in str(said)
     assert [(p.kind, p.examples) for p in said.problems if p.kind == "label"] == [
         ("label", ("'maybe' at valid.tsv:1",))
     ]
@@ -45,13 +45,13 @@ def test_shown_and_saved() -> None:
     assert "input 2" in table[3]
     assert len({len(line) for line in table[:7]}) == 1  # aligned
     assert "'premise here'" in str(said)  # no place: the text itself
-    assert str(report(Splits([], [], []))).endswith("nothing found that looks wrong")
+    assert str(report(Splits([], [], []))).endswith("no problems found")
 
 
 def test_labels_of_tokens_are_counted_one_by_one() -> None:
     splits = Splits(rows("t", *[(f"a b {n}", "O B O") for n in range(3)]))
-    assert "train: 2 targets: O 6, B 3" in str(report(splits, lambda example: example.target.split()))
-    assert "train: 1 target: O B O 3" in str(report(splits))
+    assert "train: 2 labels: O 6, B 3" in str(report(splits, lambda example: example.target.split()))
+    assert "train: 1 label: O B O 3" in str(report(splits))
 
 
 def test_text_alone_has_no_target() -> None:

@@ -8,7 +8,7 @@ from regard.encode.bigru import Bigru
 
 
 def test_it_is_recurrent_with_these_options() -> None:
-    is_recurrent(Bigru, "gru", both=True)
+    is_recurrent(Bigru, "gru", bidirectional=True)
 
 
 def test_its_size_by_hand() -> None:

@@ -8,7 +8,7 @@ from regard.encode.bilstm import Bilstm
 
 
 def test_it_is_recurrent_with_these_options() -> None:
-    is_recurrent(Bilstm, "lstm", both=True)
+    is_recurrent(Bilstm, "lstm", bidirectional=True)
 
 
 def test_its_size_by_hand() -> None:

@@ -8,7 +8,7 @@ from regard.encode.lstm import Lstm
 
 
 def test_it_is_recurrent_with_these_options() -> None:
-    is_recurrent(Lstm, "lstm", both=False)
+    is_recurrent(Lstm, "lstm", bidirectional=False)
 
 
 def test_its_size_by_hand() -> None:

@@ -99,7 +99,7 @@ def test_it_is_the_published_equations() -> None:
         states, answers, weights = by_hand(part, values[row, :length])
         torch.testing.assert_close(memory.keys[row, :length], states)
         torch.testing.assert_close(memory.summary[row], states[-1])
-        torch.testing.assert_close(look.answer[row, :length], answers)
+        torch.testing.assert_close(look.context[row, :length], answers)
         torch.testing.assert_close(look.weights[row, :length, :length], weights)
         assert not memory.keys[row, length:].any()
         assert not look.weights[row, length:].any()
@@ -122,7 +122,7 @@ def test_the_weights_look_back_only() -> None:
     assert not weights.triu().any()
     for row, length in enumerate(lengths):
         torch.testing.assert_close(weights[row].sum(-1), torch.tensor([float(0 < t < length) for t in range(8)]))
-    torch.testing.assert_close(weights @ memory.values, memory.looks[0][1].answer)
+    torch.testing.assert_close(weights @ memory.values, memory.looks[0][1].context)
 
 
 def test_a_state_knows_only_what_came_before() -> None:
@@ -133,7 +133,7 @@ def test_a_state_knows_only_what_came_before() -> None:
         assert gradient[0].any(-1).tolist() == [other <= t for other in range(5)]
 
 
-def test_only_h_enters_the_energies() -> None:
+def test_only_h_enters_the_scores() -> None:
     """With the output gate shut every h is 0: whatever the cells hold, all earlier ones look alike."""
     part = Lstmn(3, hidden=4).double()
     with torch.no_grad():
@@ -147,7 +147,7 @@ def test_only_h_enters_the_energies() -> None:
 def test_an_empty_sequence_is_zeros(counts: list[int], width: int, dtype: torch.dtype) -> None:
     part, values = Lstmn(3, hidden=4).to(dtype), torch.randn(2, width, 3, dtype=dtype, requires_grad=True)
     memory = part(sequences(values, counts))
-    assert memory.keys.shape == memory.looks[0][1].answer.shape == (2, width, 4)
+    assert memory.keys.shape == memory.looks[0][1].context.shape == (2, width, 4)
     assert not memory.keys[1].any()
     assert not memory.summary[1].any()
     assert memory.summary[0].any() == bool(counts[0])

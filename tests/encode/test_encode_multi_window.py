@@ -30,8 +30,8 @@ def by_hand(part: MultiWindow, words: Tensor) -> Tensor:
                 words[j] if 0 <= j < len(words) else torch.zeros_like(words[0])
                 for j in range(i - (width - 1) // 2, i + width // 2 + 1)
             ]
-            energy = sum(W.weight[:, :, k] @ word for k, word in enumerate(window)) + W.bias
-            found.append(energy.clamp(min=0))
+            score = sum(W.weight[:, :, k] @ word for k, word in enumerate(window)) + W.bias
+            found.append(score.clamp(min=0))
         states.append(torch.cat(found))
     return torch.stack(states)
 

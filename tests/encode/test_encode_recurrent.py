@@ -21,8 +21,8 @@ def sequences(values: Tensor, lengths: list[int]) -> Sequences:
     return Sequences(values, torch.arange(values.shape[1])[None, :] < counts[:, None], counts)
 
 
-def encoder(cell: str = "gru", layers: int = 1, both: bool = True) -> Recurrent:
-    return Recurrent(3, cell=cell, hidden=2, layers=layers, both=both).double().eval()  # type: ignore[arg-type]
+def encoder(cell: str = "gru", layers: int = 1, bidirectional: bool = True) -> Recurrent:
+    return Recurrent(3, cell=cell, hidden=2, layers=layers, bidirectional=bidirectional).double().eval()  # type: ignore[arg-type]
 
 
 def read(cell: str, words: Tensor, weights: list[Tensor]) -> list[Tensor]:
@@ -53,7 +53,7 @@ def by_hand(part: Recurrent, cell: str, words: Tensor) -> tuple[Tensor, Tensor]:
     for layer in range(part.rnn.num_layers):
         kinds = ["weight_ih", "weight_hh", "bias_ih", "bias_hh"]
         ahead = read(cell, words, [named[f"{kind}_l{layer}"] for kind in kinds])
-        if part.both:
+        if part.bidirectional:
             back = read(cell, words.flip(0), [named[f"{kind}_l{layer}_reverse"] for kind in kinds])
             words = torch.stack([torch.cat(pair) for pair in zip(ahead, reversed(back), strict=True)])
             summary = torch.cat([ahead[-1], back[-1]])
@@ -63,7 +63,7 @@ def by_hand(part: Recurrent, cell: str, words: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def test_elman_worked_by_hand() -> None:
-    part = Recurrent(1, cell="elman", hidden=1, both=False).double()
+    part = Recurrent(1, cell="elman", hidden=1, bidirectional=False).double()
     with torch.no_grad():
         for name, number in {"weight_ih": 0.5, "weight_hh": 0.25, "bias_ih": 0.1, "bias_hh": 0.0}.items():
             getattr(part.rnn, f"{name}_l0").fill_(number)
@@ -75,16 +75,16 @@ def test_elman_worked_by_hand() -> None:
     assert memory.summary.item() == pytest.approx(second, abs=1e-12)  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize("cell", cells)
-def test_it_is_the_published_equations(cell: str, layers: int, both: bool) -> None:
-    part, values = encoder(cell, layers, both), torch.randn(3, 5, 3).double()
+def test_it_is_the_published_equations(cell: str, layers: int, bidirectional: bool) -> None:
+    part, values = encoder(cell, layers, bidirectional), torch.randn(3, 5, 3).double()
     memory = part(sequences(values, lengths))
     assert memory.keys is memory.values
     assert memory.keys.shape == (3, 5, part.size)
     assert memory.summary.shape == (3, part.summary)
-    assert part.size == part.summary == (4 if both else 2)
+    assert part.size == part.summary == (4 if bidirectional else 2)
     for row, length in enumerate(lengths):
         states, summary = by_hand(part, cell, values[row, :length])
         torch.testing.assert_close(memory.keys[row, :length], states)
@@ -92,22 +92,22 @@ def test_it_is_the_published_equations(cell: str, layers: int, both: bool) -> No
         assert not memory.keys[row, length:].any()
 
 
-@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize("cell", cells)
-def test_the_summary_is_the_last_state_of_each_direction(cell: str, layers: int, both: bool) -> None:
+def test_the_summary_is_the_last_state_of_each_direction(cell: str, layers: int, bidirectional: bool) -> None:
     """The last a direction reads: forwards the sequence's own last word, backwards its first."""
-    memory = encoder(cell, layers, both)(sequences(torch.randn(3, 5, 3).double(), lengths))
+    memory = encoder(cell, layers, bidirectional)(sequences(torch.randn(3, 5, 3).double(), lengths))
     for row, length in enumerate(lengths):
-        expected = [memory.keys[row, length - 1, :2]] + [memory.keys[row, 0, 2:]] * both
+        expected = [memory.keys[row, length - 1, :2]] + [memory.keys[row, 0, 2:]] * bidirectional
         torch.testing.assert_close(memory.summary[row], torch.cat(expected), rtol=0, atol=0)
 
 
-@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("cell", cells)
-def test_padding_never_enters(cell: str, both: bool) -> None:
+def test_padding_never_enters(cell: str, bidirectional: bool) -> None:
     """Alone or beside longer ones, and whatever fills the room after it: states, summary and gradients are the same."""
-    part, values = encoder(cell, 2, both), torch.randn(3, 5, 3).double()
+    part, values = encoder(cell, 2, bidirectional), torch.randn(3, 5, 3).double()
     found = []
     for fill in [0.0, 1e3]:
         given = sequences(values, lengths)
@@ -181,7 +181,7 @@ def test_dropout_stands_between_layers_in_training_only() -> None:
 
 
 def test_found_by_name_with_its_options() -> None:
-    part = find.build("encode", {"name": "recurrent", "cell": "lstm", "hidden": 5, "both": False}, inputs=4)
+    part = find.build("encode", {"name": "recurrent", "cell": "lstm", "hidden": 5, "bidirectional": False}, inputs=4)
     assert isinstance(part, Recurrent)
     assert isinstance(part.rnn, torch.nn.LSTM)
     assert part.size == part.summary == 5
@@ -193,7 +193,7 @@ def test_found_by_name_with_its_options() -> None:
         ({"cell": "gruu"}, "cell: got 'gruu'; expected one of elman, lstm, gru"),
         ({"hiden": 4}, "did you mean 'hidden'"),
         ({"layers": 1.5}, "layers: got 1.5; expected a whole number"),
-        ({"both": "yes"}, "both: got 'yes'; expected true or false"),
+        ({"bidirectional": "yes"}, "bidirectional: got 'yes'; expected true or false"),
     ],
 )
 def test_a_wrong_option_is_explained(option: dict[str, object], said: str) -> None:

@@ -24,7 +24,7 @@ def sequences(values: Tensor, lengths: list[int]) -> Sequences:
 
 def encoder(inputs: int = 8, kind: Kind = "sinusoid", layers: int = 2, dropout: float = 0.1) -> Transformer:
     """Small, exact and at rest; gains and biases are not those it begins with, which would hide where they stand."""
-    part = Transformer(inputs, 8, layers, heads=2, inner=12, dropout=dropout, positions=kind, longest=10)
+    part = Transformer(inputs, 8, layers, heads=2, ffn=12, dropout=dropout, positions=kind, max_length=10)
     for parameter in part.parameters():
         if parameter.dim() == 1:
             nn.init.normal_(parameter, mean=0.5)
@@ -161,7 +161,7 @@ def test_half_precision_is_near() -> None:
 
 
 def test_any_weighing_may_be_asked_for() -> None:
-    part = find.build("encode", {"name": "transformer", "size": 8, "layers": 1, "weigh": "sparsemax"}, inputs=8)
+    part = find.build("encode", {"name": "transformer", "size": 8, "layers": 1, "normalizer": "sparsemax"}, inputs=8)
     memory = part(sequences(10 * torch.randn(2, 6, 8), [6, 6]))
     assert (memory.looks[0][1].weights == 0).any()
 

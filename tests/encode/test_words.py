@@ -27,13 +27,13 @@ modes = ["fixed", "missing", "tuned"]
 
 
 def words(mode: str, **options: Any) -> Words:
-    made = Words(10, 4, width=2, vectors="some.txt", mode=mode, **options)  # type: ignore[arg-type]
+    made = Words(10, 4, dim=2, vectors="some.txt", mode=mode, **options)  # type: ignore[arg-type]
     made.fill(VOCABULARY, VECTORS)
     return made
 
 
 def plain(**options: Any) -> Words:
-    return Words(10, 0, width=2, **options)
+    return Words(10, 0, dim=2, **options)
 
 
 every: list[Callable[..., Words]] = [plain, *(lambda mode=mode, **options: words(mode, **options) for mode in modes)]
@@ -134,7 +134,7 @@ def test_gradients(make: Callable[..., Words]) -> None:
 def test_saved_and_loaded_into_a_fresh_one(make: Callable[..., Words]) -> None:
     part = trained(make())
     options: dict[str, Any] = {"vectors": "gone.txt", "mode": part.mode} if part.found else {}
-    fresh = Words(part.vocab, part.found, width=2, **options)  # no file, no fill
+    fresh = Words(part.vocab, part.found, dim=2, **options)  # no file, no fill
     assert fresh(TOKENS).shape == (2, 5, 2)
     fresh.load_state_dict(load(save(part.state_dict())))
     torch.testing.assert_close(fresh(TOKENS), part(TOKENS), rtol=0, atol=0)
@@ -143,10 +143,10 @@ def test_saved_and_loaded_into_a_fresh_one(make: Callable[..., Words]) -> None:
 
 @pytest.mark.parametrize("mode", modes)
 def test_no_word_has_a_vector_or_all_have(mode: str) -> None:
-    none = Words(6, 0, width=2, vectors="some.txt", mode=mode)  # type: ignore[arg-type]
+    none = Words(6, 0, dim=2, vectors="some.txt", mode=mode)  # type: ignore[arg-type]
     none.fill([*special, "x", "y"], VECTORS)
     assert any(vector(none, 4))
-    every_one = Words(6, 2, width=2, vectors="some.txt", mode=mode)  # type: ignore[arg-type]
+    every_one = Words(6, 2, dim=2, vectors="some.txt", mode=mode)  # type: ignore[arg-type]
     every_one.fill([*special, "dog", "cat"], VECTORS)
     assert [vector(every_one, 4), vector(every_one, 5)] == [[1.0, 2.0], [5.0, 6.0]]
     assert any(vector(every_one, 1))
@@ -160,14 +160,14 @@ def test_filled_twice_is_filled_anew() -> None:
 
 
 def test_without_a_file_vectors_have_length_about_one() -> None:
-    part = Words(5_000, 0, width=64)
+    part = Words(5_000, 0, dim=64)
     assert part.learned.std().item() == pytest.approx(64**-0.5, rel=0.02)
     assert list(part.state_dict()) == ["learned"]
 
 
 @each
 def test_dropout_only_in_training(make: Callable[..., Words]) -> None:
-    part = make(drop=0.5)
+    part = make(dropout=0.5)
     whole = make().eval()
     whole.load_state_dict(part.state_dict())
     torch.testing.assert_close(part.eval()(TOKENS), whole(TOKENS), rtol=0, atol=0)
@@ -177,18 +177,18 @@ def test_dropout_only_in_training(make: Callable[..., Words]) -> None:
 
 
 def test_other_devices_and_types() -> None:
-    part = Words(10, 4, width=2, vectors="some.txt").double()
+    part = Words(10, 4, dim=2, vectors="some.txt").double()
     part.fill(VOCABULARY, VECTORS)
     assert part(TOKENS).dtype == torch.float64
     assert vector(part, 4) == FOUND[4]
-    tuned = Words(10, 4, width=2, vectors="some.txt", mode="tuned").double()
+    tuned = Words(10, 4, dim=2, vectors="some.txt", mode="tuned").double()
     tuned.fill(VOCABULARY, VECTORS)
     assert vector(tuned, 4) == FOUND[4]
 
 
 def test_options_from_a_configuration() -> None:
-    made = find.call(Words, {"width": 7, "drop": 0.1}, vocab=9, found=0)
-    assert (made.size, made.drop, made.learned.shape) == (7, 0.1, (9, 7))
+    made = find.call(Words, {"dim": 7, "dropout": 0.1}, vocab=9, found=0)
+    assert (made.size, made.dropout, made.learned.shape) == (7, 0.1, (9, 7))
     with pytest.raises(RegardError, match="one of fixed, tuned, missing"):
         find.call(Words, {"mode": "frozen"}, vocab=9, found=0)
 
@@ -196,10 +196,10 @@ def test_options_from_a_configuration() -> None:
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"width": 0}, r"width: got 0"),
-        ({"most": -1}, r"most: got -1"),
-        ({"drop": 1.0}, r"drop: got 1\.0"),
-        ({"drop": -0.1}, r"drop: got -0\.1"),
+        ({"dim": 0}, r"dim: got 0"),
+        ({"max_vectors": -1}, r"max_vectors: got -1"),
+        ({"dropout": 1.0}, r"dropout: got 1\.0"),
+        ({"dropout": -0.1}, r"dropout: got -0\.1"),
         ({"found": 3}, "vectors for 3 of 10"),
         ({"found": -1, "vectors": "x"}, "vectors for -1"),
         ({"found": 7, "vectors": "x"}, "vectors for 7 of 10"),
@@ -252,6 +252,6 @@ def test_from_texts_to_vectors() -> None:
     counts = Counter(text.encode("a cat, a cow.")[:-1])
     report = coverage(text.vocabulary, counts, VECTORS)
     assert (report.found, report.tokens, report.missing) == (4, 2 / 6, ("a", "."))
-    part = Words(len(text), report.found, width=2, vectors="some.txt")
+    part = Words(len(text), report.found, dim=2, vectors="some.txt")
     part.fill(text.vocabulary, VECTORS)
     assert part(torch.tensor([text.encode("dog,cat")]))[0, :3].tolist() == [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]

@@ -162,8 +162,8 @@ def dropped(backend: str) -> None:
     torch.manual_seed(4)
     (dq,) = torch.autograd.grad(additive_attention(leaf, k, eye, w, dropout=0.25, backend=backend), leaf, upstream)
     true = q.double().requires_grad_()
-    energies = torch.tanh(true[:, :, None] + k.double()[:, None]) @ w.double()
-    (expected,) = torch.autograd.grad(torch.softmax(energies, -1) * kept / 0.75, true, upstream.double())
+    scores = torch.tanh(true[:, :, None] + k.double()[:, None]) @ w.double()
+    (expected,) = torch.autograd.grad(torch.softmax(scores, -1) * kept / 0.75, true, upstream.double())
     assert torch.allclose(dq.double(), expected, atol=1e-5)
 
 

@@ -21,7 +21,7 @@ from additive_cases import of_sizes, poisoned  # noqa: F401 (a fixture for every
 from regard.kernels import additive_triton
 from regard.kernels.additive_triton import Tiles
 from regard.kernels.exponents_triton import WIDE, padded
-from regard.kernels.mask import Sight
+from regard.kernels.mask import MaskSpec
 from regard.kernels.mask_triton import arguments
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the interpreter's numpy speaks of overflow
@@ -39,7 +39,7 @@ def gradient(
 ) -> tuple[Tensor, Tensor | None]:
     """That of the keys, or that of the queries and w."""
     (batch, queries, _), keys = q.shape, k.shape[1]
-    seen = arguments(Sight(), queries, keys)
+    seen = arguments(MaskSpec(), queries, keys)
     plan = additive_triton._pull_plan(
         q.shape, keys, 0, queries, seen.numbers, torch.float32, 0.0, tile or additive_triton.TILES, q.dtype
     )

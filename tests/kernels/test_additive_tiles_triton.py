@@ -21,7 +21,7 @@ from additive_cases import of_sizes, poisoned  # noqa: F401 (a fixture for every
 from regard.kernels import additive_triton
 from regard.kernels.additive_triton import TILES, Tiles
 from regard.kernels.exponents_triton import BOUND, FOURFOLD, NEAR, exponents
-from regard.kernels.mask import Sight
+from regard.kernels.mask import MaskSpec
 from regard.kernels.mask_triton import arguments
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the interpreter's numpy speaks of overflow
@@ -35,10 +35,10 @@ ranges = [
 inputs = partial(of_sizes, [(large_q, large_k) for large_q, large_k, _ in ranges])  # a batch row for each
 
 
-def energies(q: Tensor, k: Tensor, w: Tensor, tile: Tiles = TILES, sight: Sight | None = None) -> Tensor:
-    seen = arguments(sight or Sight(), q.shape[1], k.shape[1])
+def scores(q: Tensor, k: Tensor, w: Tensor, tile: Tiles = TILES, sight: MaskSpec | None = None) -> Tensor:
+    seen = arguments(sight or MaskSpec(), q.shape[1], k.shape[1])
     ready = exponents(q, k, w)
-    return additive_triton._energies(ready, q, k, w, None, seen, 0, q.shape[1], tile)[:, :, : k.shape[1]]
+    return additive_triton._scores(ready, q, k, w, None, seen, 0, q.shape[1], tile)[:, :, : k.shape[1]]
 
 
 def test_the_ranges_are_those_of_the_kernels() -> None:
@@ -58,9 +58,9 @@ def test_the_ranges_are_those_of_the_kernels() -> None:
         (8, TILES),
     ),
 )
-def test_energies_in_every_range(width: int, tile: Tiles) -> None:
+def test_scores_in_every_range(width: int, tile: Tiles) -> None:
     q, k, w = inputs(width=width)
-    found = energies(q, k, w, tile)
+    found = scores(q, k, w, tile)
     terms = w.double() * torch.tanh(q.double()[:, :, None] + k.double()[:, None])
     off = (found.double() - terms.sum(-1)).abs()
     for row, (_, _, factors) in enumerate(ranges):
@@ -94,7 +94,7 @@ def test_weights_are_folded_into_the_factors_where_they_can_be(name: str) -> Non
     table = ready.plan.launch.apart(ready.data)[2]
     assert table is not None
     assert (table[17] > 0).item() is fold
-    found = energies(q, k, w)
+    found = scores(q, k, w)
     if not w.isfinite().all():
         assert not found[:3].isfinite().any()
         return
@@ -111,7 +111,7 @@ def test_a_long_sum_of_plain_tanhs_keeps_its_digits(sign: str) -> None:
     q, k, w = 30 * torch.randn(1, 9, 515), 30 * torch.randn(1, 20, 515), torch.randn(515)
     w = w.abs() if sign == "positive" else w
     exact = torch.tanh(q.double()[:, :, None] + k.double()[:, None]) @ w.double()
-    off = (energies(q, k, w).double() - exact).square().mean().sqrt()
+    off = (scores(q, k, w).double() - exact).square().mean().sqrt()
     assert off <= 2 * eps * exact.square().mean().sqrt()  # one sum after the other: more than 3
 
 
@@ -122,11 +122,11 @@ def test_each_range_is_one_kernel_s(monkeypatch: pytest.MonkeyPatch, which: int)
 
     def only(*given):  # type: ignore[no-untyped-def]
         found = plan(*given)
-        assert len(found.energies) == 2
-        return found._replace(energies=(found.energies[which],))
+        assert len(found.scores) == 2
+        return found._replace(scores=(found.scores[which],))
 
     monkeypatch.setattr(additive_triton, "_plan", only)
-    written = ~energies(*inputs(width=3), tile=Tiles(together=0)).isnan()
+    written = ~scores(*inputs(width=3), tile=Tiles(together=0)).isnan()
     for row, (_, _, factors) in enumerate(ranges):
         assert written[row].all() if (factors == 4) == (which == 0) else not written[row].any()
 
@@ -134,14 +134,14 @@ def test_each_range_is_one_kernel_s(monkeypatch: pytest.MonkeyPatch, which: int)
 def test_small_work_takes_one_launch() -> None:
     q, k, w = inputs(width=3)
     q, k = q[[0, 4, 7]], k[[0, 4, 7]]  # four factors, two and none
-    seen = arguments(Sight(), 9, 37)
+    seen = arguments(MaskSpec(), 9, 37)
     pairs_and_features = 3 * 9 * 37 * 3
     counts = []
     for most in (pairs_and_features, pairs_and_features - 1):
         plan = additive_triton._planned(q, k, 1, None, seen, 0, 9, torch.float32, 0.0, Tiles(together=most))
-        counts.append(len(plan.energies))
+        counts.append(len(plan.scores))
     assert counts == [1, 2]
-    both = [energies(q, k, w, Tiles(together=most)) for most in (0, 2**28)]
+    both = [scores(q, k, w, Tiles(together=most)) for most in (0, 2**28)]
     torch.testing.assert_close(*both, rtol=0, atol=0)
 
 
@@ -149,7 +149,7 @@ def test_a_row_that_holds_no_number_is_the_plain_tanh_s() -> None:
     q, k, w = inputs(width=5)
     q, k = q[:2], k[:2]
     q[0, 3, 2], k[1, 5, 4] = float("nan"), float("inf")
-    found = energies(q, k, w)
+    found = scores(q, k, w)
     exact = (w.double() * torch.tanh(q.double()[:, :, None] + k.double()[:, None])).sum(-1)
     assert found[0].isnan().all(-1).tolist() == [False] * 3 + [True] + [False] * 5
     assert not found[1].isnan().any()
@@ -159,7 +159,7 @@ def test_a_row_that_holds_no_number_is_the_plain_tanh_s() -> None:
 def test_what_is_hidden_is_minus_infinity() -> None:
     q, k, w = inputs(queries=37, width=3)
     some = [0, 4, 7]  # one of each kind
-    found = energies(q[some], k[some], w, sight=Sight(pattern="forward", lengths=torch.full((3,), 20)))
+    found = scores(q[some], k[some], w, sight=MaskSpec(pattern="forward", lengths=torch.full((3,), 20)))
     seen = (torch.arange(37)[None, :] < torch.arange(37)[:, None]) & (torch.arange(37) < 20)
     assert found.isfinite()[:, seen].all()
     assert (found[:, ~seen] == float("-inf")).all()

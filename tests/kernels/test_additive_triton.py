@@ -40,7 +40,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the interpr
 @settings(max_examples=tries(8))
 @given(case=cases(), short=st.booleans())
 def test_any_shape_and_mask(case: Case, short: bool) -> None:
-    """With few keys the answers come from the launch of the energies, and from launches of their own."""
+    """With few keys the answers come from the launch of the scores, and from launches of their own."""
     with pytest.MonkeyPatch.context() as patch:
         if not short:
             patch.setattr(additive_triton, "TILES", additive_triton.Tiles(short=()))
@@ -87,13 +87,13 @@ def test_few_keys_take_two_launches(dtype: torch.dtype, names: list[str], monkey
     """Whether or not weights are kept for a backward pass, and the answers are those of more launches."""
     q, k, v, w = *(torch.randn(2, time, 5).to(dtype) for time in (9, 13, 13)), torch.randn(5)
     alone = additive_attention(q, k, v, w, backend="triton")
-    assert names == ["exponents_kernel", "energies_kernel"]
+    assert names == ["exponents_kernel", "scores_kernel"]
     kept = additive_attention(q, k, v.requires_grad_(), w, backend="triton")
-    assert names == 2 * ["exponents_kernel", "energies_kernel"]
+    assert names == 2 * ["exponents_kernel", "scores_kernel"]
     assert torch.equal(alone, kept)
     monkeypatch.setattr(additive_triton, "TILES", additive_triton.Tiles(short=()))
     several = additive_attention(q, k, v.detach(), w, backend="triton")
-    assert names[4:] == ["exponents_kernel", "energies_kernel", "softmax_kernel"]
+    assert names[4:] == ["exponents_kernel", "scores_kernel", "softmax_kernel"]
     torch.testing.assert_close(alone, several)
 
 

@@ -396,7 +396,7 @@ def test_hidden_keys_and_queries_of_additive_attention_may_hold_anything(lengths
 
 
 def test_a_steep_scale_keeps_its_gradients() -> None:
-    # All energies at −c: the sums of the weights are tiny, but not their gradients.
+    # All scores at −c: the sums of the weights are tiny, but not their gradients.
     q, k, v = torch.full((1, 2, 3), -900.0), torch.randn(1, 4, 3), torch.randn(1, 4, 3, requires_grad=True)
     answer = feature_attention(q, k, v, scale=40.0, backend="cpu")
     (dv,) = torch.autograd.grad(answer, v, torch.full_like(answer, 1e6))

@@ -45,22 +45,22 @@ def test_a_question_or_two_over_many_keys_leave_a_fused_gpu_idle(
 
 
 @pytest.mark.parametrize(
-    ("score", "weigh", "dtype", "paired", "why"),
+    ("score", "normalizer", "dtype", "paired", "why"),
     [
         ("dot", "softmax", torch.float64, False, "float64"),
         ("additive", "softmax", torch.float64, False, "float64"),
-        ("dot", None, torch.float32, False, "weighing"),
+        ("dot", None, torch.float32, False, "normalizer"),
         (None, "softmax", torch.float32, False, "score"),
         ("dot", "softmax", torch.float32, True, "pair"),
         ("additive", "softmax", torch.float32, True, "pair"),
     ],
 )
 def test_everything_else_is_readable_and_says_why(
-    score: str | None, weigh: str | None, dtype: torch.dtype, paired: bool, why: str
+    score: str | None, normalizer: str | None, dtype: torch.dtype, paired: bool, why: str
 ) -> None:
     q, keys = rows(dtype)
-    assert choose(score, weigh, q, keys, paired).path == "readable"
-    assert why in explain(score, weigh, q, keys, paired)
+    assert choose(score, normalizer, q, keys, paired).path == "readable"
+    assert why in explain(score, normalizer, q, keys, paired)
 
 
 def test_it_is_the_rooms_own_word() -> None:

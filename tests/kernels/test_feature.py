@@ -20,8 +20,8 @@ from regard.kernels.feature import (
 
 @pytest.mark.parametrize("backend", ["auto", "cpu", "reference"])
 def test_one_number_by_hand(backend):
-    # Energies 0 and 5·tanh(atanh(0.2)) = 1: weights 1/(1+e) and e/(1+e) for the first feature; the second feature's
-    # energies are equal, so its weights are a half each.
+    # Scores 0 and 5·tanh(atanh(0.2)) = 1: weights 1/(1+e) and e/(1+e) for the first feature; the second feature's
+    # scores are equal, so its weights are a half each.
     k = torch.tensor([[[0.0, 2.0], [5 * math.atanh(0.2), 2.0]]])
     v = torch.tensor([[[0.0, 1.0], [1.0, 2.0]]])
     answer = feature_attention(torch.zeros(1, 1, 2), k, v, backend=backend)

@@ -13,7 +13,7 @@ triton = pytest.importorskip("triton")
 from feature_cases import Case, close
 
 from regard.kernels import feature_triton
-from regard.kernels.mask import Sight
+from regard.kernels.mask import MaskSpec
 
 pytestmark = [
     pytest.mark.skipif(torch.cuda.is_available(), reason="benchmarks/check_feature.py does this on a GPU"),
@@ -22,17 +22,17 @@ pytestmark = [
 
 
 def test_answer_and_sum_of_weights_by_hand():
-    # Two keys with energies 0 and 5: weights 1 and e^5, values 0 and 1. A third is beyond the length.
+    # Two keys with scores 0 and 5: weights 1 and e^5, values 0 and 1. A third is beyond the length.
     q, k = torch.zeros(1, 1, 1), torch.tensor([[[0.0], [1e4], [float("nan")]]])
     v = torch.tensor([[[0.0], [1.0], [float("nan")]]])
-    answer, _, den = feature_triton.forward(q, k, v, 5.0, Sight(lengths=torch.tensor([2])), None, 0.0, None)
+    answer, _, den = feature_triton.forward(q, k, v, 5.0, MaskSpec(lengths=torch.tensor([2])), None, 0.0, None)
     assert float(answer) == pytest.approx(1 / (1 + torch.tensor(-5.0).exp().item()))
     assert float(den) == pytest.approx(1 + torch.tensor(5.0).exp().item())
 
 
 def test_the_answer_alone_is_the_same():
     q, k, v = torch.randn(2, 3, 5).half(), torch.randn(2, 5, 5).half(), torch.randn(2, 5, 5).half()
-    given = (q, k, v, 5.0, Sight(pattern="causal"), None, 0.0, None)
+    given = (q, k, v, 5.0, MaskSpec(pattern="causal"), None, 0.0, None)
     assert torch.equal(feature_triton.forward(*given, keep=False)[0], feature_triton.forward(*given)[0])
 
 

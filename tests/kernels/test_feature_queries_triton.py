@@ -29,7 +29,7 @@ def test_gradients_of_keys_and_values(dropout):
 
 
 def test_equal_weights_by_hand():
-    # One query, equal energies: each value gets half of what the answer gets; the keys pull against each other.
+    # One query, equal scores: each value gets half of what the answer gets; the keys pull against each other.
     case = Case(torch.zeros(1, 1, 1), torch.zeros(1, 2, 1), torch.tensor([[[1.0], [3.0]]]))
     *_, dk, dv = case.run("triton", torch.float32)
     pull = torch.randn(1, 1, 1, generator=torch.Generator().manual_seed(3)).item()

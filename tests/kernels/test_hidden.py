@@ -203,14 +203,14 @@ SCORES = [name for name in names("attend.score") if name != "learned_query"]
 
 @pytest.mark.thin
 @pytest.mark.parametrize("score", SCORES)
-@pytest.mark.parametrize("weigh", names("attend.weigh"))
+@pytest.mark.parametrize("normalizer", names("attend.normalizer"))
 @pytest.mark.parametrize("heads", [None, 2])
-def test_any_attention(score: str, weigh: str, heads: int | None) -> None:
+def test_any_attention(score: str, normalizer: str, heads: int | None) -> None:
     """Padding of a memory, and what a mask hides from every query: answers and gradients, those of parameters too."""
     width = WIDTH if heads is None else WIDTH // heads
     part = Attention(
         build("attend.score", score, query=width, key=width, value=width),
-        build("attend.weigh", weigh),
+        build("attend.normalizer", normalizer),
         heads=None if heads is None else Heads(WIDTH, WIDTH, WIDTH, heads),
     )
     for masked in (True, False):  # in the memory, or from outside
@@ -218,14 +218,14 @@ def test_any_attention(score: str, weigh: str, heads: int | None) -> None:
         def call(q: Tensor, k: Tensor, v: Tensor, masked: bool = masked) -> Tensor:
             torch.manual_seed(7)
             memory = part.prepare(k, v, middle if masked else None)
-            return part(q, memory, mask=None if masked else middle.unsqueeze(1)).answer  # type: ignore[no-any-return]
+            return part(q, memory, mask=None if masked else middle.unsqueeze(1)).context  # type: ignore[no-any-return]
 
         if masked or (heads is None and score != "cosine"):  # what was projected or normalised already is beyond help
             nothing_of_it(call, inputs(), ~middle, nan)
     q, k, v = inputs()
     dirty = [one.masked_fill(~middle.unsqueeze(-1), nan) for one in (k, v)]
     part.zero_grad()
-    answer = part(q, part.prepare(*dirty, middle)).answer
+    answer = part(q, part.prepare(*dirty, middle)).context
     if answer.requires_grad:
         answer.sum().backward()
     assert all(one.grad is None or one.grad.isfinite().all() for one in part.parameters())
@@ -240,7 +240,7 @@ def test_any_attention_among_pairs(score: str) -> None:
     rows = (torch.arange(TIME) < 3).expand(BATCH, TIME)
 
     def call(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        return part(q, part.prepare(k, v), mask=mask).answer  # type: ignore[no-any-return]
+        return part(q, part.prepare(k, v), mask=mask).context  # type: ignore[no-any-return]
 
     for one, other in zip(ran(call, [q, k, dirty], rows), ran(call, [q, k, v], rows), strict=True):
         torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-6)

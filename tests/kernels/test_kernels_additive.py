@@ -11,8 +11,8 @@ from additive_cases import SIGHTS, at_once
 from torch.testing import assert_close
 
 from regard.attend.mask import causal, padding
+from regard.attend.normalizer.softmax import softmax
 from regard.attend.score.additive import additive
-from regard.attend.weigh.softmax import softmax
 from regard.errors import RegardError
 from regard.kernels.additive import _attend, additive_attention, additive_reference, additive_weights
 
@@ -26,7 +26,7 @@ def inputs(*lead: int, queries: int = 6, keys: int = 9, width: int = 7) -> list[
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_number_by_hand(backend: Any) -> None:
-    # One query 0.5, keys -0.5, 1 and one that is hidden, w = 2: energies 2 tanh 0 = 0 and 2 tanh 1.5.
+    # One query 0.5, keys -0.5, 1 and one that is hidden, w = 2: scores 2 tanh 0 = 0 and 2 tanh 1.5.
     q, k, w = torch.tensor([[[0.5]]]), torch.tensor([[[-0.5], [1.0], [9.0]]]), torch.tensor([2.0])
     v = torch.tensor([[[1.0, 0.0], [0.0, 10.0], [100.0, 100.0]]])
     second = exp(2 * tanh(1.5)) / (1 + exp(2 * tanh(1.5)))

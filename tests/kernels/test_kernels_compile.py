@@ -13,6 +13,6 @@ from compile_cases import compiled
 @pytest.mark.sweep
 def test_they_compile_for_a_gpu(tmp_path: Path) -> None:
     assert compiled("additive", tmp_path) >= {
-        "exponents_kernel", "energies_kernel", "softmax_kernel", "softmax_backward_kernel", "powers_kernel",
+        "exponents_kernel", "scores_kernel", "softmax_kernel", "softmax_backward_kernel", "powers_kernel",
         "gradient_kernel", "parts_kernel", "product_kernel", "clean_kernel",
     }  # fmt: skip

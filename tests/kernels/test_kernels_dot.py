@@ -11,9 +11,9 @@ from regard.kernels.dot import dot_attention
 def written_out(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None, scale: float
 ) -> tuple[Tensor, Tensor]:
-    energies = scale * torch.einsum("...qd,...kd->...qk", q, k)
-    energies = energies if bias is None else energies + bias
-    weights = energies.exp() if mask is None else energies.exp() * mask
+    scores = scale * torch.einsum("...qd,...kd->...qk", q, k)
+    scores = scores if bias is None else scores + bias
+    weights = scores.exp() if mask is None else scores.exp() * mask
     total = weights.sum(-1, keepdim=True)
     weights = weights / total.where(total > 0, torch.ones_like(total))
     return weights @ v, weights
@@ -25,7 +25,7 @@ def test_a_number_by_hand() -> None:
     # ½ · 2 · (0, 1) = (0, 1), the third hidden: weights (1, e)/(1 + e) = (0.268941, 0.731059)
     answer = dot_attention(q, k, v, torch.tensor([[[True, True, False]]]), scale=0.5)
     assert_close(answer, torch.tensor([[[0.268941, 4 * 0.731059]]]), atol=1e-5, rtol=0)
-    # With a bias of (1, 0) both energies are 1 and the weights ½.
+    # With a bias of (1, 0) both scores are 1 and the weights ½.
     bias = torch.tensor([[1.0, 0.0, 0.0]])
     answer = dot_attention(q, k, v, torch.tensor([[[True, True, False]]]), bias, scale=0.5)
     assert_close(answer, torch.tensor([[[0.5, 2.0]]]))

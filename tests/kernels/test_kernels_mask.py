@@ -1,4 +1,4 @@
-"""A Sight says the same as regard.attend.mask, and its three numbers say the same as its patterns."""
+"""A MaskSpec says the same as regard.attend.mask, and its three numbers say the same as its patterns."""
 
 import pytest
 import torch
@@ -7,20 +7,20 @@ from hypothesis import strategies as st
 
 from regard.attend.mask import band, causal, direction, padding
 from regard.errors import RegardError
-from regard.kernels.mask import PATTERNS, Sight
+from regard.kernels.mask import PATTERNS, MaskSpec
 
 
 def test_it_is_the_readable_mask() -> None:
     lengths = torch.tensor([5, 2])
     everything = torch.ones(2, 5, 5, dtype=torch.bool)
     for name in ("forward", "backward", "not_self"):
-        assert torch.equal(Sight(pattern=name).dense(2, 5, 5), everything & direction(5, name))
-    assert torch.equal(Sight(pattern="causal").dense(2, 3, 5), causal(3, 5).expand(2, 3, 5))
-    assert torch.equal(Sight(band=1).dense(2, 3, 5), band(3, 5, 1).expand(2, 3, 5))
-    assert torch.equal(Sight(lengths).dense(2, 3, 5), padding(lengths, 5)[:, None].expand(2, 3, 5))
-    assert Sight().dense(2, 3, 5).all()
-    assert Sight().everything
-    assert not Sight(lengths).everything
+        assert torch.equal(MaskSpec(pattern=name).dense(2, 5, 5), everything & direction(5, name))
+    assert torch.equal(MaskSpec(pattern="causal").dense(2, 3, 5), causal(3, 5).expand(2, 3, 5))
+    assert torch.equal(MaskSpec(band=1).dense(2, 3, 5), band(3, 5, 1).expand(2, 3, 5))
+    assert torch.equal(MaskSpec(lengths).dense(2, 3, 5), padding(lengths, 5)[:, None].expand(2, 3, 5))
+    assert MaskSpec().dense(2, 3, 5).all()
+    assert MaskSpec().everything
+    assert not MaskSpec(lengths).everything
 
 
 @given(
@@ -36,7 +36,7 @@ def test_pair_by_pair(pattern: str, width: int, queries: int, keys: int, placed:
     lengths, query_lengths = torch.randint(0, keys + 1, (2,)), torch.randint(0, queries + 1, (2,))
     allowed = torch.rand(2, queries, keys) < 0.7
     places = (torch.randint(0, 8, (2, queries)), torch.randint(0, 8, (2, keys))) if placed else None
-    sight = Sight.of(
+    sight = MaskSpec.of(
         (2,), queries, keys, allowed, lengths=lengths, query_lengths=query_lengths, pattern=pattern, band=width,
         positions=places,
     )  # fmt: skip
@@ -71,25 +71,25 @@ def test_leading_axes_become_one() -> None:
         torch.rand(5) < 0.5,
         torch.rand(4, 1) < 0.5,
     ):
-        sight = Sight.of((2, 3), 4, 5, mask, lengths=lengths)
+        sight = MaskSpec.of((2, 3), 4, 5, mask, lengths=lengths)
         expected = mask.expand(2, 3, 4, 5) & padding(lengths, 5)[:, None, None]
         assert torch.equal(sight.dense(6, 4, 5), expected.reshape(6, 4, 5))
-    shared = Sight.of((2, 3), 4, 5, torch.ones(4, 5, dtype=torch.bool))
+    shared = MaskSpec.of((2, 3), 4, 5, torch.ones(4, 5, dtype=torch.bool))
     assert shared.allowed is not None
     assert shared.allowed.shape == (1, 4, 5)  # not copied for every row
     one = torch.arange(4).expand(2, 4)
-    both = Sight.of((2, 3), 4, 4, positions=one, pattern="forward")
+    both = MaskSpec.of((2, 3), 4, 4, positions=one, pattern="forward")
     assert torch.equal(both.dense(6, 4, 4), direction(4, "forward").expand(6, 4, 4))
 
 
 def test_what_cannot_be_used_is_said() -> None:
     with pytest.raises(RegardError, match="did you mean 'forward'"):
-        Sight(pattern="foward")
+        MaskSpec(pattern="foward")
     with pytest.raises(RegardError, match="band: got -3"):
-        Sight(band=-3)
+        MaskSpec(band=-3)
     with pytest.raises(RegardError, match="positions of one side only"):
-        Sight(query_positions=torch.zeros(1, 2, dtype=torch.long))
+        MaskSpec(query_positions=torch.zeros(1, 2, dtype=torch.long))
     with pytest.raises(RegardError, match="a mask of shape"):
-        Sight.of((2,), 4, 5, torch.ones(3, 5, dtype=torch.bool))
+        MaskSpec.of((2,), 4, 5, torch.ones(3, 5, dtype=torch.bool))
     with pytest.raises(RegardError, match="query lengths of shape"):
-        Sight.of((2,), 4, 5, query_lengths=torch.ones(3, dtype=torch.long))
+        MaskSpec.of((2,), 4, 5, query_lengths=torch.ones(3, dtype=torch.long))

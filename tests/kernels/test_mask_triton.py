@@ -1,4 +1,4 @@
-"""A Sight inside a kernel: the pairs that `visible` names are those of `dense`, and `reach` leaves none of them out."""
+"""A MaskSpec inside a kernel: `visible` names the pairs of `dense`, and `reach` leaves none of them out."""
 
 import os
 from typing import no_type_check
@@ -15,7 +15,7 @@ import triton.language as tl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.kernels.mask import PATTERNS, Sight
+from regard.kernels.mask import PATTERNS, MaskSpec
 from regard.kernels.mask_triton import arguments, reach, visible
 from tiers import tries
 
@@ -62,7 +62,7 @@ def test_the_kernel_sees_what_the_mask_says(
         "positions": (torch.randint(0, 8, (2, queries)), torch.randint(0, 8, (2, keys))),
     }
     options = {name: one for (name, one), there in zip(options.items(), given_, strict=True) if there}
-    sight = Sight.of((2,), queries, keys, pattern=pattern, band=width, device=place, **options)  # type: ignore[arg-type]
+    sight = MaskSpec.of((2,), queries, keys, pattern=pattern, band=width, device=place, **options)  # type: ignore[arg-type]
     blocks = -(-queries // 4)
     out = torch.full((2, queries, keys), -1, dtype=torch.int8, device=place)
     ends = torch.zeros(2, blocks, 2, dtype=torch.int32, device=place)

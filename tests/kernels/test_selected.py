@@ -19,7 +19,7 @@ def rows(*shape):
 
 def test_one_number_by_hand():
     # Tokens 0, 2, 3 ask, 1 and 2 are looked at, strictly earlier ones only. Token 2 sees token 1 alone; token 3 sees
-    # both, whose energies 5·tanh(0/5) = 0 are equal, so it answers the mean; token 0 sees nothing.
+    # both, whose scores 5·tanh(0/5) = 0 are equal, so it answers the mean; token 0 sees nothing.
     v = torch.tensor([[[10.0], [1.0], [3.0], [20.0]]])
     zeros = torch.zeros(1, 4, 1)
     asking = torch.tensor([[True, False, True, True]])

@@ -69,7 +69,7 @@ def three(*shape: int, size: float = 1.0) -> tuple[Tensor, ...]:
 
 def test_numbers_by_hand():
     # Tokens 0, 2, 3 ask, 1 and 2 are looked at, strictly earlier ones only. Token 2 sees token 1 alone; token 3 sees
-    # both, whose energies 5·tanh(0/5) = 0 are equal, so it answers the mean; token 0 sees nothing.
+    # both, whose scores 5·tanh(0/5) = 0 are equal, so it answers the mean; token 0 sees nothing.
     v = torch.tensor([[[10.0], [1.0], [3.0], [20.0]]], requires_grad=True)
     zeros = torch.zeros(1, 4, 1)
     asks, seen = torch.tensor([[True, False, True, True]]), torch.tensor([[False, True, True, False]])

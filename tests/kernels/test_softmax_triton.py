@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def backward(
     p: Tensor, dp: Tensor, keys: int, dropout: float = 0.0, seed: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The energies' gradient, the same turned, and the factors."""
+    """The scores' gradient, the same turned, and the factors."""
     batch, queries = p.shape[:2]
     plan = softmax_backward_plan(batch, queries, queries, keys, 0, torch.float32, dropout)
     turned = torch.full((batch, keys, -(-queries // 128) * 128), float("nan"), device=place)
@@ -32,14 +32,14 @@ def backward(
 @pytest.mark.parametrize("keys", sweep_but([1, 30, 300, 2100], 1, 30))  # 2100: more than are read at once
 def test_forward_and_backward(keys: int) -> None:
     stride = -(-keys // 128) * 128
-    energies = torch.full((2, 7, stride), float("nan"), device=place)
-    energies[:, :, :keys] = 5 * torch.randn(2, 7, keys, device=place)
-    energies[:, :, : keys // 2] = float("-inf")
-    energies[0, 3, :keys] = float("-inf")  # nothing visible
-    energies[1, 2, keys - 1] = float("nan")
-    wanted = energies[:, :, :keys].clone().double().requires_grad_()
+    scores = torch.full((2, 7, stride), float("nan"), device=place)
+    scores[:, :, :keys] = 5 * torch.randn(2, 7, keys, device=place)
+    scores[:, :, : keys // 2] = float("-inf")
+    scores[0, 3, :keys] = float("-inf")  # nothing visible
+    scores[1, 2, keys - 1] = float("nan")
+    wanted = scores[:, :, :keys].clone().double().requires_grad_()
     true = torch.softmax(wanted, -1)
-    p = energies.clone()
+    p = scores.clone()
     assert softmax_(p, keys, 7, 0, torch.float32, 0.0, None) is p
     found = p[:, :, :keys]
     assert (found[0, 3] == 0).all()
@@ -78,13 +78,13 @@ def test_what_the_keys_share_costs_no_digits(keys: int, dropout: float) -> None:
 
 
 def test_a_piece_drops_what_the_whole_drops() -> None:
-    energies = torch.randn(2, 9, 128, device=place)
+    scores = torch.randn(2, 9, 128, device=place)
     seed = torch.tensor([11], device=place)
-    whole = softmax_(energies.clone(), 100, 9, 0, torch.float32, 0.5, seed)
-    piece = softmax_(energies[:, 4:].clone(), 100, 9, 4, torch.float32, 0.5, seed)
+    whole = softmax_(scores.clone(), 100, 9, 0, torch.float32, 0.5, seed)
+    piece = softmax_(scores[:, 4:].clone(), 100, 9, 4, torch.float32, 0.5, seed)
     assert torch.equal(whole[:, 4:, :100], piece[:, :, :100])
     assert abs(float((whole[:, :, :100] == 0).float().mean()) - 0.5) < 0.05
-    other = softmax_(energies.clone(), 100, 9, 0, torch.float32, 0.5, seed + 1)
+    other = softmax_(scores.clone(), 100, 9, 0, torch.float32, 0.5, seed + 1)
     assert not torch.equal(other[:, :, :100] == 0, whole[:, :, :100] == 0)
 
 

@@ -81,7 +81,7 @@ def slowly(weights, rows, columns, row_words, column_words):
     return found
 
 
-@pytest.mark.parametrize("kind", [Character(), Word(), Word(split="punctuation", lower=True), Bpe(size=40)])
+@pytest.mark.parametrize("kind", [Character(), Word(), Word(split="punctuation", lower=True), Bpe(vocab_size=40)])
 def test_any_text_and_no_weight_is_lost(kind):
     texts = ["Das  ist gut, oder (nicht)? ", "ein Satz.", " ♥ unbekannt", "."]
     text = kind.train(texts[:2] * 3)

@@ -12,11 +12,11 @@ from matplotlib.collections import LineCollection, PatchCollection
 from matplotlib.colors import to_hex
 from matplotlib.text import Text
 from PIL import Image
-from test_gaze import gaze_of, hostile
+from test_attention_map import gaze_of, hostile
 
 from regard.errors import RegardError
 from regard.look import heatmap
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 from regard.types import Token
 
 svg = "{http://www.w3.org/2000/svg}"
@@ -32,9 +32,9 @@ def texts_of(picture: bytes) -> list[str]:
 
 def test_rows_go_down_and_columns_to_the_right() -> None:
     """One weight of four: its quarter of the picture is dark, the others white."""
-    gaze = Gaze(np.array([[0.0, 1.0], [0.0, 0.0]]), tokens("ab"), tokens("cd"))
-    figure = heatmap.draw(gaze)
-    image = np.asarray(Image.open(BytesIO(heatmap.render(gaze, "png"))).convert("L"))
+    attention_map = AttentionMap(np.array([[0.0, 1.0], [0.0, 0.0]]), tokens("ab"), tokens("cd"))
+    figure = heatmap.draw(attention_map)
+    image = np.asarray(Image.open(BytesIO(heatmap.render(attention_map, "png"))).convert("L"))
     place = figure.axes[0].get_position()
     high, wide = image.shape
 
@@ -48,20 +48,22 @@ def test_rows_go_down_and_columns_to_the_right() -> None:
 
 
 def test_labels_scale_and_links() -> None:
-    gaze = gaze_of(("a", "b"), ("long", "words", "here"), title="title", links=((1, 2), (0, 0)))
-    figure = heatmap.draw(gaze)
+    attention_map = gaze_of(("a", "b"), ("long", "words", "here"), title="title", links=((1, 2), (0, 0)))
+    figure = heatmap.draw(attention_map)
     axes, scale = figure.axes
     assert [t.get_text() for t in axes.get_xticklabels()] == ["long", "words", "here"]
     assert [t.get_text() for t in axes.get_yticklabels()] == ["a", "b"]
-    assert [t.get_text() for t in scale.get_yticklabels()] == ["0", f"{gaze.top:.2g}"]
+    assert [t.get_text() for t in scale.get_yticklabels()] == ["0", f"{attention_map.top:.2g}"]
     (frames,) = [c for c in axes.collections if isinstance(c, PatchCollection)]
     centres = [tuple(path.get_extents().get_points().mean(0).round(3).tolist()) for path in frames.get_paths()]
     assert centres == [(2.0, 1.0), (0.0, 0.0)]
 
 
 def test_tokens_that_were_not_chosen_are_grey_and_in_brackets() -> None:
-    gaze = gaze_of(("a", "b"), ("c", "d", "$x$"), row_chosen=(True, False), column_chosen=(False, True, False))
-    axes = heatmap.draw(gaze).axes[0]
+    attention_map = gaze_of(
+        ("a", "b"), ("c", "d", "$x$"), row_selected=(True, False), column_selected=(False, True, False)
+    )
+    axes = heatmap.draw(attention_map).axes[0]
     assert [(t.get_text(), t.get_color()) for t in axes.get_yticklabels()] == [
         ("a", heatmap.ink),
         ("(b)", heatmap.grey),
@@ -71,14 +73,14 @@ def test_tokens_that_were_not_chosen_are_grey_and_in_brackets() -> None:
     note = next(t for t in axes.figure.findobj(Text) if t.get_text() == "(word) was not chosen")
     extent = note.get_window_extent(axes.figure.canvas.get_renderer())
     assert 0 <= extent.y0 < extent.y1 <= axes.get_window_extent().y0  # below the cells
-    assert "(word) was not chosen" in texts_of(heatmap.render(gaze, "svg"))
-    assert "(word) was not chosen" not in texts_of(heatmap.render(gaze_of(("a",), ("b",), row_chosen=(True,)), "svg"))
+    assert "(word) was not chosen" in texts_of(heatmap.render(attention_map, "svg"))
+    assert "(word) was not chosen" not in texts_of(heatmap.render(gaze_of(("a",), ("b",), row_selected=(True,)), "svg"))
 
 
 def test_of_thinned_labels_the_right_ones_are_grey() -> None:
     names = tuple(f"w{i}" for i in range(300))
-    gaze = gaze_of(names, names, column_chosen=tuple(i % 4 != 0 for i in range(300)))
-    axes = heatmap.draw(gaze).axes[0]
+    attention_map = gaze_of(names, names, column_selected=tuple(i % 4 != 0 for i in range(300)))
+    axes = heatmap.draw(attention_map).axes[0]
     for place, label in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True):
         left_out = place % 4 == 0
         assert (label.get_text(), label.get_color()) == (
@@ -98,13 +100,13 @@ def test_a_line_stands_where_another_input_begins() -> None:
 
 def test_every_label_lies_inside_the_figure() -> None:
     none, names = (False,) * len(hostile), ("forward" * 9, "\x1b")
-    for gaze in (
+    for attention_map in (
         gaze_of(hostile, hostile, title="t"),
         gaze_of(("a" * 30,), ("b" * 30,) * 3, heads=3, title="t " * 60),
-        gaze_of(hostile, hostile, 2, panels=names, row_chosen=none, column_chosen=none, breaks=(1, 5)),
-        gaze_of(("a",), ("b",), column_chosen=(False,)),
+        gaze_of(hostile, hostile, 2, head_names=names, row_selected=none, column_selected=none, breaks=(1, 5)),
+        gaze_of(("a",), ("b",), column_selected=(False,)),
     ):
-        figure = heatmap.draw(gaze)
+        figure = heatmap.draw(attention_map)
         box = figure.get_tightbbox(figure.canvas.get_renderer())
         width, height = figure.get_size_inches()
         assert box.x0 >= 0
@@ -157,9 +159,13 @@ def test_svg_is_well_formed_and_inert_and_keeps_every_letter() -> None:
 
 def test_letters_that_no_font_has_become_numbers_in_a_png(monkeypatch) -> None:
     monkeypatch.setattr(heatmap.font_manager.fontManager, "ttflist", [])
-    gaze = gaze_of(("\x1b", "日", "a"), ("b",))
-    assert [t.get_text() for t in heatmap.draw(gaze).axes[0].get_yticklabels()] == ["⟨U+001B⟩", "⟨U+65E5⟩", "a"]
-    assert "日" in texts_of(heatmap.render(gaze, "svg"))
+    attention_map = gaze_of(("\x1b", "日", "a"), ("b",))
+    assert [t.get_text() for t in heatmap.draw(attention_map).axes[0].get_yticklabels()] == [
+        "⟨U+001B⟩",
+        "⟨U+65E5⟩",
+        "a",
+    ]
+    assert "日" in texts_of(heatmap.render(attention_map, "svg"))
 
 
 def test_fonts_are_added_for_what_the_first_lacks(monkeypatch) -> None:
@@ -181,26 +187,26 @@ def test_heads_are_small_multiples() -> None:
     assert len({round(p.y0, 3) for p in places}) == 2
     assert not any(p.overlaps(q) for i, p in enumerate(places) for q in places[:i])
     assert [axes.get_title("left") for axes in figure.axes[:2]] == ["head 1", "head 2"]
-    named = heatmap.draw(gaze_of(("a",), ("b", "c"), heads=2, panels=("forward", "$b$"))).axes
+    named = heatmap.draw(gaze_of(("a",), ("b", "c"), heads=2, head_names=("forward", "$b$"))).axes
     assert [axes.get_title("left") for axes in named[:2]] == ["forward", "$b$"]
-    assert heatmap.draw(gaze_of(("a",), ("b",), heads=1, panels=("all",))).axes[0].get_title("left") == "all"
+    assert heatmap.draw(gaze_of(("a",), ("b",), heads=1, head_names=("all",))).axes[0].get_title("left") == "all"
 
 
 @pytest.mark.sweep
 def test_a_large_matrix_thins_its_labels_and_stays_a_picture() -> None:
     names = tuple(f"w{i}" for i in range(500))
-    gaze = gaze_of(names, names)
-    figure = heatmap.draw(gaze)
+    attention_map = gaze_of(names, names)
+    figure = heatmap.draw(attention_map)
     assert 50 < len(figure.axes[0].get_xticks()) <= 125
     assert max(figure.get_size_inches()) < 14
-    assert len(heatmap.render(gaze, "svg")) < 3_000_000
+    assert len(heatmap.render(attention_map, "svg")) < 3_000_000
 
 
 @pytest.mark.parametrize(("rows", "columns"), [("", ""), ("ab", ""), ("", "ab"), ("a", "b")])
 def test_nothing_to_see(rows: str, columns: str) -> None:
-    gaze = Gaze(np.zeros((len(rows), len(columns))), tokens(rows), tokens(columns))
+    attention_map = AttentionMap(np.zeros((len(rows), len(columns))), tokens(rows), tokens(columns))
     for kind in ("png", "svg"):
-        assert heatmap.render(gaze, kind)
+        assert heatmap.render(attention_map, kind)
 
 
 def test_matplotlib_is_left_as_it_was(tmp_path) -> None:

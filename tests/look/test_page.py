@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_gaze import gaze_of, hostile
+from test_attention_map import gaze_of, hostile
 
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 from regard.look.page import fragment, page
 from regard.look.scene import scene
 from regard.types import Token
@@ -60,9 +60,9 @@ def sha(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def whole() -> str:
-    some = {"row_chosen": (True, False) * (len(hostile) // 2), "breaks": (3,), "panels": ("</script>", "<b>")}
-    gazes = [gaze_of(hostile, hostile, heads=2, title=h) for h in hostile[:3]]
-    return page([*gazes, gaze_of(hostile, hostile, 2, **some)], "</title><script>alert(1)</script>")
+    some = {"row_selected": (True, False) * (len(hostile) // 2), "breaks": (3,), "head_names": ("</script>", "<b>")}
+    attention_maps = [gaze_of(hostile, hostile, heads=2, title=h) for h in hostile[:3]]
+    return page([*attention_maps, gaze_of(hostile, hostile, 2, **some)], "</title><script>alert(1)</script>")
 
 
 def test_hostile_tokens_add_no_element(whole: str) -> None:
@@ -134,19 +134,19 @@ def test_the_script_cannot_leave_its_element() -> None:
 
 
 def test_a_fragment_is_the_page_in_a_frame_without_rights() -> None:
-    gaze = gaze_of(hostile, hostile, title='"><script>alert(1)</script>')
-    text = fragment(gaze)
+    attention_map = gaze_of(hostile, hostile, title='"><script>alert(1)</script>')
+    text = fragment(attention_map)
     ((tag, attributes, _),) = Elements(text).found
     assert tag == "iframe"
     assert attributes["sandbox"] == "allow-scripts allow-downloads"
-    assert attributes["srcdoc"] == page([gaze], gaze.title)
+    assert attributes["srcdoc"] == page([attention_map], attention_map.title)
     assert text.count("<") == 2  # the frame opens and closes, all else is escaped
-    assert html.unescape(text.split('srcdoc="')[1].rsplit('"', 1)[0]) == page([gaze], gaze.title)
-    assert gaze._repr_html_() == text
+    assert html.unescape(text.split('srcdoc="')[1].rsplit('"', 1)[0]) == page([attention_map], attention_map.title)
+    assert attention_map._repr_html_() == text
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (2, 0), (0, 2)])
 def test_nothing_to_see(shape: tuple[int, int]) -> None:
-    gaze = Gaze(np.zeros(shape), (Token("a"),) * shape[0], (Token("b"),) * shape[1])
-    assert data_of(page([gaze], ""))["items"][0]["gazes"][0]["heads"] == [[]]
-    assert "<iframe" in fragment(gaze)
+    attention_map = AttentionMap(np.zeros(shape), (Token("a"),) * shape[0], (Token("b"),) * shape[1])
+    assert data_of(page([attention_map], ""))["items"][0]["gazes"][0]["heads"] == [[]]
+    assert "<iframe" in fragment(attention_map)

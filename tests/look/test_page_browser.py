@@ -13,9 +13,9 @@ import pytest
 from browser import launched, visit
 from PIL import Image
 
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 from regard.look.page import page
-from regard.look.scene import item, of_gazes, scene
+from regard.look.scene import item, of_maps, scene
 from regard.types import Prediction, Step, Token
 
 
@@ -47,7 +47,7 @@ def translation(source: str, target: str, seed: int, **more: Any) -> Prediction:
         )
         for i in range(len(words))
     )
-    look = Gaze(weights(len(rows), len(columns), seed), rows, columns, source, links=((0, 0), (1, 2)))
+    look = AttentionMap(weights(len(rows), len(columns), seed), rows, columns, source, links=((0, 0), (1, 2)))
     return Prediction(target, -0.3, look, source, (Prediction("another", -2.0),), steps=steps, **more)
 
 
@@ -60,10 +60,10 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Five items: two translations, heads with tokens not chosen, rows of a structured attention, Arabic."""
-    pair = Gaze(weights(1, 6, 3), (Token("yes"),), spread("a b c", False) * 2, "a b c | a b c", breaks=(3,))
+    pair = AttentionMap(weights(1, 6, 3), (Token("yes"),), spread("a b c", False) * 2, "a b c | a b c", breaks=(3,))
     words = spread("one two three four", False)
-    chosen = Gaze(weights(4, 4, 4, 3), words, words, "self", row_chosen=(True, False, True, True))
-    rows = Gaze(weights(3, 4, 5), tuple(Token(f"yes {i}") for i in (1, 2, 3)), words, "rows")
+    chosen = AttentionMap(weights(4, 4, 4, 3), words, words, "self", row_selected=(True, False, True, True))
+    rows = AttentionMap(weights(3, 4, 5), tuple(Token(f"yes {i}") for i in (1, 2, 3)), words, "rows")
     badge = {"verdict": "The weights say little here.", "level": "weak", "tau_gradient": {"mean": 0.125}}
     items = [
         item(0, ("the cat sat down",), translation("the cat sat down", "die Katze saß", 1)),
@@ -224,7 +224,11 @@ def test_two_items_side_by_side(browser: Any, shown: Path) -> None:
         assert "became" in changed
         tab.keyboard.press("]")
         assert "item=1" in tab.url
-        for hash in ("item=0&with=4", "item=99&with=99&gaze=7&panel=9&pin=r900&view=steps&step=77", "view=<b>&pin=x"):
+        for hash in (
+            "item=0&with=4",
+            "item=99&with=99&gaze=7&panel=9&pin=r900&view=steps&step=77",
+            "view=<b>&pin=x",
+        ):
             tab.evaluate(f"location.hash = {json.dumps(hash)}")
             tab.wait_for_timeout(30)
             assert tab.locator("figure").count() >= 1
@@ -329,7 +333,7 @@ def test_large_gazes_open_and_answer_at_once(browser: Any, tmp_path: Path) -> No
     sides = [tuple(Token(f"{side}{i}") for i in range(512)) for side in "rc"]
     dense = np.random.default_rng(0).dirichlet(np.full(512, 0.5), 512)
     path = tmp_path / "large.html"
-    path.write_text(page([Gaze(dense, *sides, "large")], "large"), encoding="utf-8")
+    path.write_text(page([AttentionMap(dense, *sides, "large")], "large"), encoding="utf-8")
     assert path.stat().st_size > 2_000_000
     opened = []
     for _ in range(2):
@@ -344,9 +348,9 @@ def test_large_gazes_open_and_answer_at_once(browser: Any, tmp_path: Path) -> No
 
 def test_nothing_to_look_at(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "empty.html"
-    empty = [Gaze(np.zeros(s), (Token("a"),) * s[0], (Token("b"),) * s[1]) for s in ((0, 0), (2, 0), (0, 2))]
-    for gazes in ([], empty):
-        path.write_text(page(of_gazes(gazes)), encoding="utf-8")
+    empty = [AttentionMap(np.zeros(s), (Token("a"),) * s[0], (Token("b"),) * s[1]) for s in ((0, 0), (2, 0), (0, 2))]
+    for attention_maps in ([], empty):
+        path.write_text(page(of_maps(attention_maps)), encoding="utf-8")
         for hash in ("", "item=1&view=arcs", "item=2&view=text", "item=1&view=steps"):
             with visit(browser, path, hash) as one:
                 assert one.page.locator("main").text_content()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from browser import launched, visit
 
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 from regard.look.heatmap import render
 from regard.look.page import fragment, page
 from regard.look.scene import item, scene
@@ -80,11 +80,11 @@ def browser() -> Iterator[Any]:
         yield found
 
 
-def gaze(title: str = "") -> Gaze:
+def attention_map(title: str = "") -> AttentionMap:
     """Every one of them in a row, in a column, in the name of a head, in the title."""
     tokens = tuple(map(Token, hostile))
     weights = np.random.default_rng(0).dirichlet(np.full(len(hostile), 0.02), (2, len(hostile)))
-    return Gaze(weights, tokens, tokens, title, panels=(markup[1], others[15]), breaks=(4,))
+    return AttentionMap(weights, tokens, tokens, title, head_names=(markup[1], others[15]), breaks=(4,))
 
 
 def scenery() -> dict[str, Any]:
@@ -92,7 +92,9 @@ def scenery() -> dict[str, Any]:
     items = []
     for text in hostile:
         step = (Step((text,), -1.0, -1, False), Step((text, "x"), -2.0, -1, True))
-        small = Gaze(np.ones((2, 2)) / 2, (Token(text, 0, 1), Token("x", 1, 2)), (Token("y"), Token(text)), text)
+        small = AttentionMap(
+            np.ones((2, 2)) / 2, (Token(text, 0, 1), Token("x", 1, 2)), (Token("y"), Token(text)), text
+        )
         items.append(
             item(0, (text,), Prediction(text, -1.0, small, text, (Prediction(text, -2.0),), steps=(step, step)))
         )
@@ -106,14 +108,14 @@ def test_there_are_a_hundred() -> None:
 
 
 def test_json_keeps_them_exactly() -> None:
-    text = gaze("".join(hostile[:60])).to_json()
-    assert Gaze.from_json(text) == gaze("".join(hostile[:60]))
+    text = attention_map("".join(hostile[:60])).to_json()
+    assert AttentionMap.from_json(text) == attention_map("".join(hostile[:60]))
     assert text.isprintable()
 
 
 def test_the_terminal_obeys_none() -> None:
     for text in hostile:
-        one = Gaze(np.ones((1, 1)), (Token(text),), (Token(text),), text)
+        one = AttentionMap(np.ones((1, 1)), (Token(text),), (Token(text),), text)
         for colour in (False, True):
             lines = show(one, 60, colour)
             rest = lines if not colour else lines.replace("\x1b[", "")
@@ -124,7 +126,7 @@ def test_the_terminal_obeys_none() -> None:
 @pytest.mark.sweep
 @pytest.mark.parametrize("kind", ["png", "svg"])
 def test_pictures_hold_them_as_text(kind: str) -> None:
-    picture = render(gaze("".join(hostile[:40])), kind)
+    picture = render(attention_map("".join(hostile[:40])), kind)
     assert b"<script" not in picture
     if kind == "svg":
         names = {element.tag.rpartition("}")[2] for element in ET.fromstring(picture).iter()}
@@ -144,8 +146,8 @@ def still(tab: Any, title: str) -> None:
 @pytest.mark.sweep
 def test_the_page_obeys_none_in_any_view(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "hostile.html"
-    path.write_text(page([gaze(markup[0])], markup[1]), encoding="utf-8")
-    for view in ("panels", "matrix", "arcs", "text", "steps"):
+    path.write_text(page([attention_map(markup[0])], markup[1]), encoding="utf-8")
+    for view in ("head_names", "matrix", "arcs", "text", "steps"):
         with visit(browser, path, f"view={view}&pin=r1") as one:
             still(one.page, markup[1])
             for kind in ("PNG", "SVG", "CSV"):
@@ -176,7 +178,7 @@ def test_names_answers_and_steps_are_text_too(browser: Any, tmp_path: Path) -> N
 def test_a_frame_of_it_in_a_notebook_obeys_none(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "notebook.html"
     head = "<!DOCTYPE html><meta charset=utf-8><title>mine</title><p>before"
-    path.write_text(head + fragment(gaze(markup[7])), encoding="utf-8")
+    path.write_text(head + fragment(attention_map(markup[7])), encoding="utf-8")
     with visit(browser, path) as one:
         inner = one.page.frame_locator("iframe")
         inner.locator(".panel").nth(1).click()
@@ -189,7 +191,7 @@ def test_a_frame_of_it_in_a_notebook_obeys_none(browser: Any, tmp_path: Path) ->
 
 @pytest.mark.parametrize("text", [one for one in markup if "/" not in one][:6])
 def test_file_names_are_only_names(browser: Any, tmp_path: Path, text: str) -> None:
-    path = Gaze(np.ones((1, 1)), (Token("a"),), (Token("b"),), text).save(tmp_path / f"{text}.html")
+    path = AttentionMap(np.ones((1, 1)), (Token("a"),), (Token("b"),), text).save(tmp_path / f"{text}.html")
     with visit(browser, path) as one:
         assert one.page.locator("h2").text_content() == text
         still(one.page, text)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from browser import Visit, launched
 
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 from regard.look.page import page
 from regard.look.scene import item, scene
 from regard.types import Prediction, Token
@@ -75,8 +75,8 @@ class Service:
         answer = " ".join(token.text for token in tokens).upper()
         rows = tuple(map(Token, answer.split(" "))) if len(inputs) == 1 else (Token("yes"),)
         weights = np.random.default_rng(len(answer)).dirichlet(np.ones(len(tokens)), len(rows))
-        gaze = Gaze(weights, rows, tuple(tokens), breaks=tuple(breaks))
-        return item(0, inputs, Prediction(answer, -0.5, gaze), without)
+        attention_map = AttentionMap(weights, rows, tuple(tokens), breaks=tuple(breaks))
+        return item(0, inputs, Prediction(answer, -0.5, attention_map), without)
 
     def close(self) -> None:
         if self.trouble:  # the browser itself notes an answer of 4xx or 5xx
@@ -163,10 +163,10 @@ def test_layers_and_features_are_asked_for_where_there_are_some(service: Service
 
 def test_a_score_stands_before_the_steps_of_its_scale(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = tuple(Prediction(text, math.log(p)) for text, p in (("3", 0.5), ("4", 0.3), ("5", 0.2)))
-    gaze = Gaze(np.ones((1, 1)), (Token("3.7000"),), (Token("a"),))
+    attention_map = AttentionMap(np.ones((1, 1)), (Token("3.7000"),), (Token("a"),))
     said = [
-        Prediction("3.7000", None, gaze, others=steps),
-        Prediction("3", math.log(0.5), gaze, others=steps[1:]),
+        Prediction("3.7000", None, attention_map, others=steps),
+        Prediction("3", math.log(0.5), attention_map, others=steps[1:]),
     ]
     monkeypatch.setattr(service, "_item", lambda question, row: item(0, ["a"], said[len(service.asked) - 1]))
     tab = service.open()
@@ -184,9 +184,9 @@ def test_a_score_stands_before_the_steps_of_its_scale(service: Service, monkeypa
 
 def test_the_sum_and_the_mean_of_an_answer_each_have_a_name(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """And the exponent of a mean is shown nowhere, for it is no probability."""
-    gaze = Gaze(np.ones((1, 1)), (Token("x"),), (Token("a"),))
+    attention_map = AttentionMap(np.ones((1, 1)), (Token("x"),), (Token("a"),))
     others = (Prediction("an other", -12.0, log_prob_per_token=-1.5), Prediction("impossible", -math.inf))
-    said = Prediction("an answer", -8.435, gaze, others=others, log_prob_per_token=-0.767)
+    said = Prediction("an answer", -8.435, attention_map, others=others, log_prob_per_token=-0.767)
     monkeypatch.setattr(service, "_item", lambda question, row: item(0, ["a"], said))
     tab = service.open()
     ask(tab, "a")

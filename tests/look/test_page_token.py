@@ -28,8 +28,8 @@ def address(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     folder = tmp_path_factory.mktemp("token")
     lines = [f"{colour} {thing}\t{colour}ness\n" for thing in things for colour in colours]
     (folder / "data.tsv").write_text("".join(lines * 2))
-    parts: dict[str, Any] = {"encoder": {"name": "bigru", "hidden": 4}, "embed": {"width": 4}, "pool": "attention"}
-    options = {**parts, "train": {"steps": 2, "every": 1, "device": "cpu"}}
+    parts: dict[str, Any] = {"encoder": {"name": "bigru", "hidden": 4}, "embed": {"dim": 4}, "pool": "attention"}
+    options = {**parts, "train": {"steps": 2, "validate_every": 1, "device": "cpu"}}
     train("classify", str(folder / "data.tsv"), folder / "payroll", quiet=True, **options)
     command = [sys.executable, "-m", "regard", "serve", str(folder / "payroll"), "--port", "0", "--device", "cpu"]
     environ = {**os.environ, "OMP_NUM_THREADS": "1", "REGARD_TOKEN": secret}

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_gaze import gaze_of, hostile
+from test_attention_map import gaze_of, hostile
 
 from regard.api import configure, make_task
-from regard.look.gaze import Gaze, visible
-from regard.look.scene import describe_run, item, of_gazes, scene, table
+from regard.look.attention_map import AttentionMap, visible
+from regard.look.scene import describe_run, item, of_maps, scene, table
 from regard.types import Prediction, Step, Token
 
 
@@ -24,7 +24,7 @@ def plain(text: str, **more: object) -> dict[str, Any]:
 def test_the_table_of_a_gaze_by_hand() -> None:
     weights = np.array([[[0.25, 0.75]], [[0.75, 0.25]]])
     columns = (Token("a", 0, 1), Token(" ", 1, 2))
-    assert table(Gaze(weights, (Token("5"),), columns, "date", links=((0, 1),))) == {
+    assert table(AttentionMap(weights, (Token("5"),), columns, "date", links=((0, 1),))) == {
         "title": "date",
         "rows": [plain("5")],
         "columns": [plain("a", start=0, end=1), plain("␣", space=True, start=1, end=2, raw=" ")],
@@ -40,8 +40,10 @@ def test_the_table_of_a_gaze_by_hand() -> None:
 
 
 def test_choices_names_and_breaks_by_hand() -> None:
-    gaze = gaze_of(("5",), ("a", " "), 2, panels=("forward", "\x1b<b>"), column_chosen=(True, False), breaks=(1,))
-    data = table(gaze)
+    attention_map = gaze_of(
+        ("5",), ("a", " "), 2, head_names=("forward", "\x1b<b>"), column_selected=(True, False), breaks=(1,)
+    )
+    data = table(attention_map)
     assert data["names"] == ["mean", "forward", "␛<b>"]
     assert data["breaks"] == [1]
     assert data["columns"][1] == plain("(␣)", letter=False, space=True, out=True, raw=" ")
@@ -68,11 +70,11 @@ def test_tokens_are_shown_visibly_and_in_bounds_and_kept_exactly() -> None:
     ],
 )
 def test_special_tokens_are_known(token: Token, special: bool) -> None:
-    assert table(Gaze(np.ones((1, 1)), (token,), (token,)))["rows"][0]["special"] is special
+    assert table(AttentionMap(np.ones((1, 1)), (token,), (token,)))["rows"][0]["special"] is special
 
 
 @pytest.mark.parametrize(
-    ("rows", "panels", "kind"),
+    ("rows", "head_names", "kind"),
     [
         (("yes 1", "yes 2", "yes 3"), (), "rows"),
         (("yes 1", "yes 3"), (), "heads"),
@@ -86,8 +88,8 @@ def test_special_tokens_are_known(token: Token, special: bool) -> None:
         (("a", "b"), ("forward", "backward"), "heads"),
     ],
 )
-def test_what_the_panels_are(rows: tuple[str, ...], panels: tuple[str, ...], kind: str) -> None:
-    data = table(gaze_of(rows, ("a", "b"), len(panels), panels=panels))
+def test_what_the_panels_are(rows: tuple[str, ...], head_names: tuple[str, ...], kind: str) -> None:
+    data = table(gaze_of(rows, ("a", "b"), len(head_names), head_names=head_names))
     assert (data["kind"], data["features"]) == (kind, kind == "features")
 
 
@@ -96,10 +98,10 @@ def test_lines_begin_where_their_script_begins() -> None:
 
 
 def test_small_weights_keep_their_digits() -> None:
-    gaze = Gaze(np.array([[1.2344e-7, 5e-8]]), (Token("a"),), (Token("b"), Token("c")))
-    assert table(gaze)["heads"] == [[1.234e-07, 5e-08]]
+    attention_map = AttentionMap(np.array([[1.2344e-7, 5e-8]]), (Token("a"),), (Token("b"), Token("c")))
+    assert table(attention_map)["heads"] == [[1.234e-07, 5e-08]]
     for top in (5e-324, 1e300, 0.0):
-        json.dumps(table(Gaze(np.array([[top]]), (Token("a"),), (Token("b"),))), allow_nan=False)
+        json.dumps(table(AttentionMap(np.array([[top]]), (Token("a"),), (Token("b"),))), allow_nan=False)
 
 
 def test_an_item_by_hand() -> None:
@@ -144,7 +146,7 @@ def test_a_scene_by_hand() -> None:
         "runs": [{"name": "r"}],
         "items": [],
     }
-    alone = of_gazes([gaze_of(("x",), ("y",))] * 2, "two")
+    alone = of_maps([gaze_of(("x",), ("y",))] * 2, "two")
     assert (len(alone["items"]), alone["runs"], alone["live"]) == (2, [], None)
     assert alone["items"][0]["run"] == -1
 

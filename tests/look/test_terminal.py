@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from test_gaze import gaze_of, hostile
+from test_attention_map import gaze_of, hostile
 
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 from regard.look.terminal import show
 from regard.types import Token
 from tiers import tries
@@ -25,7 +25,7 @@ def tokens(text: str) -> tuple[Token, ...]:
 
 def test_by_hand() -> None:
     weights = np.array([[1.0, 0.0, 0.5], [0.25, 0.75, 0.02]])
-    assert show(Gaze(weights, tokens("5-"), tokens("a ä"), "t"), 80, False).splitlines() == [
+    assert show(AttentionMap(weights, tokens("5-"), tokens("a ä"), "t"), 80, False).splitlines() == [
         "t",
         "  a ␣ ä",
         "5 ██· ▒▒",
@@ -35,13 +35,15 @@ def test_by_hand() -> None:
 
 
 def test_words_stand_over_their_columns() -> None:
-    gaze = Gaze(np.eye(2), (Token("the"), Token("cat")), (Token("die"), Token("Katze")))
-    assert show(gaze, 80, False).splitlines()[:3] == ["    die Katze", "the ███ ·", "cat ·   █████"]
+    attention_map = AttentionMap(np.eye(2), (Token("the"), Token("cat")), (Token("die"), Token("Katze")))
+    assert show(attention_map, 80, False).splitlines()[:3] == ["    die Katze", "the ███ ·", "cat ·   █████"]
 
 
 def test_wide_and_composed_characters_keep_the_columns_aligned() -> None:
     columns = ("日", "é", "e\u0301", "👨‍👩‍👧", "x", "⚠️")
-    lines = show(Gaze(np.eye(6), tuple(map(Token, columns)), tuple(map(Token, columns))), 80, False).splitlines()
+    lines = show(
+        AttentionMap(np.eye(6), tuple(map(Token, columns)), tuple(map(Token, columns))), 80, False
+    ).splitlines()
     at = cell_len(lines[1][: lines[1].index("█")])
     for i, line in enumerate(lines[1:7]):
         before = line[: line.index("█")]
@@ -93,10 +95,15 @@ def test_many_letters_stand_closer_before_they_are_split() -> None:
 
 def test_choices_and_inputs_by_hand() -> None:
     words = (Token("a"), Token("man"), Token("runs"), Token("he"))
-    gaze = Gaze(
-        np.eye(4)[:2], words[:2], words, row_chosen=(False, True), column_chosen=(True, False, True, True), breaks=(2,)
+    attention_map = AttentionMap(
+        np.eye(4)[:2],
+        words[:2],
+        words,
+        row_selected=(False, True),
+        column_selected=(True, False, True, True),
+        breaks=(2,),
     )
-    assert show(gaze, 80, False).splitlines() == [
+    assert show(attention_map, 80, False).splitlines() == [
         "    a (man) │ runs he",
         "(a) █ ·     │ ·    ·",
         "man · █████ │ ·    ·",
@@ -104,39 +111,43 @@ def test_choices_and_inputs_by_hand() -> None:
         "(word) was not chosen",
         "│ another input begins",
     ]
-    coloured = show(gaze, 80, True)
+    coloured = show(attention_map, 80, True)
     assert "\x1b[2m(man)\x1b[0m" in coloured
-    assert ansi.sub("", coloured) == show(gaze, 80, False)
-    all_chosen = Gaze(np.eye(2), words[:2], words[:2], row_chosen=(True, True), column_chosen=(True, True))
-    assert show(all_chosen, 80, False) == show(Gaze(np.eye(2), words[:2], words[:2]), 80, False)
+    assert ansi.sub("", coloured) == show(attention_map, 80, False)
+    all_chosen = AttentionMap(np.eye(2), words[:2], words[:2], row_selected=(True, True), column_selected=(True, True))
+    assert show(all_chosen, 80, False) == show(AttentionMap(np.eye(2), words[:2], words[:2]), 80, False)
 
 
 def test_letters_of_two_inputs() -> None:
-    wide = Gaze(np.eye(1, 4), tokens("x"), tokens("abcd"), breaks=(1, 3))
+    wide = AttentionMap(np.eye(1, 4), tokens("x"), tokens("abcd"), breaks=(1, 3))
     assert show(wide, 80, False).splitlines()[:2] == ["  a │b c │d", "x ██│· · │·"]
-    lines = show(Gaze(np.eye(1, 20), tokens("x"), tokens("abcdefghijklmnopqrst"), breaks=(4, 6)), 24, False)
+    lines = show(AttentionMap(np.eye(1, 20), tokens("x"), tokens("abcdefghijklmnopqrst"), breaks=(4, 6)), 24, False)
     assert lines.splitlines()[:2] == ["  abcd│ef│ghijklmnopqrst", "x █···│··│··············"]  # dense, to the last cell
-    lines = show(Gaze(np.eye(1, 10), tokens("x"), tokens("abcdefghij"), breaks=(2, 4, 6)), 24, False)
+    lines = show(AttentionMap(np.eye(1, 10), tokens("x"), tokens("abcdefghij"), breaks=(2, 4, 6)), 24, False)
     assert lines.splitlines()[0] == "  ab│cd│ef│ghij"  # squares would fit, but not with three bars
 
 
 def test_brackets_are_part_of_a_label_that_is_cut() -> None:
-    lines = show(gaze_of(("a" * 30,), ("b" * 30,), row_chosen=(False,), column_chosen=(False,)), 80, False).splitlines()
+    lines = show(
+        gaze_of(("a" * 30,), ("b" * 30,), row_selected=(False,), column_selected=(False,)), 80, False
+    ).splitlines()
     assert lines[0].strip() == "(bbbbbbbbbbb…)"
     assert lines[1].startswith("(aaaaaaaaaaa…) █")
 
 
 def test_an_input_that_begins_a_line_is_marked_there() -> None:
-    gaze = gaze_of(("r",), ("abcdefgh",) * 4, breaks=(2,))
-    lines = show(gaze, 24, False).splitlines()
+    attention_map = gaze_of(("r",), ("abcdefgh",) * 4, breaks=(2,))
+    lines = show(attention_map, 24, False).splitlines()
     assert [line for line in lines if "abcd" in line] == ["  abcdefgh abcdefgh", "  │ abcdefgh abcdefgh"]
 
 
 @pytest.mark.parametrize("width", [24, 40, 200])
 def test_hostile_tokens_that_were_not_chosen_fit_and_do_nothing(width: int) -> None:
     none, breaks = (False,) * len(hostile), tuple(range(1, len(hostile)))
-    gaze = gaze_of(hostile, hostile, 1, panels=("\x1b[31m[bold]",), row_chosen=none, column_chosen=none, breaks=breaks)
-    plain = ansi.sub("", show(gaze, width, True))
+    attention_map = gaze_of(
+        hostile, hostile, 1, head_names=("\x1b[31m[bold]",), row_selected=none, column_selected=none, breaks=breaks
+    )
+    plain = ansi.sub("", show(attention_map, width, True))
     assert plain.replace("\n", "").replace("\u200d", "").replace("\u200e", "").isprintable()
     assert max(cell_len(line) for line in plain.splitlines()) <= width
     assert "␛[31m[bold]" in plain
@@ -154,15 +165,15 @@ def test_heads_follow_one_another() -> None:
     out = show(gaze_of(("r",), ("a", "b"), heads=2), 80, False)
     assert "head 1" in out
     assert out.index("head 1") < out.index("head 2")
-    named = show(gaze_of(("r",), ("a", "b"), heads=2, panels=("forward", "backward")), 80, False).splitlines()
+    named = show(gaze_of(("r",), ("a", "b"), heads=2, head_names=("forward", "backward")), 80, False).splitlines()
     assert (named[0], named[3], "head 1" in named) == ("forward", "backward", False)
 
 
 @pytest.mark.parametrize(("rows", "columns"), [("", ""), ("ab", ""), ("", "ab")])
 def test_nothing_to_see(rows: str, columns: str) -> None:
-    gaze = Gaze(np.zeros((len(rows), len(columns))), tokens(rows), tokens(columns))
-    assert show(gaze, 80, True)
-    assert "█" in show(Gaze(np.zeros((1, 1)), tokens("a"), tokens("b")), 80, False).splitlines()[-1]
+    attention_map = AttentionMap(np.zeros((len(rows), len(columns))), tokens(rows), tokens(columns))
+    assert show(attention_map, 80, True)
+    assert "█" in show(AttentionMap(np.zeros((1, 1)), tokens("a"), tokens("b")), 80, False).splitlines()[-1]
 
 
 def test_colour_is_on_in_a_terminal_only(monkeypatch) -> None:
@@ -170,22 +181,22 @@ def test_colour_is_on_in_a_terminal_only(monkeypatch) -> None:
         def isatty(self) -> bool:
             return True
 
-    gaze = gaze_of(("r",), ("a",))
+    attention_map = gaze_of(("r",), ("a",))
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr(sys, "stdout", io.StringIO())
-    assert "\x1b" not in show(gaze)
+    assert "\x1b" not in show(attention_map)
     monkeypatch.setattr(sys, "stdout", Screen())
-    coloured = show(gaze)
+    coloured = show(attention_map)
     assert "\x1b[38;5;" in coloured
-    assert ansi.sub("", coloured) == show(gaze, colour=False)  # colours add, they do not replace
+    assert ansi.sub("", coloured) == show(attention_map, colour=False)  # colours add, they do not replace
     monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b" not in show(gaze)
+    assert "\x1b" not in show(attention_map)
 
 
 def test_a_terminal_setting_does_not_change_a_plain_text(monkeypatch) -> None:
-    gaze = gaze_of(hostile, hostile)
-    before = show(gaze, 80, False)
+    attention_map = gaze_of(hostile, hostile)
+    before = show(attention_map, 80, False)
     for name, value in (("FORCE_COLOR", "1"), ("TERM", "dumb"), ("COLUMNS", "30")):
         monkeypatch.setenv(name, value)
-    assert show(gaze, 80, False) == before
-    assert "\x1b[38;5;" in show(gaze, 80, True)
+    assert show(attention_map, 80, False) == before
+    assert "\x1b[38;5;" in show(attention_map, 80, True)

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 from regard.measure import Results
 from regard.measure.alignment import Alignment
 from regard.types import Example, Link, Prediction, Token
@@ -30,7 +30,7 @@ def test_by_hand():
 
 def test_a_gaze_will_do():
     """What predictions really carry: its weights are read-only."""
-    assert measured(Gaze(weights.numpy(), rows, columns).weights) == measured()
+    assert measured(AttentionMap(weights.numpy(), rows, columns).weights) == measured()
 
 
 def test_heads_are_averaged():

@@ -1,4 +1,4 @@
-"""Attention: one learned query, any weighing."""
+"""Attention: one learned query, any normalizer."""
 
 from math import atanh, exp
 
@@ -9,11 +9,11 @@ from regard import find
 from regard.pool.attention import Attention
 from regard.types import Memory
 
-every_weighing = pytest.mark.parametrize("weigh", find.names("attend.weigh"))
+every_weighing = pytest.mark.parametrize("normalizer", find.names("attend.normalizer"))
 
 
 def test_by_hand() -> None:
-    """Energies 0 and 2 · tanh(atanh 0.5) = 1: weights 0.26894 and 0.73106, and v = 0.73106 · atanh 0.5 = 0.40157."""
+    """Scores 0 and 2 · tanh(atanh 0.5) = 1: weights 0.26894 and 0.73106, and v = 0.73106 · atanh 0.5 = 0.40157."""
     part = Attention(inputs=1, hidden=1)
     with torch.no_grad():
         part.attention.score.W.weight.fill_(1.0)
@@ -29,8 +29,8 @@ def test_by_hand() -> None:
 @every_weighing
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_under_any_weighing_padding_is_nothing(weigh: str, training: bool, dtype: torch.dtype) -> None:
-    part = Attention(inputs=4, hidden=3, weigh=weigh).to(dtype).train(training)
+def test_under_any_weighing_padding_is_nothing(normalizer: str, training: bool, dtype: torch.dtype) -> None:
+    part = Attention(inputs=4, hidden=3, normalizer=normalizer).to(dtype).train(training)
     mask = torch.tensor([[True, True, False], [False] * 3, [True, False, True]])
     values = torch.randn(3, 3, 4, dtype=dtype).masked_fill(~mask.unsqueeze(-1), float("nan")).requires_grad_()
     pooled = part(Memory(values, values, mask))
@@ -43,14 +43,14 @@ def test_under_any_weighing_padding_is_nothing(weigh: str, training: bool, dtype
 
 
 @every_weighing
-def test_under_any_weighing_nothing_can_be_pooled(weigh: str) -> None:
-    part, values = Attention(inputs=4, hidden=3, weigh=weigh), torch.zeros(2, 0, 4)
+def test_under_any_weighing_nothing_can_be_pooled(normalizer: str) -> None:
+    part, values = Attention(inputs=4, hidden=3, normalizer=normalizer), torch.zeros(2, 0, 4)
     for mask in [None, torch.zeros(2, 0, dtype=torch.bool)]:
         assert part(Memory(values, values, mask)).vector.tolist() == [[0.0] * 4] * 2
 
 
 def test_a_sampled_choice_says_how_likely_it_was() -> None:
-    part, values = Attention(inputs=4, hidden=3, weigh="sample"), torch.randn(2, 3, 4)
+    part, values = Attention(inputs=4, hidden=3, normalizer="sample"), torch.randn(2, 3, 4)
     pooled = part(Memory(values, values))
     assert pooled.look is not None
     assert pooled.look.log_prob is not None

@@ -16,7 +16,7 @@ precisely = pytest.mark.parametrize("dtype", [torch.float32, torch.float64])  # 
 inputs, summary = 6, 4
 lengths = [3, 5, 1]
 # Made small where a pooling has these options; all else is as a user finds it.
-small = {"hidden": 8, "rows": 3}
+small = {"hidden": 8, "hops": 3}
 
 
 def pool(name: str, dtype: torch.dtype = torch.float64) -> Pool:
@@ -166,7 +166,7 @@ def test_where_it_looked_is_what_it_gives(name: str, dtype: torch.dtype) -> None
     values = batch.values.nan_to_num()
     vector = (weights * values.unsqueeze(1)).sum(2) if pooled.look.features else weights @ values
     torch.testing.assert_close(vector.flatten(1), pooled.vector)
-    torch.testing.assert_close(pooled.look.answer.flatten(1), pooled.vector)
+    torch.testing.assert_close(pooled.look.context.flatten(1), pooled.vector)
 
 
 @pytest.mark.parametrize("name", sweep_but(find.names("pool"), "source2token", "max", "mean", "last"))

@@ -10,7 +10,7 @@ from regard.types import Memory
 
 
 def test_by_hand() -> None:
-    """States 2 and 0, mean 1, W_k = 1, W_q = −1, b = 0: energies tanh 1 and tanh −1, so a₁ = σ(2 tanh 1) = 0.82101."""
+    """States 2 and 0, mean 1, W_k = 1, W_q = −1, b = 0: scores tanh 1 and tanh −1, so a₁ = σ(2 tanh 1) = 0.82101."""
     part = Intra(inputs=1, hidden=1)
     score = part.attention.score
     with torch.no_grad():

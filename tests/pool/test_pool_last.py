@@ -18,7 +18,7 @@ def test_by_hand() -> None:
 
 
 def test_of_a_recurrent_encoder_it_is_the_last_state() -> None:
-    encoder, counts = Recurrent(3, hidden=2, both=False), torch.tensor([4, 2])
+    encoder, counts = Recurrent(3, hidden=2, bidirectional=False), torch.tensor([4, 2])
     memory = encoder(Sequences(torch.randn(2, 4, 3), torch.arange(4)[None] < counts[:, None], counts))
     vector = Last(summary=encoder.summary)(memory).vector
     torch.testing.assert_close(vector, torch.stack([memory.values[0, 3], memory.values[1, 1]]))

@@ -24,7 +24,7 @@ def test_a_token_weighs_what_is_taken_from_it() -> None:
     look = Max(inputs=3)(Memory(values, values, mask)).look
     assert look is not None
     torch.testing.assert_close(look.by_key, torch.tensor([[[1 / 3, 2 / 3, 0.0]], [[0.0] * 3]]))
-    torch.testing.assert_close((look.weights[:, 0] * values).sum(1), look.answer[:, 0])
+    torch.testing.assert_close((look.weights[:, 0] * values).sum(1), look.context[:, 0])
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])

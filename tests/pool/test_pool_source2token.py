@@ -8,7 +8,7 @@ from regard.types import Memory
 
 
 def test_by_hand() -> None:
-    """With W₁ = W = I the energies are elu(h): 1 and 2 in the first feature, e⁻¹ − 1 and 0 in the second.
+    """With W₁ = W = I the scores are elu(h): 1 and 2 in the first feature, e⁻¹ − 1 and 0 in the second.
 
     First: weights 0.26894, 0.73106, v = 0.26894 + 2 · 0.73106. Second: weights 0.34703, 0.65297, v = −0.34703.
     """
@@ -31,10 +31,10 @@ def test_it_is_the_published_equation() -> None:
     part, values = Source2token(inputs=3).double(), torch.randn(1, 4, 3).double()
     W_1, W = part.W_1, part.W
     vector = torch.zeros(3).double()
-    energies = [W.weight @ torch.nn.functional.elu(W_1.weight @ h + W_1.bias) + W.bias for h in values[0]]
+    scores = [W.weight @ torch.nn.functional.elu(W_1.weight @ h + W_1.bias) + W.bias for h in values[0]]
     for feature in range(3):
-        whole = sum(e[feature].exp() for e in energies)
-        vector[feature] = sum(e[feature].exp() / whole * h[feature] for e, h in zip(energies, values[0], strict=True))
+        whole = sum(e[feature].exp() for e in scores)
+        vector[feature] = sum(e[feature].exp() / whole * h[feature] for e, h in zip(scores, values[0], strict=True))
     torch.testing.assert_close(part(Memory(values, values)).vector[0], vector)
 
 
@@ -62,7 +62,7 @@ def test_half_precision_stays_and_autocast_pools_in_float32() -> None:
 
 
 def test_dropout_is_for_training_only() -> None:
-    """With everything dropped the energies are all b, and what is left is the mean of the states, themselves whole."""
+    """With everything dropped the scores are all b, and what is left is the mean of the states, themselves whole."""
     part, values = Source2token(inputs=3, dropout=1.0), torch.randn(2, 4, 3)
     torch.testing.assert_close(part(Memory(values, values)).vector, values.mean(1))
     whole = Source2token(inputs=3)

@@ -11,8 +11,8 @@ from regard.types import Memory
 
 
 def by_hand(penalty: float) -> Structured:
-    """Two rows over tanh(h): the first indifferent, the second with energy log 3 where tanh(h) is 1/2."""
-    part = Structured(inputs=1, rows=2, hidden=1, penalty=penalty).double()
+    """Two rows over tanh(h): the first indifferent, the second with score log 3 where tanh(h) is 1/2."""
+    part = Structured(inputs=1, hops=2, hidden=1, penalty=penalty).double()
     with torch.no_grad():
         part.attention.score.W.weight.fill_(1.0)
         part.attention.score.w.copy_(torch.tensor([[[0.0], [2 * log(3)]]]))
@@ -40,7 +40,7 @@ def test_the_price_of_rows() -> None:
 
 
 def test_the_vector_is_row_after_row() -> None:
-    part, values = Structured(inputs=4, rows=3, hidden=5), torch.randn(2, 6, 4)
+    part, values = Structured(inputs=4, hops=3, hidden=5), torch.randn(2, 6, 4)
     pooled = part(Memory(values, values))
     assert (part.size, part.rows) == (12, 3)
     assert pooled.look is not None
@@ -48,7 +48,7 @@ def test_the_vector_is_row_after_row() -> None:
 
 
 def test_paying_moves_the_rows_apart() -> None:
-    part, values = Structured(inputs=4, rows=2, hidden=8, penalty=1.0), torch.randn(1, 5, 4)
+    part, values = Structured(inputs=4, hops=2, hidden=8, penalty=1.0), torch.randn(1, 5, 4)
     optimiser = torch.optim.SGD(part.parameters(), lr=0.5)
     prices = []
     for _ in range(60):
@@ -72,7 +72,7 @@ def test_the_price_is_exact_under_autocast() -> None:
 
 @pytest.mark.parametrize(
     ("option", "said"),
-    [({"rows": 0}, "rows: got 0; expected a whole number from 1"), ({"penalty": -1.0}, "penalty: got -1")],
+    [({"hops": 0}, "hops: got 0; expected a whole number from 1"), ({"penalty": -1.0}, "penalty: got -1")],
 )
 def test_a_wrong_option_is_explained(option: dict[str, float], said: str) -> None:
     with pytest.raises(RegardError, match=said):

@@ -17,7 +17,7 @@ START, END = 0, 1
 
 @dataclass(frozen=True)
 class Prefix(Beams):
-    """What was read so far, as one number; and a memory, which `follow` must leave alone."""
+    """What was read so far, as one number; and a memory, which `reorder` must leave alone."""
 
     memory: Memory
     digest: Tensor
@@ -66,7 +66,11 @@ class Hashed:
         weights = torch.stack([digest.double(), state.memory.keys[:, :, 0].expand_as(digest)], dim=-1)
         if self.heads:
             weights = torch.stack([weights + head for head in range(self.heads)], dim=1)
-        return Prefix(state.memory, digest), Look(answer=digest[..., None].double(), weigh=lambda: weights), logits
+        return (
+            Prefix(state.memory, digest),
+            Look(context=digest[..., None].double(), compute_weights=lambda: weights),
+            logits,
+        )
 
     # The same in plain Python, to check against.
 
@@ -87,7 +91,7 @@ class Hashed:
             result.append(digest)
         return result
 
-    def everything(self, seed: int, longest: int, banned: tuple[int, ...] = ()) -> dict[tuple[int, ...], float]:
+    def everything(self, seed: int, max_length: int, banned: tuple[int, ...] = ()) -> dict[tuple[int, ...], float]:
         """Every sequence there is, with its log-probability."""
         found: dict[tuple[int, ...], float] = {}
 
@@ -95,7 +99,7 @@ class Hashed:
             for v, log_prob in enumerate(self.python_log_probs(digest, banned)):
                 if log_prob > -math.inf:
                     longer = (*tokens, v)
-                    if v == self.end or len(longer) == longest:
+                    if v == self.end or len(longer) == max_length:
                         found[longer] = total + log_prob
                     else:
                         go(longer, digest_after(digest, v), total + log_prob)
@@ -106,10 +110,10 @@ class Hashed:
     def plain_beam(
         self,
         seed: int,
-        longest: int,
-        width: int,
-        length: float,
-        nbest: int,
+        max_length: int,
+        beam_size: int,
+        length_penalty: float,
+        n_best: int,
         may: Callable[[tuple[int, ...]], bool] = lambda tokens: True,
         groups: int = 1,
         diversity: float = 0.0,
@@ -117,8 +121,8 @@ class Hashed:
         """Beam search as one would write it on paper: lists, no batch, and it never stops early."""
         beams = [[(0.0, (), digest_after(seed, START))] for _ in range(groups)]
         pools: list[list[tuple[tuple[int, ...], float]]] = [[] for _ in range(groups)]
-        each = width // groups
-        for t in range(1, longest + 1):
+        each = beam_size // groups
+        for t in range(1, max_length + 1):
             taken = Counter[int]()
             for group in range(groups):
                 candidates = [
@@ -131,14 +135,14 @@ class Hashed:
                 candidates = candidates[: 2 * each]
                 taken.update(tokens[-1] for _, tokens, _ in candidates[:each])
                 for rank, (total, tokens, _) in enumerate(candidates):
-                    if t == longest or (tokens[-1] == self.end and rank < each):
-                        pools[group].append((tokens, total / t**length))
+                    if t == max_length or (tokens[-1] == self.end and rank < each):
+                        pools[group].append((tokens, total / t**length_penalty))
                 beams[group] = [c for c in candidates if c[1][-1] != self.end][:each]
-        lists = [sorted(pool, key=lambda p: -p[1])[:nbest] for pool in pools]
+        lists = [sorted(pool, key=lambda p: -p[1])[:n_best] for pool in pools]
         chosen: dict[tuple[int, ...], float] = {}
-        for rank in range(nbest):
+        for rank in range(n_best):
             for tokens, score in sorted((one[rank] for one in lists if rank < len(one)), key=lambda p: -p[1]):
-                if len(chosen) < nbest:
+                if len(chosen) < n_best:
                     chosen.setdefault(tokens, score)
         return sorted(chosen.items(), key=lambda p: -p[1])
 
@@ -147,16 +151,16 @@ class Hashed:
 class Allowance:
     """Limits in plain Python: whether the last of these tokens may come after the others."""
 
-    longest: int
-    least: int = 0
-    repeat: int = 0
+    max_length: int
+    min_length: int = 0
+    no_repeat_ngram: int = 0
     prefix: tuple[int, ...] = ()
     allowed: tuple[tuple[int, ...], ...] | None = None
     banned: tuple[int, ...] = ()
 
     def __call__(self, tokens: tuple[int, ...]) -> bool:
         *before, v = tokens
-        if v in self.banned or (v == END and len(before) < self.least):
+        if v in self.banned or (v == END and len(before) < self.min_length):
             return False
         if len(before) < len(self.prefix):
             if v != self.prefix[len(before)]:
@@ -171,11 +175,11 @@ class Allowance:
         """Whether an allowed answer keeps the other limits."""
         twice = any(self.again(answer[: i + 1]) for i in range(len(answer)))
         inside = not any(token in self.banned for token in (*answer, END))
-        return self.least <= len(answer) < self.longest and not twice and inside
+        return self.min_length <= len(answer) < self.max_length and not twice and inside
 
     def again(self, tokens: tuple[int, ...]) -> bool:
         """Whether the last n tokens were there before."""
-        n = self.repeat
+        n = self.no_repeat_ngram
         return 0 < n < len(tokens) and any(tokens[i : i + n] == tokens[-n:] for i in range(len(tokens) - n))
 
     def whole(self, tokens: tuple[int, ...]) -> bool:

@@ -18,9 +18,14 @@ from tiers import sweep_but, tries
 seeds = st.integers(0, 10**6)
 
 
-def search(beam, decoder, seeds, longest, **more):
+def search(beam, decoder, seeds, max_length, **more):
     return beam(
-        decoder, memory_of(seeds), start=START, end=getattr(decoder, "end", END), longest=torch.tensor(longest), **more
+        decoder,
+        memory_of(seeds),
+        start=START,
+        end=getattr(decoder, "end", END),
+        max_length=torch.tensor(max_length),
+        **more,
     )
 
 
@@ -32,45 +37,51 @@ class Table:
 
     def step(self, state, token):
         p = torch.tensor([[0, 0.1, 0.6, 0.3], [0, 1, 0, 0], [0, 0.3, 0.35, 0.35], [0, 0.9, 0.1, 0.0]]).double()
-        return state, Look(p[token][..., :1], weigh=lambda: p[token]), p[token].log()
+        return state, Look(p[token][..., :1], compute_weights=lambda: p[token]), p[token].log()
 
 
 def test_by_hand():
     """Greedy goes a (0.6) and then meets 0.35 at best; b e has 0.3 · 0.9 = 0.27 and is found with a width of 2."""
-    narrow = search(Beam(width=1, length=0.0), Table(), [0], [2])[0]
+    narrow = search(Beam(beam_size=1, length_penalty=0.0), Table(), [0], [2])[0]
     assert narrow[0].log_prob == pytest.approx(math.log(0.6 * 0.35))
-    [[wide]] = search(Beam(width=2, length=0.0), Table(), [0], [2])
+    [[wide]] = search(Beam(beam_size=2, length_penalty=0.0), Table(), [0], [2])
     assert wide.tokens == (3, END)
     assert wide.log_prob == wide.rank_score == pytest.approx(math.log(0.27))
-    [[mean]] = search(Beam(width=2, length=1.0), Table(), [0], [2])
+    [[mean]] = search(Beam(beam_size=2, length_penalty=1.0), Table(), [0], [2])
     assert mean.rank_score == pytest.approx(math.log(0.27) / 2)
     assert mean.log_prob == pytest.approx(math.log(0.27))
     # "e" alone has 0.1: its mean is log 0.1, far below. Ended at once or after two: the list is in order.
-    nbest = search(Beam(width=4, length=1.0, nbest=3), Table(), [0], [2])[0]
+    nbest = search(Beam(beam_size=4, length_penalty=1.0, n_best=3), Table(), [0], [2])[0]
     assert [h.rank_score for h in nbest] == pytest.approx([math.log(p) / 2 for p in (0.27, 0.21, 0.21)])
 
 
 @settings(max_examples=tries(60), deadline=None)
-@given(seed=seeds, longest=st.integers(1, 4), length=st.sampled_from([0.0, 0.6, 1.0, 2.0]), nbest=st.integers(1, 6))
+@given(
+    seed=seeds,
+    max_length=st.integers(1, 4),
+    length_penalty=st.sampled_from([0.0, 0.6, 1.0, 2.0]),
+    n_best=st.integers(1, 6),
+)
 @pytest.mark.parametrize(
     ("holes", "banned"), sweep_but([(0, ()), (2, ()), (0, (2,)), (3, (0,)), (0, (END,))], (2, ()), (3, (0,)))
 )
-def test_a_wide_beam_finds_what_brute_force_finds(holes, banned, seed, longest, length, nbest):
+def test_a_wide_beam_finds_what_brute_force_finds(holes, banned, seed, max_length, length_penalty, n_best):
     decoder = Hashed(vocab=3, holes=holes)
     everything = {
-        tokens: total / len(tokens) ** length for tokens, total in decoder.everything(seed, longest, banned).items()
+        tokens: total / len(tokens) ** length_penalty
+        for tokens, total in decoder.everything(seed, max_length, banned).items()
     }
     if not everything:
         with pytest.raises(RegardError, match="no token can follow"):
-            search(Beam(81, length, nbest), decoder, [seed], [longest], banned=banned)
+            search(Beam(81, length_penalty, n_best), decoder, [seed], [max_length], banned=banned)
         return
-    [found] = search(Beam(81, length, nbest), decoder, [seed], [longest], banned=banned)
-    assert [h.rank_score for h in found] == pytest.approx(sorted(everything.values(), reverse=True)[:nbest])
+    [found] = search(Beam(81, length_penalty, n_best), decoder, [seed], [max_length], banned=banned)
+    assert [h.rank_score for h in found] == pytest.approx(sorted(everything.values(), reverse=True)[:n_best])
     assert [h.rank_score for h in found] == pytest.approx([everything[h.tokens] for h in found])
     assert len({h.tokens for h in found}) == len(found)
     assert not any(token in banned for h in found for token in h.tokens)
     for h in found:
-        assert h.log_prob == pytest.approx(h.rank_score * len(h.tokens) ** length)
+        assert h.log_prob == pytest.approx(h.rank_score * len(h.tokens) ** length_penalty)
 
 
 @pytest.mark.sweep
@@ -79,18 +90,18 @@ def test_a_wide_beam_finds_what_brute_force_finds(holes, banned, seed, longest, 
     seed=seeds,
     vocab=st.integers(2, 6),
     scale=st.sampled_from([1.0, 6.0, 20.0]),
-    longest=st.lists(st.integers(1, 9), min_size=1, max_size=3),
-    width=st.integers(1, 7),
-    length=st.sampled_from([0.0, 0.6, 1.0, 1.7]),
-    nbest=st.integers(1, 4),
+    max_length=st.lists(st.integers(1, 9), min_size=1, max_size=3),
+    beam_size=st.integers(1, 7),
+    length_penalty=st.sampled_from([0.0, 0.6, 1.0, 1.7]),
+    n_best=st.integers(1, 4),
     end=st.integers(0, 1),
 )
-def test_stopping_early_changes_nothing(seed, vocab, scale, longest, width, length, nbest, end):
+def test_stopping_early_changes_nothing(seed, vocab, scale, max_length, beam_size, length_penalty, n_best, end):
     decoder = Hashed(vocab, scale, end=end)
-    sentences = [seed + i for i in range(len(longest))]
-    found = search(Beam(width, length, nbest), decoder, sentences, longest)
-    for sentence, most, list_found in zip(sentences, longest, found, strict=True):
-        expected = decoder.plain_beam(sentence, most, width, length, nbest)
+    sentences = [seed + i for i in range(len(max_length))]
+    found = search(Beam(beam_size, length_penalty, n_best), decoder, sentences, max_length)
+    for sentence, most, list_found in zip(sentences, max_length, found, strict=True):
+        expected = decoder.plain_beam(sentence, most, beam_size, length_penalty, n_best)
         assert [h.tokens for h in list_found] == [tokens for tokens, _ in expected]
         assert [h.rank_score for h in list_found] == pytest.approx([score for _, score in expected])
 
@@ -112,29 +123,29 @@ def test_groups_by_hand():
     vocab=st.integers(2, 6),
     scale=st.sampled_from([1.0, 6.0]),
     holes=st.sampled_from([0, 0, 1]),
-    longest=st.lists(st.integers(1, 8), min_size=1, max_size=3),
+    max_length=st.lists(st.integers(1, 8), min_size=1, max_size=3),
     groups=st.integers(1, 4),
     each=st.integers(1, 3),
-    nbest=st.integers(1, 5),
+    n_best=st.integers(1, 5),
     diversity=st.sampled_from([0.0, 0.3, 2.0]),
 )
 # Here the likeliest beginning is not the one that its group ranks first, and the list would be closed too soon.
-@example(seed=39013, vocab=6, scale=6.0, holes=0, longest=[4], groups=3, each=3, nbest=2, diversity=2.0)
-@example(seed=30730, vocab=3, scale=6.0, holes=0, longest=[8], groups=3, each=2, nbest=2, diversity=5.0)
-def test_groups_are_those_on_paper(seed, vocab, scale, holes, longest, groups, each, nbest, diversity):
+@example(seed=39013, vocab=6, scale=6.0, holes=0, max_length=[4], groups=3, each=3, n_best=2, diversity=2.0)
+@example(seed=30730, vocab=3, scale=6.0, holes=0, max_length=[8], groups=3, each=2, n_best=2, diversity=5.0)
+def test_groups_are_those_on_paper(seed, vocab, scale, holes, max_length, groups, each, n_best, diversity):
     decoder = Hashed(vocab, scale, holes=holes)
-    sentences = [seed + i for i in range(len(longest))]
+    sentences = [seed + i for i in range(len(max_length))]
     options = {"groups": groups, "diversity": diversity}
     expected = [
-        decoder.plain_beam(sentence, most, groups * each, 1.0, nbest, **options)
-        for sentence, most in zip(sentences, longest, strict=True)
+        decoder.plain_beam(sentence, most, groups * each, 1.0, n_best, **options)
+        for sentence, most in zip(sentences, max_length, strict=True)
     ]
-    beam = Beam(groups * each, 1.0, nbest, **options)
+    beam = Beam(groups * each, 1.0, n_best, **options)
     if not all(expected):
         with pytest.raises(RegardError, match="no token can follow"):
-            search(beam, decoder, sentences, longest)
+            search(beam, decoder, sentences, max_length)
         return
-    found = search(beam, decoder, sentences, longest, weights=True)
+    found = search(beam, decoder, sentences, max_length, weights=True)
     for sentence, list_found, list_expected in zip(sentences, found, expected, strict=True):
         assert [h.tokens for h in list_found] == [tokens for tokens, _ in list_expected]
         assert [h.rank_score for h in list_found] == pytest.approx([score for _, score in list_expected])
@@ -191,11 +202,11 @@ def test_it_does_stop_early():
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize(("length", "groups"), sweep_but([(0.0, 1), (1.0, 1), (1.0, 2)], (1.0, 1)))
-def test_alone_or_among_64(length, groups):
+@pytest.mark.parametrize(("length_penalty", "groups"), sweep_but([(0.0, 1), (1.0, 1), (1.0, 2)], (1.0, 1)))
+def test_alone_or_among_64(length_penalty, groups):
     decoder, sentences = Hashed(vocab=11, scale=9.0), list(range(64))
     longest = [1 + (s * 7) % 25 for s in sentences]
-    beam = Beam(4, length, 3, groups)
+    beam = Beam(4, length_penalty, 3, groups)
     together = search(beam, decoder, sentences, longest, weights=True)
     assert len({len(found[0].tokens) for found in together}) > 3, "the sentences should finish at different times"
     for sentence, most, found in zip(sentences, longest, together, strict=True):
@@ -222,7 +233,7 @@ def test_weights_are_not_worked_out_unless_asked_for():
     class Blind(Hashed):
         def step(self, state, token):
             state, look, logits = super().step(state, token)
-            return state, Look(look.answer, weigh=lambda: pytest.fail("asked for weights")), logits
+            return state, Look(look.context, compute_weights=lambda: pytest.fail("asked for weights")), logits
 
     [[h]] = search(Beam(), Blind(), [1], [4])
     assert h.weights is None
@@ -264,7 +275,7 @@ def test_not_a_number_is_said_and_not_guessed():
 @pytest.mark.parametrize(
     "options",
     [
-        *({"width": 0}, {"length": -0.1}, {"length": 9.0}, {"nbest": 0}),
+        *({"beam_size": 0}, {"length_penalty": -0.1}, {"length_penalty": 9.0}, {"n_best": 0}),
         *({"groups": 0}, {"groups": 2}, {"diversity": -0.1}, {"diversity": math.inf}),
     ],
 )
@@ -275,13 +286,13 @@ def test_bad_options(options):
 
 def test_limits():
     nobody = torch.zeros(0, dtype=torch.long)
-    assert Beam()(Hashed(), memory_of([]), start=START, end=END, longest=nobody) == []
+    assert Beam()(Hashed(), memory_of([]), start=START, end=END, max_length=nobody) == []
     with pytest.raises(RegardError, match="length of 0"):
         search(Beam(), Hashed(), [1, 2], [3, 0])
 
 
 def test_found_by_name():
-    beam = build("search", {"name": "beam", "width": 2})
+    beam = build("search", {"name": "beam", "beam_size": 2})
     assert isinstance(beam, Search)
     assert isinstance(Hashed(), Steps)
     [[one]] = search(beam, Hashed(), [5], [4])

@@ -31,7 +31,7 @@ def test_by_hand():
 
         def step(self, state, token):
             p = torch.tensor([[0, 0.1, 0.6, 0.3], [0, 1, 0, 0], [0, 0.3, 0.35, 0.35], [0, 0.9, 0.1, 0.0]]).double()
-            return state, Look(p[token][..., :1], weigh=lambda: p[token]), p[token].log()
+            return state, Look(p[token][..., :1], compute_weights=lambda: p[token]), p[token].log()
 
     found = forced(Table(), memory_of([1, 2, 3, 4]), [(3, END), (END,), (), (0, END)], start=START)
     assert [h.tokens for h in found] == [(3, END), (END,), (), (0, END)]
@@ -52,7 +52,7 @@ def test_what_a_beam_found_scores_the_same(heads):
     decoder, sentences = Unrolled(vocab=7, scale=2.0, heads=heads), [3, 4, 5, 6]
     beam = Beam(4, 0.7, 2)
     longest = torch.tensor([6, 9, 1, 4])
-    found = beam(decoder, memory_of(sentences), start=START, end=END, longest=longest, weights=True)
+    found = beam(decoder, memory_of(sentences), start=START, end=END, max_length=longest, weights=True)
     for rank in (0, 1):
         targets = [list(hypotheses[rank].tokens) for hypotheses in found]
         given = forced(decoder, memory_of(sentences), targets, start=START, length=0.7)
@@ -70,7 +70,7 @@ def test_a_real_decoder_alone_and_among_others(feed):
     keys = torch.randn(3, 4, 6, dtype=torch.float64)
     mask = torch.tensor([[True] * 4, [True, True, False, False], [True] * 3 + [False]])
     memory = Memory(keys, keys, mask, torch.randn(3, 6, dtype=torch.float64))
-    found = Beam(3, 1.0, 1)(decoder, memory, start=2, end=3, longest=torch.tensor([5, 9, 2]), weights=True)
+    found = Beam(3, 1.0, 1)(decoder, memory, start=2, end=3, max_length=torch.tensor([5, 9, 2]), weights=True)
     targets = [h.tokens for [h] in found]
     together = forced(decoder, memory, targets, start=2, length=1.0)
     for row, ([h], one) in enumerate(zip(found, together, strict=True)):
@@ -87,7 +87,7 @@ def test_weights_only_where_asked_for():
     class Blind(Unrolled):
         def step(self, state, token):
             state, look, logits = super().step(state, token)
-            return state, Look(look.answer, weigh=lambda: pytest.fail("asked for weights")), logits
+            return state, Look(look.context, compute_weights=lambda: pytest.fail("asked for weights")), logits
 
     [h] = forced(Blind(), memory_of([1]), [[2, END]], start=START, weights=False)
     assert h.weights is None

@@ -12,14 +12,14 @@ from regard.search.greedy import Greedy
 from tiers import tries
 
 
-def search(how, decoder, seeds, longest, **more):
-    return how(decoder, memory_of(seeds), start=START, end=END, longest=torch.tensor(longest), **more)
+def search(how, decoder, seeds, max_length, **more):
+    return how(decoder, memory_of(seeds), start=START, end=END, max_length=torch.tensor(max_length), **more)
 
 
-def by_hand(decoder, seed, longest, banned=()):
+def by_hand(decoder, seed, max_length, banned=()):
     """Python's own maximum, token after token."""
     digest, tokens, total = digest_after(seed, START), (), 0.0
-    while len(tokens) < longest and END not in tokens:
+    while len(tokens) < max_length and END not in tokens:
         log_probs = decoder.python_log_probs(digest, banned)
         best = max(range(decoder.vocab), key=log_probs.__getitem__)
         tokens, total, digest = (*tokens, best), total + log_probs[best], digest_after(digest, best)
@@ -28,11 +28,11 @@ def by_hand(decoder, seed, longest, banned=()):
 
 @settings(max_examples=tries(60), deadline=None)
 @given(st.integers(0, 10**6), st.lists(st.integers(1, 12), min_size=1, max_size=4), st.integers(2, 9))
-def test_takes_the_likeliest(seed, longest, vocab):
-    decoder, sentences = Hashed(vocab), [seed + i for i in range(len(longest))]
-    found = search(Greedy(), decoder, sentences, longest, weights=True)
-    same_by_beam = search(Beam(width=1, length=0.0), decoder, sentences, longest)
-    for sentence, most, [h], [b] in zip(sentences, longest, found, same_by_beam, strict=True):
+def test_takes_the_likeliest(seed, max_length, vocab):
+    decoder, sentences = Hashed(vocab), [seed + i for i in range(len(max_length))]
+    found = search(Greedy(), decoder, sentences, max_length, weights=True)
+    same_by_beam = search(Beam(beam_size=1, length_penalty=0.0), decoder, sentences, max_length)
+    for sentence, most, [h], [b] in zip(sentences, max_length, found, same_by_beam, strict=True):
         tokens, total = by_hand(decoder, sentence, most)
         assert h.tokens == tokens
         assert h.rank_score == h.log_prob == pytest.approx(total)
@@ -70,6 +70,6 @@ def test_a_dead_end_is_said():
 
 
 def test_nobody_and_no_room():
-    assert Greedy()(Hashed(), memory_of([]), start=0, end=1, longest=torch.zeros(0, dtype=torch.long)) == []
+    assert Greedy()(Hashed(), memory_of([]), start=0, end=1, max_length=torch.zeros(0, dtype=torch.long)) == []
     with pytest.raises(RegardError, match="length of 0"):
         search(Greedy(), Hashed(), [1], [0])

@@ -20,8 +20,8 @@ inf = math.inf
 words = st.lists(st.sampled_from([0, 2, 3]), max_size=3).map(tuple)
 
 
-def search(how, decoder, seeds, longest, **more):
-    return how(decoder, memory_of(seeds), start=START, end=END, longest=torch.tensor(longest), **more)
+def search(how, decoder, seeds, max_length, **more):
+    return how(decoder, memory_of(seeds), start=START, end=END, max_length=torch.tensor(max_length), **more)
 
 
 @st.composite
@@ -31,9 +31,9 @@ def allowances(draw):
         st.sampled_from([answer[:n] for answer in allowed for n in range(len(answer) + 1)]) if allowed else words
     )
     return Allowance(
-        longest=draw(st.integers(1, 4)),
-        least=draw(st.integers(0, 3)),
-        repeat=draw(st.integers(0, 3)),
+        max_length=draw(st.integers(1, 4)),
+        min_length=draw(st.integers(0, 3)),
+        no_repeat_ngram=draw(st.integers(0, 3)),
         prefix=draw(st.just(()) | beginnings),
         allowed=allowed,
         banned=draw(st.sampled_from([(), (), (2,), (END,)])),
@@ -41,13 +41,13 @@ def allowances(draw):
 
 
 def limits_of(asked):
-    return Limits(asked.least, asked.repeat, asked.prefix, asked.allowed or ())
+    return Limits(asked.min_length, asked.no_repeat_ngram, asked.prefix, asked.allowed or ())
 
 
 def by_hand(decoder, seed, asked):
     """Python's own maximum of what may come, token after token; None where nothing may."""
     digest, tokens, total = digest_after(seed, START), (), 0.0
-    while len(tokens) < asked.longest and END not in tokens:
+    while len(tokens) < asked.max_length and END not in tokens:
         chances = {v: p for v, p in enumerate(decoder.python_log_probs(digest)) if asked((*tokens, v)) and p > -inf}
         if not chances:
             return None
@@ -61,25 +61,25 @@ def by_hand(decoder, seed, asked):
 @given(seed=st.integers(0, 10**6), asked=allowances(), holes=st.sampled_from([0, 0, 1]))
 def test_against_every_sequence_there_is(seed, asked, holes):
     decoder = Hashed(vocab=4, holes=holes)
-    possible = {t: p for t, p in decoder.everything(seed, asked.longest).items() if asked.whole(t)}
+    possible = {t: p for t, p in decoder.everything(seed, asked.max_length).items() if asked.whole(t)}
     more = {"limits": limits_of(asked)}
     if not possible:
         with pytest.raises(RegardError):
-            search(Beam(width=256, **more), decoder, [seed], [asked.longest], banned=asked.banned)
+            search(Beam(beam_size=256, **more), decoder, [seed], [asked.max_length], banned=asked.banned)
         with pytest.raises(RegardError):
-            search(Greedy(**more), decoder, [seed], [asked.longest], banned=asked.banned)
+            search(Greedy(**more), decoder, [seed], [asked.max_length], banned=asked.banned)
         return
-    [found] = search(Beam(256, 0.0, 300, **more), decoder, [seed], [asked.longest], banned=asked.banned)
+    [found] = search(Beam(256, 0.0, 300, **more), decoder, [seed], [asked.max_length], banned=asked.banned)
     assert {h.tokens for h in found} == set(possible)
     assert [h.log_prob for h in found] == pytest.approx(sorted(possible.values(), reverse=True))
 
     expected = by_hand(decoder, seed, asked)
     if expected is None:  # it went where nothing can follow; without holes or blocked repeats that cannot be
-        assert holes or asked.repeat
+        assert holes or asked.no_repeat_ngram
         with pytest.raises(RegardError, match="no token can follow"):
-            search(Greedy(**more), decoder, [seed], [asked.longest], banned=asked.banned)
+            search(Greedy(**more), decoder, [seed], [asked.max_length], banned=asked.banned)
         return
-    [[h]] = search(Greedy(**more), decoder, [seed], [asked.longest], banned=asked.banned)
+    [[h]] = search(Greedy(**more), decoder, [seed], [asked.max_length], banned=asked.banned)
     assert (h.tokens, h.log_prob) == (expected[0], pytest.approx(expected[1]))
 
 
@@ -88,32 +88,45 @@ def test_against_every_sequence_there_is(seed, asked, holes):
 @given(
     seed=st.integers(0, 10**6),
     asked=allowances(),
-    longest=st.integers(4, 9),
-    width=st.integers(1, 4),
-    nbest=st.integers(1, 3),
+    max_length=st.integers(4, 9),
+    beam_size=st.integers(1, 4),
+    n_best=st.integers(1, 3),
 )
-def test_a_narrow_beam_is_the_one_on_paper(seed, asked, longest, width, nbest):
-    decoder, asked = Hashed(vocab=6, scale=3.0), Allowance(**{**vars(asked), "longest": longest})
-    expected = decoder.plain_beam(seed, longest, width, 1.0, nbest, may=asked)
+def test_a_narrow_beam_is_the_one_on_paper(seed, asked, max_length, beam_size, n_best):
+    decoder, asked = Hashed(vocab=6, scale=3.0), Allowance(**{**vars(asked), "max_length": max_length})
+    expected = decoder.plain_beam(seed, max_length, beam_size, 1.0, n_best, may=asked)
     if not expected:
         with pytest.raises(RegardError):
-            search(Beam(width, 1.0, nbest, limits=limits_of(asked)), decoder, [seed], [longest], banned=asked.banned)
+            search(
+                Beam(beam_size, 1.0, n_best, limits=limits_of(asked)),
+                decoder,
+                [seed],
+                [max_length],
+                banned=asked.banned,
+            )
         return
-    beam = Beam(width, 1.0, nbest, limits=limits_of(asked))
-    [found] = search(beam, decoder, [seed], [longest], banned=asked.banned)
+    beam = Beam(beam_size, 1.0, n_best, limits=limits_of(asked))
+    [found] = search(beam, decoder, [seed], [max_length], banned=asked.banned)
     assert [h.tokens for h in found] == [tokens for tokens, _ in expected]
     assert [h.rank_score for h in found] == pytest.approx([score for _, score in expected])
 
 
 ANSWERS = ((2, 3), (2, 4, 5, 6), (3, 2, 3, 2, 5), (4,), (), (6, 6, 6), (5, 4, 3, 2, 6, 5))
-EACH = {"beam": {"width": 4, "nbest": 3}, "sample": {"seed": 5, "count": 3}}
+EACH = {"beam": {"beam_size": 4, "n_best": 3}, "sample": {"seed": 5, "count": 3}}
 
 
 @pytest.mark.thin
 @pytest.mark.parametrize("name", names("search"))
 @pytest.mark.parametrize(
     "limits",
-    [{}, {"least": 4}, {"repeat": 1}, {"repeat": 2}, {"prefix": (4, 2, 4, 2)}, {"least": 2, "allowed": ANSWERS}],
+    [
+        {},
+        {"min_length": 4},
+        {"no_repeat_ngram": 1},
+        {"no_repeat_ngram": 2},
+        {"prefix": (4, 2, 4, 2)},
+        {"min_length": 2, "allowed": ANSWERS},
+    ],
 )
 def test_every_search_keeps_every_limit_alone_and_among_others(name, limits):
     decoder, sentences = Hashed(vocab=7, scale=4.0), list(range(24))
@@ -144,7 +157,7 @@ def log_prob(decoder, seed, tokens):
 @pytest.mark.parametrize("name", names("search"))
 def test_prefixes_differ_by_sentence(name):
     prefixes = [(), (2,), (3, 3, 3, 3), (4, 2), ()]
-    how = build("search", {"name": name, **EACH.get(name, {}), "limits": {"prefix": [5], "repeat": 2}})
+    how = build("search", {"name": name, **EACH.get(name, {}), "limits": {"prefix": [5], "no_repeat_ngram": 2}})
     found = search(how, Hashed(vocab=6), [1, 2, 3, 4, 5], [6, 6, 4, 6, 3], prefixes=prefixes)
     for prefix, hypotheses in zip(prefixes, found, strict=True):
         assert all(h.tokens[: len(prefix)] == prefix for h in hypotheses)
@@ -190,7 +203,7 @@ def test_least_by_hand():
             state, look, _ = super().step(state, token)
             return state, look, p.log().expand(*token.shape, 4)
 
-    found = search(Greedy(limits=Limits(least=2)), Same(vocab=4), [1, 2], [9, 2])
+    found = search(Greedy(limits=Limits(min_length=2)), Same(vocab=4), [1, 2], [9, 2])
     assert [h.tokens for [h] in found] == [(2, 2, END), (2, 2)]
     assert [h.log_prob for [h] in found] == pytest.approx([math.log(0.06**2 * 0.9), math.log(0.06**2)])
 
@@ -224,22 +237,22 @@ def test_what_cannot_be_is_said_before_the_first_step(how, given, match):
 
 def test_options():
     assert isinstance(find("search", "greedy")(), Greedy)
-    assert build("search", {"name": "greedy", "limits": {"least": 3}}).limits == Limits(least=3)
+    assert build("search", {"name": "greedy", "limits": {"min_length": 3}}).limits == Limits(min_length=3)
     assert build("search", {"name": "beam", "limits": {"allowed": [[2, 3], [4]]}}).limits.allowed == ((2, 3), (4,))
     assert build("search", "sample").limits == call(Limits, {}) == Limits()
-    with pytest.raises(RegardError, match=r"unknown option 'limits.leest'; did you mean 'least'"):
-        build("search", {"name": "beam", "limits": {"leest": 3}})
+    with pytest.raises(RegardError, match=r"unknown option 'limits.min_lenght'; did you mean 'min_length'"):
+        build("search", {"name": "beam", "limits": {"min_lenght": 3}})
     for wrong in ("answers.txt", 7, [2, 3], [[2, "a"]], [[2.0]]):
         with pytest.raises(RegardError, match=r"limits.allowed=.*; expected answers, each a list of tokens"):
             build("search", {"name": "beam", "limits": {"allowed": wrong}})
     with pytest.raises(RegardError, match="prefix: got 'a'"):
         build("search", {"name": "beam", "limits": {"prefix": ["a"]}})
-    for name in ("least", "repeat"):
+    for name in ("min_length", "no_repeat_ngram"):
         with pytest.raises(RegardError, match=rf"limits.{name}: got -1; expected"):
             Limits(**{name: -1})
 
 
 def test_the_rules_cost_nothing_where_none_is_asked_for():
-    past = Rules(Limits(), start=START, end=END, longest=torch.tensor([3, 4])).begin(5)
+    past = Rules(Limits(), start=START, end=END, max_length=torch.tensor([3, 4])).begin(5)
     assert past.said is None
     assert past.node is None

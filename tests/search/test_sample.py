@@ -11,8 +11,8 @@ from regard.search.greedy import Greedy
 from regard.search.sample import Sample
 
 
-def search(how, decoder, seeds, longest, **more):
-    return how(decoder, memory_of(seeds), start=START, end=END, longest=torch.tensor(longest), **more)
+def search(how, decoder, seeds, max_length, **more):
+    return how(decoder, memory_of(seeds), start=START, end=END, max_length=torch.tensor(max_length), **more)
 
 
 def shares(sample: Sample, p: list[float], draws: int = 20_000) -> list[float]:

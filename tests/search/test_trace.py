@@ -21,19 +21,21 @@ from tiers import tries
 seeds = st.integers(0, 10**6)
 
 
-def watched(how, decoder, seeds, longest, **more):
+def watched(how, decoder, seeds, max_length, **more):
     """What was found, and for each sentence its steps with tokens as whole numbers."""
     trace = Trace()
-    found = how(decoder, memory_of(seeds), start=START, end=END, longest=torch.tensor(longest), trace=trace, **more)
+    found = how(
+        decoder, memory_of(seeds), start=START, end=END, max_length=torch.tensor(max_length), trace=trace, **more
+    )
     steps = trace.steps(lambda ids: [Token(str(number)) for number in ids])
     return found, [[[(tuple(map(int, h.tokens)), h) for h in step] for step in one] for one in steps]
 
 
-def on_paper(decoder, seed, longest, width, groups=1, diversity=0.0):
+def on_paper(decoder, seed, max_length, beam_size, groups=1, diversity=0.0):
     """All steps of a beam that never stops early: {(tokens, ended): how many groups}, and log p of the tokens."""
     beams = [[(0.0, (), digest_after(seed, START))] for _ in range(groups)]
-    each = width // groups
-    for t in range(1, longest + 1):
+    each = beam_size // groups
+    for t in range(1, max_length + 1):
         step, logs, taken = Counter(), {}, Counter()
         for group in range(groups):
             candidates = [
@@ -46,8 +48,8 @@ def on_paper(decoder, seed, longest, width, groups=1, diversity=0.0):
             candidates = candidates[: 2 * each]
             taken.update(tokens[-1] for _, tokens, _ in candidates[:each])
             beams[group] = [c for c in candidates if c[1][-1] != END][:each]
-            ended = [c for i, c in enumerate(candidates) if t == longest or (c[1][-1] == END and i < each)]
-            going = [] if t == longest else beams[group]
+            ended = [c for i, c in enumerate(candidates) if t == max_length or (c[1][-1] == END and i < each)]
+            going = [] if t == max_length else beams[group]
             step.update([(c[1], True) for c in ended] + [(c[1], False) for c in going])
             logs |= {c[1]: c[0] for c in candidates}
         yield step, logs
@@ -88,29 +90,29 @@ def check(found, steps, score):
     vocab=st.integers(2, 6),
     scale=st.sampled_from([1.0, 6.0, 20.0]),
     holes=st.sampled_from([0, 0, 1]),
-    longest=st.lists(st.integers(1, 8), min_size=1, max_size=3),
+    max_length=st.lists(st.integers(1, 8), min_size=1, max_size=3),
     each=st.integers(1, 3),
     groups=st.integers(1, 3),
-    nbest=st.integers(1, 3),
-    length=st.sampled_from([0.0, 0.6, 1.0]),
+    n_best=st.integers(1, 3),
+    length_penalty=st.sampled_from([0.0, 0.6, 1.0]),
     diversity=st.sampled_from([0.0, 0.7]),
 )
 def test_a_beam_has_the_steps_of_one_on_paper(
-    seed, vocab, scale, holes, longest, each, groups, nbest, length, diversity
+    seed, vocab, scale, holes, max_length, each, groups, n_best, length_penalty, diversity
 ):
     decoder, width = Hashed(vocab, scale, holes=holes), each * groups
-    how = Beam(width, length, nbest, groups, diversity)
-    sentences = [seed + i for i in range(len(longest))]
+    how = Beam(width, length_penalty, n_best, groups, diversity)
+    sentences = [seed + i for i in range(len(max_length))]
     try:
-        found, all_steps = watched(how, decoder, sentences, longest)
+        found, all_steps = watched(how, decoder, sentences, max_length)
     except RegardError:  # holes may leave a narrow beam nothing to go on with, watched or not
         with pytest.raises(RegardError, match="no token can follow"):
-            how(decoder, memory_of(sentences), start=START, end=END, longest=torch.tensor(longest))
+            how(decoder, memory_of(sentences), start=START, end=END, max_length=torch.tensor(max_length))
         return
-    plain = how(decoder, memory_of(sentences), start=START, end=END, longest=torch.tensor(longest))
+    plain = how(decoder, memory_of(sentences), start=START, end=END, max_length=torch.tensor(max_length))
     assert found == plain
-    for sentence, most, best, steps in zip(sentences, longest, found, all_steps, strict=True):
-        check(best, steps, lambda tokens, total: total / len(tokens) ** length)
+    for sentence, most, best, steps in zip(sentences, max_length, found, all_steps, strict=True):
+        check(best, steps, lambda tokens, total: total / len(tokens) ** length_penalty)
         paper = on_paper(decoder, sentence, most, width, groups, diversity)
         for t, (step, (counted, logs)) in enumerate(zip(steps, paper, strict=False)):
             here = Counter((tokens, h.ended) for tokens, h in step)
@@ -142,12 +144,12 @@ def test_by_hand():
 
 
 @settings(max_examples=tries(40), deadline=None)
-@given(seed=seeds, longest=st.lists(st.integers(1, 8), min_size=1, max_size=4))
-def test_greedy_is_the_first_of_a_beam_of_one(seed, longest):
-    decoder, sentences = Hashed(vocab=5), [seed + i for i in range(len(longest))]
-    found, greedy = watched(Greedy(), decoder, sentences, longest)
-    _, narrow = watched(Beam(1, 0.0), decoder, sentences, longest)
-    for [best], most, steps, beam in zip(found, longest, greedy, narrow, strict=True):
+@given(seed=seeds, max_length=st.lists(st.integers(1, 8), min_size=1, max_size=4))
+def test_greedy_is_the_first_of_a_beam_of_one(seed, max_length):
+    decoder, sentences = Hashed(vocab=5), [seed + i for i in range(len(max_length))]
+    found, greedy = watched(Greedy(), decoder, sentences, max_length)
+    _, narrow = watched(Beam(1, 0.0), decoder, sentences, max_length)
+    for [best], most, steps, beam in zip(found, max_length, greedy, narrow, strict=True):
         check([best], steps, lambda tokens, total: total)
         assert all(len(step) == 1 for step in steps)
         assert len(steps) == len(best.tokens) == len(beam) <= most
@@ -161,7 +163,7 @@ def test_samples_go_their_own_ways():
     how = Sample(count=5, seed=3)
     found, all_steps = watched(how, decoder, [1, 2, 3], [9, 2, 5])
     again = Sample(count=5, seed=3)(
-        decoder, memory_of([1, 2, 3]), start=START, end=END, longest=torch.tensor([9, 2, 5])
+        decoder, memory_of([1, 2, 3]), start=START, end=END, max_length=torch.tensor([9, 2, 5])
     )
     assert found == again
     for best, steps in zip(found, all_steps, strict=True):
@@ -171,7 +173,7 @@ def test_samples_go_their_own_ways():
 
 
 def test_limits_are_seen():
-    _, [steps] = watched(Beam(3, limits=Limits(least=2, prefix=(2,))), Hashed(vocab=5), [4], [6])
+    _, [steps] = watched(Beam(3, limits=Limits(min_length=2, prefix=(2,))), Hashed(vocab=5), [4], [6])
     assert [tokens for tokens, _ in steps[0]] == [(2,)]
     assert all(END not in tokens for step in steps[:2] for tokens, _ in step)
 
@@ -179,7 +181,7 @@ def test_limits_are_seen():
 def test_nothing_is_told_where_nobody_watches(monkeypatch):
     monkeypatch.setattr(Trace, "add", lambda *_: pytest.fail("told"))
     for how in (Greedy(), Beam(3, groups=3), Sample(count=2)):
-        how(Hashed(), memory_of([1, 2]), start=START, end=END, longest=torch.tensor([3, 5]))
+        how(Hashed(), memory_of([1, 2]), start=START, end=END, max_length=torch.tensor([3, 5]))
 
 
 def test_a_search_of_ones_own_need_not_know():
@@ -187,4 +189,4 @@ def test_a_search_of_ones_own_need_not_know():
         def find(self, decoder, memory, rules, weights):
             return [[]]
 
-    assert Own()(Hashed(), memory_of([1]), start=START, end=END, longest=torch.tensor([3])) == [[]]
+    assert Own()(Hashed(), memory_of([1]), start=START, end=END, max_length=torch.tensor([3])) == [[]]

@@ -59,8 +59,8 @@ def test_an_empty_answer_and_one_end_for_all():
 
 def test_other_limits_strike_answers():
     answers = ((2,), (2, 3), (2, 3, 2), (4, 5))
-    assert tree_of(answers, END, least=2).need.tolist()[ROOT] == 3
-    struck = tree_of(answers, END, banned=(4,), least=2, repeat=1)  # leaves (2, 3)
+    assert tree_of(answers, END, min_length=2).need.tolist()[ROOT] == 3
+    struck = tree_of(answers, END, banned=(4,), min_length=2, no_repeat_ngram=1)  # leaves (2, 3)
     assert struck.edges.tolist() == tree_of(((2, 3),), END).edges.tolist()
     with pytest.raises(RegardError, match="none of 4 allowed answers"):
         tree_of(answers, END, banned=(END,))

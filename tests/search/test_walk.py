@@ -20,7 +20,7 @@ def test_each_hypothesis_goes_its_own_way():
         return token
 
     decoder, sentences = Hashed(vocab=4), [7, 8]
-    rules = Rules(Limits(), start=START, end=1, longest=torch.tensor([5, 2]))
+    rules = Rules(Limits(), start=START, end=1, max_length=torch.tensor([5, 2]))
     found = walk(decoder, memory_of(sentences), choose, rules, count=2, weights=True)
     assert len(calls) == 5
     assert {h.tokens for h in found[0]} == {(2, 2, 2, 2, 2), (2, 2, 1)}

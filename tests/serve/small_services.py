@@ -76,8 +76,12 @@ def small_run(factory: pytest.TempPathFactory) -> Path:
     letters = "abcdefgh"
     words = ["".join(letters[(i * j) % 8] for j in range(1, 2 + i % 4)) + letters[i % 8] for i in range(40)]
     (folder / "pairs.tsv").write_text("".join(f"{word}\t{word[::-1]}\n" for word in dict.fromkeys(words)))
-    small: dict[str, Any] = {"source": "character", "target": "character", "embed": 8, "longest": 64}
+    small: dict[str, Any] = {"source": "character", "target": "character", "embed": 8, "max_length": 64}
     small |= {"encoder": {"hidden": 8, "layers": 1}, "decoder": {"hidden": 8, "embed": 8, "layers": 1}}
-    options = {**small, "attention": {"score": {"hidden": 8}}, "train": {"steps": 2, "every": 1, "device": "cpu"}}
+    options = {
+        **small,
+        "attention": {"score": {"hidden": 8}},
+        "train": {"steps": 2, "validate_every": 1, "device": "cpu"},
+    }
     train("translate", str(folder / "pairs.tsv"), folder / "small", quiet=True, **options)
     return folder / "small"

@@ -89,7 +89,7 @@ def test_a_token(given: str, status: int, monkeypatch: pytest.MonkeyPatch) -> No
     assert web.post(**ask([["a"]]), headers=headers).status_code == status
     assert [web.get(path).status_code for path in ("/health", "/ready", "/favicon.ico")] == [200, 200, 204]
     if status == 401:
-        assert found.json() == {"detail": "no token, or a wrong one; send Authorization: Bearer TOKEN"}
+        assert found.json() == {"detail": "missing or wrong token; send Authorization: Bearer TOKEN"}
         assert "Bearer" in found.headers["www-authenticate"]
 
 
@@ -141,7 +141,7 @@ def test_a_full_queue_is_told_before_anything_is_read() -> None:
     batcher.pace, service.runs["echo"].rows = 0.0, None  # type: ignore[assignment, method-assign]
     found = client(service).post("/api/runs/echo/predict", content=b"not even JSON")
     assert (found.status_code, found.headers["retry-after"]) == (429, "1")
-    assert found.json() == {"detail": "the queue is full; try again"}
+    assert found.json() == {"detail": "the queue is full; try again later"}
 
 
 def test_503_before_and_after() -> None:

@@ -26,7 +26,7 @@ def hosted(model: Model, **limits: Any) -> Hosted:
 
 def made(folder: Path, task: str, lines: list[str], **options: Any) -> Model:
     (folder / "some.tsv").write_text("".join(f"{line}\n" for line in lines))
-    brief = {"steps": 1, "every": 1, "device": "cpu"}
+    brief = {"steps": 1, "validate_every": 1, "device": "cpu"}
     data = {"train": str(folder / "some.tsv"), "valid": str(folder / "some.tsv")}
     return train(task, data, folder / "run", quiet=True, train=brief, **options).model
 
@@ -43,9 +43,9 @@ def test_what_is_asked_for_as_rows() -> None:
     ("asked", "said"),
     [
         ({"inputs": []}, "inputs: 0; expected 1 to 2"),
-        ({"inputs": [["a"]] * 3}, "inputs: 3; expected 1 to 2; ask in several requests"),
-        ({"inputs": [["a"], []]}, "text 2: 0 texts for a task of 1 input"),
-        ({"inputs": [["a", "b"]]}, "text 1: 2 texts for a task of 1 input"),
+        ({"inputs": [["a"]] * 3}, "inputs: 3; expected 1 to 2; send several requests"),
+        ({"inputs": [["a"], []]}, "text 2: 0 texts for a task with 1 input"),
+        ({"inputs": [["a", "b"]]}, "text 1: 2 texts for a task with 1 input"),
         ({"inputs": [["a"], [" \n"]]}, "text 2: an empty text"),
         ({"inputs": [["a" * 21]]}, "text 1: 21 characters; expected at most 20"),
         ({"inputs": [["a"]], "beam": 33}, "beam: 33; expected at most 32"),
@@ -61,7 +61,7 @@ def test_what_cannot_be_asked(asked: dict[str, Any], said: str) -> None:
 
 def test_a_run_without_a_search_is_asked_for_none() -> None:
     for asked in ({"beam": 2}, {"trace": True}):
-        with pytest.raises(RegardError, match="echo has no search; leave out beam and trace"):
+        with pytest.raises(RegardError, match="echo has no search; remove beam and trace"):
             hosted(Echo(searches=False)).rows(Ask(inputs=[["a"]], **asked))
 
 
@@ -69,8 +69,8 @@ def test_layers_and_features_are_asked_of_runs_that_have_them() -> None:
     run = hosted(Echo(), features=4)
     for asked, said in (
         ({"layers": 2}, "name has no layers that look; expected a Transformer that writes"),
-        ({"features": 2, "look": False}, "layers or features, and look is false; leave them out, or look"),
-        ({"layers": "all", "look": False}, "layers or features, and look is false"),
+        ({"features": 2, "look": False}, "layers or features, but look is false; remove them, or set look to true"),
+        ({"layers": "all", "look": False}, "layers or features, but look is false"),
         ({"features": [1, 2]}, "echo shows no single features; leave out features"),
     ):
         with pytest.raises(RegardError, match=f"^{said}"):
@@ -105,7 +105,7 @@ def test_layers_of_a_transformer(tmp_path: Path, model: Model) -> None:
 
 def test_single_features(tmp_path: Path) -> None:
     lines = ["a b\tx", "b c\ty", "c a\tx", "a b c\ty"]
-    wide = made(tmp_path, "classify", lines, text="word", embed={"width": 8}, encoder={"name": "disan", "hidden": 8})
+    wide = made(tmp_path, "classify", lines, text="word", embed={"dim": 8}, encoder={"name": "disan", "hidden": 8})
     run = hosted(wide, features=4)
     assert run.about["features"]
     for asked, shown in ((2, 2), ([3, 1], ["feature 3", "feature 1"]), ([16], ["feature 16"])):
@@ -128,7 +128,7 @@ def test_only_what_was_asked_for_is_passed_on() -> None:
     run = hosted(echo)
     run.answers([Row(("a",), ((),), "text 1")], Way(False, False, None, False))
     run.answers([Row(("a",), ((1,),), "text 1"), Row(("b",), ((),), "text 1")], Way(True, True, 3, True))
-    beam = {"name": "beam", "width": 3, "nbest": 3}
+    beam = {"name": "beam", "beam_size": 3, "n_best": 3}
     assert echo.asked == [
         (1, {"look": False}),
         (2, {"look": True, "trace": True, "without": [((1,),), ((),)], **beam}),
@@ -140,7 +140,7 @@ def test_a_real_model_answers_as_it_does_alone(model: Model) -> None:
     rows = [Row((text,), ((),), "text 1") for text in texts]
     found = [json.loads(answer) for answer in run.answers(rows, Way(True, False, 2, False))]
     for text, item in zip(texts, found, strict=True):
-        alone = model.predict([text], width=2, nbest=2)[0]
+        alone = model.predict([text], beam_size=2, n_best=2)[0]
         assert (item["run"], item["inputs"], item["answer"]) == (3, [text], alone.text)
         assert item["log_prob"] == pytest.approx(alone.log_prob, abs=1e-5)
         assert [one["text"] for one in item["others"]] == [one.text for one in alone.others]
@@ -154,5 +154,5 @@ def test_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert names(["a/run", "b/run", "c/run/", "run-2"]) == ["run", "run-2", "run-3", "run-2-2"]
     assert names(["."]) == [tmp_path.name]
-    with pytest.raises(RegardError, match=r"a/\.\./b is named twice"):
+    with pytest.raises(RegardError, match=r"a/\.\./b is given twice"):
         names(["b", "a/../b"])

@@ -225,6 +225,6 @@ def test_a_file_that_cannot_be_written(page: TestClient, store: Store, monkeypat
         patch.setattr(Store, "keep", full)
         answer = page.post("/api/lines/1", json=body)
         assert answer.status_code == 503
-        assert answer.json() == {"detail": "the file of judgements: database or disk is full"}
+        assert answer.json() == {"detail": "cannot use the file of judgements: database or disk is full"}
     assert store.total() == 0
     assert page.post("/api/lines/1", json=body).status_code == 200

@@ -57,7 +57,7 @@ def test_a_port_in_use_leaves_nothing_behind(sheet: Sheet, tmp_path: Path) -> No
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(
-            RegardError, match=rf"port {port} is in use; is another page for judges open\? choose another --port"
+            RegardError, match=rf"port {port} is in use; is another 'regard judge' running\? use another --port"
         ):
             serve(sheet, tmp_path / "j.sqlite", "ana", port=port)
     with pytest.raises(RegardError, match="port 70000"):

@@ -85,9 +85,9 @@ def test_what_cannot_be_judged(folder: Path) -> None:
             read_sheet(outputs, source, reference)
         return str(error.value).replace(f"{folder}/", "")
 
-    assert wrong([alpha]) == "1 file of outputs; expected 2 to 9"
-    assert wrong([alpha] * 10).startswith("10 files of outputs")
-    assert wrong([alpha, alpha]) == "alpha.txt: given twice; expected a file a system"
+    assert wrong([alpha]) == "1 output file; expected 2 to 9"
+    assert wrong([alpha] * 10).startswith("10 output files")
+    assert wrong([alpha, alpha]) == "alpha.txt: given twice; expected one file per system"
     assert wrong([alpha, str(folder / "betta.txt")]).startswith("betta.txt: no such file; did you mean")
     (folder / "short.txt").write_text("one\ntwo\n")
     assert wrong([alpha, str(folder / "short.txt")]).startswith(
@@ -101,4 +101,5 @@ def test_what_cannot_be_judged(folder: Path) -> None:
         "latin.txt:1: byte 2 of the line is 0xfc; expected UTF-8"
     )
     (folder / "blank.txt").write_text("\n\n\n \n")
-    assert wrong([alpha, beta], str(folder / "blank.txt")) == "blank.txt: only blank lines; expected one source a line"
+    said = wrong([alpha, beta], str(folder / "blank.txt"))
+    assert said == "blank.txt: only blank lines; expected one source per line"

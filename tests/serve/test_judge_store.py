@@ -115,7 +115,7 @@ def test_seed_and_count(sheet: Sheet, tmp_path: Path) -> None:
         assert (store.facts()["seed"], store.facts()["count"]) == ("7", "2")
     with begin(path, sheet, seed=7, count=30) as store:
         assert store.facts()["count"] == "4"
-    with pytest.raises(RegardError, match="begun with seed 7, not 8; leave out --seed"):
+    with pytest.raises(RegardError, match="started with seed 7, not 8; remove --seed"):
         begin(path, sheet, seed=8)
 
 
@@ -126,7 +126,7 @@ def test_of_one_set_of_files(folder: Path, sheet: Sheet) -> None:
     before = path.read_bytes()
     outputs = [str(folder / f"{name}.txt") for name in ("alpha", "beta", "gamma")]
     source, reference = str(folder / "source.txt"), str(folder / "reference.txt")
-    told = r"holds judgements of other files \({}: not the same\); give the files"
+    told = r"contains judgements of other files \({} differs\); use the files"
     for other, what in (
         (read_sheet(outputs, reference), "source"),
         (read_sheet(outputs, source, reference), "reference"),
@@ -155,8 +155,8 @@ def test_what_is_not_ours_is_left_alone(sheet: Sheet, tmp_path: Path) -> None:
     for open_ in (lambda path: begin(path, sheet), existing):
         for path, what in (
             (text, "not a file of judgements"),
-            (other, "a database of something else"),
-            (later, "form 99"),
+            (other, "database of another program"),
+            (later, "file format 99"),
             (tmp_path / "no" / "j.sqlite", "unable to open|no such file"),
             (tmp_path, "unable to open|no such file"),
         ):

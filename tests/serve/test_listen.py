@@ -30,8 +30,8 @@ def test_what_cannot_be_had() -> None:
         port = other.getsockname()[1]
         with pytest.raises(RegardError) as error:
             listen("127.0.0.1", port)
-        assert str(error.value) == f"port {port} is in use; choose another --port, or 0 for any that is free"
-        with pytest.raises(RegardError, match="is in use; is it mine\\? choose another --port"):
+        assert str(error.value) == f"port {port} is in use; use another --port, or 0 for any free port"
+        with pytest.raises(RegardError, match="is in use; is it mine\\? use another --port"):
             listen("127.0.0.1", port, "is it mine?")
     with pytest.raises(RegardError, match=r"^--host no\.such\.host\.invalid: no such address"):
         listen("no.such.host.invalid", 0)

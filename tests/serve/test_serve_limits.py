@@ -17,7 +17,7 @@ from regard.serve.limits import Limits, RefusedError, read_body
         ({"queue": -1}, "--queue -1; expected 1"),
         ({"window": -1.0}, "--window -1.0; expected seconds"),
         ({"grace": float("nan")}, "--grace nan"),
-        ({"texts": 65, "queue": 64}, "--texts 65 with --queue 64; expected a queue that holds a request"),
+        ({"texts": 65, "queue": 64}, "--texts 65 with --queue 64; expected a queue that fits a whole request"),
     ],
 )
 def test_limits_without_sense(options: dict[str, Any], said: str) -> None:

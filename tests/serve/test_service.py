@@ -31,7 +31,7 @@ def test_several_runs_each_with_its_own() -> None:
     one, two = found.json()["items"]
     assert (one["run"], one["answer"], one["log_prob"], two["answer"]) == (1, "A B", -0.5, "Ç D")
     missing = web.post(**ask([["a"]], "nobody"))
-    assert (missing.status_code, missing.json()["detail"]) == (404, "no run is named 'nobody'; see /api/runs")
+    assert (missing.status_code, missing.json()["detail"]) == (404, "no run named 'nobody'; see /api/runs")
 
 
 def test_a_name_of_any_letters() -> None:
@@ -60,7 +60,7 @@ def test_limits() -> None:
     web = client(started(Limits(body=300, texts=2, characters=20)))
     url = "/api/runs/echo/predict"
     for content, headers, status, said in (
-        (b" " * 301, json_type, 413, "more than 300 bytes"),
+        (b" " * 301, json_type, 413, "the body is larger than 300 bytes"),
         (b'{"inputs": [["a"]]}', {"Content-Type": "text/plain"}, 415, "the body must be JSON"),
         (b'{"inputs": [["a"]]}', {}, 415, "the body must be JSON"),
         (b"{", json_type, 422, "body: Invalid JSON"),
@@ -79,7 +79,7 @@ def test_a_fault_of_ours_is_500_and_logged(caplog: pytest.LogCaptureFixture) -> 
     web = client(started())
     found = web.post(**ask([["broken"]]))
     assert found.status_code == 500
-    assert found.json() == {"detail": "a fault of regard's own; the log of the service says more"}
+    assert found.json() == {"detail": "internal error; see the log of the service"}
     assert "KeyError" in caplog.text
     assert web.post(**ask([["a"]])).status_code == 200
 

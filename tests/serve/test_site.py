@@ -76,7 +76,7 @@ def test_a_page_of_another_site_is_refused(headers: list[tuple[str, str]], statu
 
 @pytest.mark.parametrize("origin", ["model.example", "ftp://a", "https://", "https://a/b", "https://a@b", "null", ""])
 def test_an_origin_that_is_none(origin: str) -> None:
-    with pytest.raises(RegardError, match=r"--allow-origin.*; expected a site, as https://model\.example"):
+    with pytest.raises(RegardError, match=r"--allow-origin.*; expected a site such as https://model\.example"):
         Site(None, [origin])
 
 

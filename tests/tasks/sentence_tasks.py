@@ -14,10 +14,10 @@ from regard.types import Batch, Example, Memory, Sequences
 
 small: dict[str, Any] = {
     "text": "word",
-    "embed": {"width": 6},
+    "embed": {"dim": 6},
     "encoder": {"name": "bigru", "hidden": 4},
     "head": {"hidden": 5},
-    "drop": 0.0,
+    "dropout": 0.0,
 }
 pairs = [
     *(("a dog runs", "an animal runs", "yes", "4.2"), ("a cat sleeps on the mat", "a dog runs", "no", "1")),

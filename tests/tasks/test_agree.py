@@ -25,13 +25,13 @@ sizes: dict[str, Any] = {
     "encoder": {"name": "recurrent", "hidden": 5, "layers": 1},
     "decoder": {"name": "recurrent", "embed": 6, "hidden": 7, "dropout": 0.0},
     "attention": {"score": {"name": "additive", "hidden": 4}},
-    "best": "exact_match",
-    "drop": 0.0,
+    "best_metric": "exact_match",
+    "dropout": 0.0,
 }
 
 
 def seen(weights: Tensor) -> Look:
-    return Look(torch.zeros(len(weights), weights.shape[-2], 1), weigh=lambda: weights)
+    return Look(torch.zeros(len(weights), weights.shape[-2], 1), compute_weights=lambda: weights)
 
 
 def long(*lengths: int) -> Sequences:
@@ -92,7 +92,7 @@ def small(**options: Any) -> tuple[Agree, Both]:
 def test_its_options_are_those_of_translate_and_gamma() -> None:
     ours, theirs = settable(Agree), settable(Translate)
     assert ours.keys() - theirs.keys() == {"gamma", "after"}
-    assert all(ours[name] == theirs[name] for name in theirs)
+    assert all(ours[name].default == theirs[name].default for name in theirs)
 
 
 def test_the_words_of_one_side_are_one_vocabulary() -> None:
@@ -140,8 +140,8 @@ def test_its_loss_is_that_of_both_and_their_agreement(gamma: float, monkeypatch:
 
 
 def test_both_attentions_learn_from_it() -> None:
-    task, network = small(gamma=1.0, fertility=0.5, teach={"sampling": "linear", "replace": 0.2})
-    task.advance(network, 0.5)
+    task, network = small(gamma=1.0, fertility=0.5, teach={"scheduled_sampling": "linear", "source_replace": 0.2})
+    task.on_step(network, 0.5)
     assert (network.there.progress, network.back.progress) == (0.5, 0.5)
     batch = task.collate(task.items(examples))
     plain, rich = [], []
@@ -153,16 +153,16 @@ def test_both_attentions_learn_from_it() -> None:
         loss.total.backward()  # type: ignore[no-untyped-call]
         found += [part.decoder.attention.score.w.grad.clone() for part in (network.there, network.back)]  # type: ignore
     assert not any(torch.allclose(one, other) for one, other in zip(plain, rich, strict=True))
-    chances = {"smoothing", "replace"}  # the same for both directions, so said once
+    chances = {"label_smoothing", "source_replace"}  # the same for both directions, so said once
     assert loss.notes.keys() == chances | {"truth", "back_truth", "fertility", "back_fertility", "agreement"}
 
 
 def test_until_it_counts_each_direction_learns_by_itself() -> None:
-    task, network = small(gamma=0.5, after=0.5, smoothing=0.0, drop=0.0)
+    task, network = small(gamma=0.5, after=0.5, label_smoothing=0.0, dropout=0.0)
     network.train()
     batch, totals = task.collate(task.items(examples)), []
     for progress in (0.0, 0.49, 0.5, 1.0):
-        task.advance(network, progress)
+        task.on_step(network, progress)
         torch.manual_seed(3)  # what falls to dropout is the same
         loss = task.loss(network, batch)
         totals.append(float(loss.total.detach()))
@@ -173,10 +173,17 @@ def test_until_it_counts_each_direction_learns_by_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"gamma": -1.0}, {"after": 1.0}, {"after": -0.1}, {"teach": {"drop": 0.1}}, {"teach": {"swap": 0.1}}]
+    "options",
+    [
+        {"gamma": -1.0},
+        {"after": 1.0},
+        {"after": -0.1},
+        {"teach": {"source_dropout": 0.1}},
+        {"teach": {"source_swap": 0.1}},
+    ],
 )
 def test_what_cannot_agree_is_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(RegardError, match=r"gamma|after|teach\.drop"):
+    with pytest.raises(RegardError, match=r"gamma|after|teach\.source_dropout"):
         Agree(**options)
 
 
@@ -211,7 +218,7 @@ def test_examples_turned() -> None:
         ({"train": "a.de,a.en", "valid": "b.tsv"}, {"train": "a.en,a.de", "valid": "b.tsv", "source": "2"}),
         ({"train": "a.tsv", "valid": "b.jsonl"}, None),
         ({"train": "a.x", "form": "tsv"}, None),
-        ({"train": "made:dates"}, None),
+        ({"train": "builtin:dates"}, None),
         ({"train": ""}, None),
     ],
 )
@@ -225,7 +232,7 @@ def test_options_of_data_turned(data: dict[str, str], expected: dict[str, str] |
 
 
 def quick(folder: Path, **options: Any) -> api.Trained:
-    train = {"steps": 20, "every": 10, "rows": 16, "rate": 0.02, "warmup": 2, "average": 0.0, "device": "cpu"}
+    train = {"steps": 20, "validate_every": 10, "batch_size": 16, "lr": 0.02, "warmup": 2, "ema": 0.0, "device": "cpu"}
     return api.train("agree", out=folder / "run", quiet=True, train=train, **{**sizes, **options})
 
 
@@ -296,11 +303,11 @@ def test_it_is_written_again_and_taken_away(tmp_path: Path, monkeypatch: pytest.
     quick(tmp_path, data=data)  # finished already, and whole again
     assert (inner / "model.safetensors").read_bytes() == weights
     assert api.load(inner)("ia").text == api.load(tmp_path / "run" / "back")("ia").text
-    with pytest.raises(RegardError, match="was begun with gamma"):
+    with pytest.raises(RegardError, match="was started with gamma"):
         quick(tmp_path, data=data, gamma=0.25)
     assert quick(tmp_path, data=data, gamma=0.25, fresh=True).outcome.per_second > 0
     (inner / "mine.txt").write_text("keep")
-    with pytest.raises(RegardError, match="also holds mine"):
+    with pytest.raises(RegardError, match="also contains mine"):
         quick(tmp_path, data=data, fresh=True)
     assert (inner / "mine.txt").read_text() == "keep"
 

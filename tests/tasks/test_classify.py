@@ -19,7 +19,7 @@ good = ["a dog runs\tmoving", "a dog sleeps\tstill"]
 
 def test_it_is_found_by_its_name() -> None:
     assert find("tasks", "classify") is Classify
-    assert (Classify.name, Classify.columns, Classify.default_data) == ("classify", 2, "made:languages")
+    assert (Classify.name, Classify.columns, Classify.default_data) == ("classify", 2, "builtin:languages")
 
 
 @pytest.mark.parametrize("options", [{}, {"data": {"train": "lines.tsv"}}])
@@ -108,13 +108,13 @@ def test_a_label_that_one_example_has_stays_in_train(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["classify", "entail"])
 def test_a_smoothing_that_is_no_share(name: str) -> None:
-    with pytest.raises(RegardError, match=r"^smoothing: got 2; expected a number from 0 to below 1$"):
-        make_task(configure(name, {"smoothing": 2}))
+    with pytest.raises(RegardError, match=r"^label_smoothing: got 2; expected a number from 0 to below 1 \(.*\)$"):
+        make_task(configure(name, {"label_smoothing": 2}))
 
 
 def test_nothing_to_validate_on_is_told_before_anything_is_trained(tmp_path: Path) -> None:
     said = refused("classify", tmp_path, ["a\tx", "b\ty"])
     assert said == (
-        "classify.tsv: 2 examples, none of which can be held out for validation; "
-        "add others, or give a file of them with data.valid="
+        "classify.tsv: cannot hold out a validation set from 2 examples; "
+        "add more examples, or give a validation set with data.valid="
     )

@@ -40,7 +40,7 @@ def both(**options: Any) -> tuple[Describe, EncoderDecoder]:
         "encoder": {"name": "recurrent", "hidden": 5},
         "decoder": {"name": "recurrent", "embed": 6, "hidden": 7},
         "attention": {"score": {"name": "additive", "hidden": 4}},
-        "longest": 30,
+        "max_length": 30,
     }
     task = Describe(**{**sizes, **options})
     task.learn(examples)
@@ -92,13 +92,22 @@ def test_values_are_put_back_in_answers_and_looks() -> None:
     assert (second.text, second.others[0].text) == ("A is a pub near B.", "near A")
     assert third.text == "C is a pub near x_near."  # it says what was not given, and that is shown
     assert [one.source for one in (first, second, third)] == [text for (text,) in given]
-    gaze = first.look
-    assert [token.text for token in gaze.rows] == ["New Place", "is", "a", "pub", "near", "The Old One", ".", "</s>"]
-    assert gaze.title == given[0][0]
+    attention_map = first.look
+    assert [token.text for token in attention_map.rows] == [
+        "New Place",
+        "is",
+        "a",
+        "pub",
+        "near",
+        "The Old One",
+        ".",
+        "</s>",
+    ]
+    assert attention_map.title == given[0][0]
     columns = ["name", "[", "New Place", "]", ",", "near", "[", "The Old One", "]", "</s>"]
-    assert [token.text for token in gaze.columns] == columns
-    for side, text in (("rows", first.text), ("columns", gaze.title)):
-        for token in getattr(gaze, side)[:-1]:
+    assert [token.text for token in attention_map.columns] == columns
+    for side, text in (("rows", first.text), ("columns", attention_map.title)):
+        for token in getattr(attention_map, side)[:-1]:
             assert text[token.start : token.end] == token.text
     assert second.look.title == "near[B], name[A]"
     assert first.others[0].look.rows[1].text == "New Place"
@@ -118,7 +127,7 @@ def test_answers_are_measured_with_their_values() -> None:
 def test_records_alone_and_together(delexicalise: tuple[str, ...]) -> None:
     task, model = both(delexicalise=delexicalise)
     given = [example.inputs for example in examples]
-    search = Beam(width=3, nbest=2)
+    search = Beam(beam_size=3, n_best=2)
     together, alone = (task.predict(model, given, search=search, tokens=tokens) for tokens in (8_192, 1))
     blind = task.predict(model, given, look=False, search=search)
     for one, other, unseen in zip(together, alone, blind, strict=True):
@@ -179,9 +188,17 @@ def test_it_says_names_it_has_never_seen(tmp_path: Path, monkeypatch: pytest.Mon
         encoder={"hidden": 16},
         decoder={"embed": 16, "hidden": 24, "dropout": 0.0},
         attention={"score": {"hidden": 16}},
-        drop=0.0,
-        smoothing=0.0,
-        train={"steps": 40, "every": 20, "rows": 24, "rate": 0.03, "warmup": 4, "average": 0.0, "device": "cpu"},
+        dropout=0.0,
+        label_smoothing=0.0,
+        train={
+            "steps": 40,
+            "validate_every": 20,
+            "batch_size": 24,
+            "lr": 0.03,
+            "warmup": 4,
+            "ema": 0.0,
+            "device": "cpu",
+        },
     )
     assert done.model("place[San Marino], sky[clear]").text == "In San Marino it is clear."
     assert done.model('{"sky": "grey", "place": "Ulm"}').text == "It is grey in Ulm."
@@ -210,9 +227,9 @@ def test_values_that_texts_put_otherwise_do_not_count() -> None:
 def test_a_beam_finds_its_hypotheses_to_rerank_and_gives_as_many_as_were_asked_for() -> None:
     task, model = both()
     for nbest in (1, 3):
-        [found] = task.predict(model, [("name[Blue Spice], eatType[pub]",)], search=Beam(width=4, nbest=nbest))
+        [found] = task.predict(model, [("name[Blue Spice], eatType[pub]",)], search=Beam(beam_size=4, n_best=nbest))
         assert len(found.others) == nbest - 1
     plain, model = both(rerank=False)
-    [first] = plain.predict(model, [("name[Blue Spice], eatType[pub]",)], search=Beam(width=4))
-    every = task.predict(model, [("name[Blue Spice], eatType[pub]",)], search=Beam(width=4, nbest=4))[0]
+    [first] = plain.predict(model, [("name[Blue Spice], eatType[pub]",)], search=Beam(beam_size=4))
+    every = task.predict(model, [("name[Blue Spice], eatType[pub]",)], search=Beam(beam_size=4, n_best=4))[0]
     assert first.text in {one.text for one in (every, *every.others)}

@@ -14,16 +14,16 @@ from regard.tasks._encoder_decoder import EncoderDecoder
 from regard.types import Sequences
 
 
-def made(reinforce: Reinforce | None = None, drop: float = 0.0, feed: bool = False) -> EncoderDecoder:
+def made(reinforce: Reinforce | None = None, dropout: float = 0.0, feed: bool = False) -> EncoderDecoder:
     encoder = Encoder(inputs=3, hidden=2)
-    attention = partial(make, weigh="softmax" if reinforce is None else "sample")
+    attention = partial(make, normalizer="softmax" if reinforce is None else "sample")
     decoder = Recurrent(6, encoder.size, encoder.summary, attention, embed=3, hidden=3, place="after", feed=feed)
-    return EncoderDecoder(5, 3, drop, encoder, decoder, reinforce=reinforce)
+    return EncoderDecoder(5, 3, dropout, encoder, decoder, reinforce=reinforce)
 
 
 def test_words_become_a_memory() -> None:
     source = Sequences.pad([[4, 2, 3], [1]])
-    model = made(drop=0.5).eval()
+    model = made(dropout=0.5).eval()
     memory = model.encode(source)
     assert memory.keys.shape == (2, 3, 4)
     assert memory.mask is source.mask

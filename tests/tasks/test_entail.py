@@ -28,7 +28,7 @@ good = ["a dog runs\tan animal runs\tyes", "a dog\ta cat\tno"]
 
 def test_it_is_found_by_its_name() -> None:
     assert find("tasks", "entail") is Entail
-    assert (Entail.name, Entail.columns, Entail.default_data) == ("entail", 3, "made:grammar")
+    assert (Entail.name, Entail.columns, Entail.default_data) == ("entail", 3, "builtin:grammar")
     assert Entail.roles == ("premise", "hypothesis")
 
 
@@ -89,7 +89,7 @@ def test_snli_comes_as_it_is(tmp_path: Path) -> None:
     ready = prepare("entail", {"data": {"train": str(path), "valid": str(path)}, "encoder": {"hidden": 2}})
     assert [example.target for example in ready.splits.train] == ["entailment", "neutral", "contradiction"]
     assert ready.splits.train[0].inputs == ("A dog runs.", "An animal.")
-    assert "1 of 4 rows left out" in ready.splits.notes[0]
+    assert "skipped 1 of 4 examples" in ready.splits.notes[0]
     assert ready.task.labels == ["contradiction", "entailment", "neutral"]
 
 

@@ -8,7 +8,7 @@ import pytest
 from sentence_tasks import both
 
 from regard.errors import RegardError
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 from regard.look.scene import table
 from regard.tasks._features import Features, checked, fitting, spread
 from regard.types import Token
@@ -16,7 +16,7 @@ from regard.types import Token
 a, b = Token("a"), Token("b")
 # Feature 1 is even, 2 looks at b alone, 3 leans to a: variances 0, 1/4, 1/16.
 weights = np.array([[[0.5, 0.0, 0.75], [0.5, 1.0, 0.25]]])
-mean = Gaze(weights.mean(-1), (Token("yes"),), (a, b), "a b")
+mean = AttentionMap(weights.mean(-1), (Token("yes"),), (a, b), "a b")
 
 
 @pytest.mark.parametrize(
@@ -30,32 +30,32 @@ mean = Gaze(weights.mean(-1), (Token("yes"),), (a, b), "a b")
     ],
 )
 def test_those_asked_for_by_hand(features: Features, names: list[str]) -> None:
-    (gaze,) = spread(mean, weights, features)
-    assert gaze.panels == ("mean", *names)
-    assert np.allclose(gaze.weights[0], [[1.25 / 3, 1.75 / 3]])
-    for name, shown in zip(names, gaze.weights[1:], strict=True):
+    (attention_map,) = spread(mean, weights, features)
+    assert attention_map.head_names == ("mean", *names)
+    assert np.allclose(attention_map.weights[0], [[1.25 / 3, 1.75 / 3]])
+    for name, shown in zip(names, attention_map.weights[1:], strict=True):
         assert np.array_equal(shown, weights[..., int(name[-1]) - 1])
-    assert np.array_equal(gaze.mean().weights, mean.weights)  # of all features, not of those that are shown
-    assert Gaze.from_json(gaze.to_json()) == gaze
-    data = table(gaze)
+    assert np.array_equal(attention_map.mean().weights, mean.weights)  # of all features, not of those that are shown
+    assert AttentionMap.from_json(attention_map.to_json()) == attention_map
+    data = table(attention_map)
     assert (data["names"], data["kind"], data["features"]) == (["mean", *names], "features", True)
 
 
 def test_nothing_to_add() -> None:
     assert spread(mean, None, 3) == (mean,)
     assert spread(mean, weights, [8]) == (mean,)
-    empty = Gaze(np.zeros((1, 0)), (a,), ())
-    (gaze,) = spread(empty, np.zeros((1, 0, 2)), 1)
-    assert gaze.panels == ("mean", "feature 1")
+    empty = AttentionMap(np.zeros((1, 0)), (a,), ())
+    (attention_map,) = spread(empty, np.zeros((1, 0, 2)), 1)
+    assert attention_map.head_names == ("mean", "feature 1")
 
 
 def test_two_directions_are_two_gazes() -> None:
-    two = Gaze(
-        np.stack([mean.weights, mean.weights[:, ::-1]]), (a,), (a, b), "self: a b", panels=("forward", "backward")
+    two = AttentionMap(
+        np.stack([mean.weights, mean.weights[:, ::-1]]), (a,), (a, b), "self: a b", head_names=("forward", "backward")
     )
     first, second = spread(two, np.stack([weights, weights[:, ::-1]]), 1)
     assert (first.title, second.title) == ("forward self: a b", "backward self: a b")
-    assert first.panels == second.panels == ("mean", "feature 2")
+    assert first.head_names == second.head_names == ("mean", "feature 2")
     assert (first.weights[1].tolist(), second.weights[1].tolist()) == ([[0.0, 1.0]], [[1.0, 0.0]])
 
 
@@ -84,22 +84,25 @@ def test_features_of_a_model(encoder: str) -> None:
     [_, found] = task.predict(model, texts, features=3)
     [alone] = task.predict(model, texts[1:], features=3)
     [_, plain] = task.predict(model, texts)
-    gazes = [found.look, *found.looks]
+    attention_maps = [found.look, *found.looks]
     assert found.text == plain.text
-    assert [gaze.title.split(" ")[0] for gaze in gazes[1:]] == ["forward", "backward"] * 2
-    assert np.allclose(gazes[0].mean().weights, plain.look.weights, atol=1e-6)
-    squares = [head for gaze in plain.looks for head in gaze.heads]
-    for gaze, square, other in zip(gazes[1:], squares, alone.looks, strict=True):
-        assert np.allclose(gaze.mean().weights, square, atol=1e-6)
-        assert gaze.panels == other.panels
-        assert np.allclose(gaze.weights, other.weights, atol=1e-6)
-        assert len(gaze.panels) == 4
-        sums = gaze.weights.sum(-1)
+    assert [attention_map.title.split(" ")[0] for attention_map in attention_maps[1:]] == ["forward", "backward"] * 2
+    assert np.allclose(attention_maps[0].mean().weights, plain.look.weights, atol=1e-6)
+    squares = [head for attention_map in plain.looks for head in attention_map.heads]
+    for attention_map, square, other in zip(attention_maps[1:], squares, alone.looks, strict=True):
+        assert np.allclose(attention_map.mean().weights, square, atol=1e-6)
+        assert attention_map.head_names == other.head_names
+        assert np.allclose(attention_map.weights, other.weights, atol=1e-6)
+        assert len(attention_map.head_names) == 4
+        sums = attention_map.weights.sum(-1)
         assert np.allclose(sums, sums[0], atol=1e-5)  # a token asks in all features or in none
-        assert (gaze.row_chosen, gaze.column_chosen) == (other.row_chosen, other.column_chosen)
+        assert (attention_map.row_selected, attention_map.column_selected) == (
+            other.row_selected,
+            other.column_selected,
+        )
     [_, every] = task.predict(model, texts, features=range(1, 9))
-    assert len(every.look.panels) == 9  # both directions are pooled
-    assert len(every.looks[0].panels) == 5
+    assert len(every.look.head_names) == 9  # both directions are pooled
+    assert len(every.looks[0].head_names) == 5
     assert np.allclose(every.look.weights[1:].mean(0), plain.look.weights, atol=1e-6)
     assert np.allclose(every.looks[0].weights[1:].mean(0), squares[0], atol=1e-6)
     assert every.look.breaks == (3,)

@@ -20,7 +20,7 @@ yes = torch.ones(1, 2, dtype=torch.bool)
 
 
 def seen(weights: Tensor, features: bool = False) -> Look:
-    return Look(torch.zeros(len(weights), weights.shape[-2], 1), weigh=lambda: weights, features=features)
+    return Look(torch.zeros(len(weights), weights.shape[-2], 1), compute_weights=lambda: weights, features=features)
 
 
 def remembered(values: Tensor, mask: Tensor | None = None) -> Memory:
@@ -98,7 +98,7 @@ def small(**options: Any) -> Translate:
         "encoder": {"name": "recurrent", "hidden": 5},
         "decoder": {"name": "recurrent", "embed": 6, "hidden": 7, "dropout": 0.0},
         "attention": {"score": {"name": "additive", "hidden": 4}},
-        "drop": 0.0,
+        "dropout": 0.0,
     }
     task = Translate(**{**sizes, **options})
     task.learn(examples)
@@ -133,14 +133,14 @@ def test_without_it_nothing_is_built_and_no_weights_are_asked_for(monkeypatch: p
 
 
 @pytest.mark.parametrize("decoder", [{}, {"place": "after", "feed": False}, {"name": "transformer"}])
-@pytest.mark.parametrize("teach", [{}, {"sampling": "linear", "drop": 0.3}])
+@pytest.mark.parametrize("teach", [{}, {"scheduled_sampling": "linear", "source_dropout": 0.3}])
 def test_the_attention_learns_from_it(decoder: dict[str, Any], teach: dict[str, Any]) -> None:
     """Of the loss only the fertilities are left: what has a gradient has it through the weights."""
     torch.manual_seed(1)
-    spec = {"name": "recurrent", "hidden": 7} if "name" not in decoder else {"size": 8, "layers": 1, "inner": 8}
+    spec = {"name": "recurrent", "hidden": 7} if "name" not in decoder else {"size": 8, "layers": 1, "ffn": 8}
     task = small(fertility=1.0, teach=teach, decoder={**spec, **decoder})
     network = task.model().train()
-    task.advance(network, 0.9)
+    task.on_step(network, 0.9)
     _, look = task._taught(network, task.collate(task.items(examples)))
     memory = network.encode(task.collate(task.items(examples)).source)
     assert network.fertility is not None
@@ -159,7 +159,7 @@ def test_it_is_logged_and_comes_back(tmp_path: Any, monkeypatch: pytest.MonkeyPa
     made = api.train(
         "translate", data=str(data), out=tmp_path / "run", quiet=True, source="word", target="word", embed=8,
         encoder={"hidden": 8, "layers": 1}, decoder={"embed": 8, "hidden": 8}, fertility=0.5,
-        train={"steps": 40, "every": 20, "rate": 0.02, "warmup": 2},
+        train={"steps": 40, "validate_every": 20, "lr": 0.02, "warmup": 2},
     )  # fmt: skip
     first, last = (event["notes"]["fertility"] for event in read(tmp_path / "run" / "log.jsonl"))
     assert last < first

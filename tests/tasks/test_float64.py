@@ -17,7 +17,7 @@ from regard.encode.resan import others, weights_of_others
 from regard.find import find, names, settable
 from regard.types import Example
 
-small: dict[str, Any] = {"hidden": 4, "size": 4, "inner": 4, "embed": 4, "layers": 2, "heads": 2}
+small: dict[str, Any] = {"hidden": 4, "size": 4, "ffn": 4, "embed": 4, "layers": 2, "heads": 2}
 pairs = [Example((a,), b) for a, b in (("a b c", "x y"), ("b c c a", "y"), ("c a", "x x y"), ("a c b", "y x"))]
 data = {
     **examples,
@@ -59,7 +59,7 @@ def cases() -> Iterator[Any]:
     }  # fmt: skip
     for (task, key), folder in choices.items():
         yield from (pytest.param(task, {key: option(folder, name)}, id=f"{key}-{name}") for name in names(folder))
-    for key in ("weigh", "score", "bias"):
+    for key in ("normalizer", "score", "bias"):
         for name in names(f"attend.{key}"):
             one = [name] if key == "bias" else name
             if name not in ("learned_query", "argmax"):  # which a decoder does not take
@@ -74,14 +74,14 @@ def test_nothing_is_narrowed(task: str, options: dict[str, Any]) -> None:
     usual = {"encoder": {"name": "bigru", "hidden": 2}, "decoder": option("predict.generate", "recurrent")}
     usual |= {
         "network": option("predict.language", "recurrent"),
-        "embed": 4 if "source" in words else {"width": 4},
+        "embed": 4 if "source" in words else {"dim": 4},
         "gamma": 0.0,
     }
     made = kind(**words, **{k: v for k, v in {**usual, **options}.items() if k in settable(kind)})
     some = data.get(task, pairs)
     made.learn(some)
     model = made.model().double()
-    made.advance(model, 1.0)
+    made.on_step(model, 1.0)
     batch = made.collate(made.items(some))
     with NoNarrowing() as seen:
         made.loss(model.train(), batch).total.backward()

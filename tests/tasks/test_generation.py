@@ -41,7 +41,7 @@ def small(**options: Any) -> Translate:
         "encoder": {"name": "recurrent", "hidden": 5},
         "decoder": {"name": "recurrent", "embed": 6, "hidden": 7, "dropout": 0.3},
         "attention": {"score": {"name": "additive", "hidden": 4}},
-        "drop": 0.3,
+        "dropout": 0.3,
     }
     task = Translate(**{**sizes, **options})
     task.learn(examples)
@@ -76,7 +76,7 @@ class Fixed(Decoder):
     def unroll(self, memory: Memory, tokens: Tensor) -> tuple[Look, Tensor]:
         self.told = tokens.tolist()
         logits = self.probabilities.log().expand(*tokens.shape, -1)
-        return Look(logits, weigh=lambda: logits), logits
+        return Look(logits, compute_weights=lambda: logits), logits
 
 
 def fixed(task: Generation, probabilities: list[float]) -> EncoderDecoder:
@@ -85,19 +85,19 @@ def fixed(task: Generation, probabilities: list[float]) -> EncoderDecoder:
     )
 
 
-@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.3])
-def test_the_loss_by_hand(smoothing: float) -> None:
+@pytest.mark.parametrize("label_smoothing", [0.0, 0.1, 0.3])
+def test_the_loss_by_hand(label_smoothing: float) -> None:
     """Six tokens: <pad> <unk> <s> </s> and two letters; each step gives </s> 0.5 and the others 0.1.
 
     −log p is ln 2 for an end and ln 10 for a letter; smoothed, (1 − ε) of that and ε of the mean over all
     six, (ln 2 + 5 ln 10) / 6. Targets: xy</s> and </s>; the padding beside the short one is not counted.
     """
-    task = small(smoothing=smoothing)
+    task = small(label_smoothing=label_smoothing)
     assert len(task.texts["target"]) == 6
     model = fixed(task, [0.1, 0.1, 0.1, 0.5, 0.1, 0.1])
     loss = task.loss(model, batch_of(task, [examples[0], examples[2]]))
     mean = (math.log(2) + 5 * math.log(10)) / 6
-    end, letter = ((1 - smoothing) * math.log(n) + smoothing * mean for n in (2, 10))
+    end, letter = ((1 - label_smoothing) * math.log(n) + label_smoothing * mean for n in (2, 10))
     assert loss.count == 4
     assert loss.total.item() == pytest.approx(2 * end + 2 * letter, rel=1e-6)
 
@@ -122,11 +122,11 @@ def wider(sequences: Sequences, by: int) -> Sequences:
     )
 
 
-@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+@pytest.mark.parametrize("label_smoothing", [0.0, 0.2])
 @pytest.mark.parametrize("place", ["before", "after"])
-def test_padding_does_not_change_the_loss(smoothing: float, place: str) -> None:
+def test_padding_does_not_change_the_loss(label_smoothing: float, place: str) -> None:
     decoder = {"name": "recurrent", "embed": 6, "hidden": 7, "dropout": 0.0, "place": place}
-    task, model = both(smoothing=smoothing, decoder=decoder, drop=0.0)
+    task, model = both(label_smoothing=label_smoothing, decoder=decoder, dropout=0.0)
     alone = [task.loss(model, batch_of(task, [one])) for one in examples]
     batch = batch_of(task, examples)
     together = task.loss(model, batch)
@@ -161,7 +161,7 @@ def test_dropout_is_for_training_only() -> None:
 
 def test_results_are_those_of_a_plain_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("regard.tasks._generation.in_order", lambda lengths, tokens: in_order(lengths, rows=2))
-    task, model = both(smoothing=0.2)
+    task, model = both(label_smoothing=0.2)
     nats, tokens, right = 0.0, 0, 0
     for example in examples:
         target = task.texts["target"].encode(example.target)
@@ -183,7 +183,7 @@ def test_results_are_those_of_a_plain_loop(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_quick_results_take_the_cheapest_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    task, model = both(search={"name": "beam", "width": 3, "nbest": 2})
+    task, model = both(search={"name": "beam", "beam_size": 3, "n_best": 2})
     quick, slow = task.results(model, examples, quick=True), task.results(model, examples)
     greedy = task.predict(model, [example.inputs for example in examples], search=Greedy())
     assert [one.text for one in quick.predictions] == [one.text for one in greedy]
@@ -200,7 +200,7 @@ def test_looks_are_kept_only_where_their_truth_is_known() -> None:
 
 
 def test_every_measure_is_taken_and_the_best_one_has_a_direction() -> None:
-    task, model = both(measures=("exact_match", "perplexity", "token_accuracy"), best="perplexity")
+    task, model = both(metrics=("exact_match", "perplexity", "token_accuracy"), best_metric="perplexity")
     figures = task.measure(task.results(model, examples, quick=True))
     assert figures.keys() == {"exact_match", "perplexity", "token_accuracy"}
     assert task.better(1.0, 2.0)
@@ -214,7 +214,7 @@ def test_every_measure_is_taken_and_the_best_one_has_a_direction() -> None:
 @pytest.mark.parametrize("best", ["exact", "bleu", ""])
 def test_the_best_is_one_that_is_measured(best: str) -> None:
     with pytest.raises(RegardError, match="is not among the measures"):
-        small(measures=("exact_match", {"name": "perplexity"}), best=best)
+        small(metrics=("exact_match", {"name": "perplexity"}), best_metric=best)
 
 
 # --- answers -------------------------------------------------------------------------------------------------
@@ -223,22 +223,22 @@ odd = ["ab", "", "   ", "ünknown ☃", "a\tb", "<s> </s>", "\ud800", "👩‍�
 
 
 @pytest.mark.parametrize(
-    "kind", ["character", "word", {"name": "bpe", "size": 20}, {"name": "character", "lower": True}]
+    "kind", ["character", "word", {"name": "bpe", "vocab_size": 20}, {"name": "character", "lower": True}]
 )
-@pytest.mark.parametrize("search", [Greedy(), Beam(width=3, nbest=3), Sample(count=2)])
+@pytest.mark.parametrize("search", [Greedy(), Beam(beam_size=3, n_best=3), Sample(count=2)])
 def test_a_look_has_a_row_a_piece_and_a_column_a_token(kind: Any, search: Any) -> None:
     task, model = both(source=kind, target=kind)
     for text, prediction in zip(odd, task.predict(model, [(text,) for text in odd], search=search), strict=True):
         assert prediction.source == text
         for one in (prediction, *prediction.others):
-            gaze = one.look
-            assert [token.text for token in gaze.columns][-1] == "</s>"
-            assert len(gaze.columns) == len(task.texts["source"].encode(text))
-            assert gaze.weights.shape == (len(gaze.rows), len(gaze.columns))
-            assert np.allclose(gaze.weights.sum(-1), 1, atol=1e-5)
-            shown = [token.text for token in gaze.rows if token.text != "</s>"]
+            attention_map = one.look
+            assert [token.text for token in attention_map.columns][-1] == "</s>"
+            assert len(attention_map.columns) == len(task.texts["source"].encode(text))
+            assert attention_map.weights.shape == (len(attention_map.rows), len(attention_map.columns))
+            assert np.allclose(attention_map.weights.sum(-1), 1, atol=1e-5)
+            shown = [token.text for token in attention_map.rows if token.text != "</s>"]
             assert "".join("".join(shown).split()) == "".join(one.text.split())
-            assert 1 <= len(gaze.rows) <= task.room(len(gaze.columns))
+            assert 1 <= len(attention_map.rows) <= task.room(len(attention_map.columns))
             assert math.isfinite(one.log_prob)
 
 
@@ -258,7 +258,7 @@ def test_without_looks_the_answers_are_the_same() -> None:
 
 
 def test_the_size_of_a_batch_does_not_matter() -> None:
-    task, model = both(search={"name": "beam", "width": 3, "nbest": 3})
+    task, model = both(search={"name": "beam", "beam_size": 3, "n_best": 3})
     texts = [(text,) for text in odd]
     together, alone = task.predict(model, texts), task.predict(model, texts, tokens=1)
     for one, other in zip(together, alone, strict=True):
@@ -284,7 +284,7 @@ def test_what_is_no_text_is_never_answered() -> None:
 
 def test_an_answer_has_an_end() -> None:
     """A model that never stops is stopped: at 2 n + 20 tokens, or at `longest`."""
-    task, model = both(longest=30)
+    task, model = both(max_length=30)
     assert [task.room(n) for n in (1, 4, 5, 6, 30)] == [22, 28, 30, 30, 30]
     bias = model.decoder.tied_bias
     assert isinstance(bias, Tensor)
@@ -296,7 +296,7 @@ def test_an_answer_has_an_end() -> None:
 
 
 def test_too_long_a_text_is_refused_with_its_place() -> None:
-    task, model = both(longest=10)
+    task, model = both(max_length=10)
     texts = [("a" * 9,), ("a" * 10,)]  # ten tokens with the end, and eleven
     task.predict(model, texts[:1])
     with pytest.raises(RegardError, match=r"^input 2: 11 tokens; expected at most 10; shorten it"):
@@ -321,7 +321,9 @@ def test_what_was_learned_is_kept() -> None:
     assert [one.text for one in other.predict(twin, [("ab",)])] == [one.text for one in task.predict(model, [("ab",)])]
 
 
-@pytest.mark.parametrize("option", [{"smoothing": 1.5}, {"smoothing": -0.5}, {"drop": 1.0}, {"drop": -0.1}])
+@pytest.mark.parametrize(
+    "option", [{"label_smoothing": 1.5}, {"label_smoothing": -0.5}, {"dropout": 1.0}, {"dropout": -0.1}]
+)
 def test_chances_are_chances(option: dict[str, float]) -> None:
     [name] = option
     with pytest.raises(RegardError, match=f"{name}: got .*; expected a number from 0 to below 1"):

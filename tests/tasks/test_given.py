@@ -16,7 +16,7 @@ from regard.search.beam import Beam
 from regard.search.sample import Sample
 from regard.tasks._encoder_decoder import EncoderDecoder
 from regard.tasks._generation import Generation
-from regard.tasks._given import Gazes, gaze, given
+from regard.tasks._given import AttentionMaps, attention_map, given
 from regard.tasks.agree import Agree
 from regard.tasks.describe import Describe
 from regard.tasks.summarise import Summarise
@@ -27,7 +27,7 @@ from regard.types import Example, Prediction, Sequences, Token
 
 examples = [Example(("ab ba",), "xy"), Example(("a",), "y"), Example(("abba abab baba",), "xxyyxy")]
 rows = [("ab ba", "xy"), ("a", "yxxyyxyxxy"), ("abba abab baba", "y"), ("b", "xx")]
-deep = {"name": "transformer", "size": 8, "inner": 8, "heads": 2, "layers": 2}
+deep = {"name": "transformer", "size": 8, "ffn": 8, "heads": 2, "layers": 2}
 decoders: dict[str, dict[str, Any]] = {
     "before": {"decoder": {"name": "recurrent", "embed": 6, "hidden": 7}},
     "after": {"decoder": {"name": "recurrent", "embed": 6, "hidden": 7, "place": "after"}},
@@ -46,7 +46,7 @@ def both(kind: type[Generation] = Translate, some: list[Example] = examples, **o
         "encoder": {"name": "recurrent", "hidden": 5, "layers": 1},
         **decoders["before"],
         "attention": {"score": {"name": "additive", "hidden": 4}},
-        "longest": 40,
+        "max_length": 40,
     }
     task = kind(**{**sizes, **options})
     task.learn(some)
@@ -206,18 +206,18 @@ def test_a_decoder_that_never_looks_does_not_mind() -> None:
     assert len(task.score(model, rows)) == 4
 
 
-# Many gazes
+# Many attention maps
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (2, 3, 5)])
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16, torch.float64])
 def test_many_gazes_are_as_each_alone(shape: tuple[int, ...], kind: torch.dtype) -> None:
     said, seen = tuple(Token(c, i, i + 1) for i, c in enumerate("xyz")), tuple(Token(c) for c in "abcd")  # 1 is padding
-    panels = ("layer 1 head 1", "layer 2 head 1")
+    head_names = ("layer 1 head 1", "layer 2 head 1")
     found = [Hypothesis((1, 2, 3), 0.0, 0.0, torch.rand(shape).to(kind)) for _ in range(3)]
-    many = Gazes(found, panels)
+    many = AttentionMaps(found, head_names)
     for one in found:
-        made, alone = many(one, said, seen, "t"), gaze(one, said, seen, "t", panels)
+        made, alone = many(one, said, seen, "t"), attention_map(one, said, seen, "t", head_names)
         assert made is not None
         assert alone is not None
         assert made == alone
@@ -226,7 +226,7 @@ def test_many_gazes_are_as_each_alone(shape: tuple[int, ...], kind: torch.dtype)
         assert not made.weights.flags.writeable
         assert made.weights.base is None  # its own: keeping it keeps nothing else
         assert (repr(made), hash(made), made.to_json()) == (repr(alone), hash(alone), alone.to_json())
-    assert Gazes([], ())(Hypothesis((1,), 0.0, 0.0), said, seen, "t") is None
+    assert AttentionMaps([], ())(Hypothesis((1,), 0.0, 0.0), said, seen, "t") is None
     assert many(Hypothesis((1,), 0.0, 0.0, torch.zeros(3, 0)), said, seen, "t") is None
 
 
@@ -235,12 +235,12 @@ def test_many_gazes_find_what_is_wrong() -> None:
     good = Hypothesis((1, 2, 3), 0.0, 0.0, torch.rand(3, 4))
     for wrong in (float("nan"), float("inf"), -0.5):
         bad = Hypothesis((1, 2, 3), 0.0, 0.0, torch.rand(3, 4).index_fill(1, torch.tensor([2]), wrong))
-        many = Gazes([good, bad], ())
-        assert many(good, said, seen, "t") == gaze(good, said, seen, "t", ())
+        many = AttentionMaps([good, bad], ())
+        assert many(good, said, seen, "t") == attention_map(good, said, seen, "t", ())
         with pytest.raises(RegardError, match="not a number"):
             many(bad, said, seen, "t")
     with pytest.raises(RegardError, match="weights of shape"):
-        Gazes([good], ())(good, said[:2], seen, "t")
+        AttentionMaps([good], ())(good, said[:2], seen, "t")
     heads = Hypothesis((1, 2, 3), 0.0, 0.0, torch.rand(2, 3, 4))
     with pytest.raises(RegardError, match="a name for each of 2 heads"):
-        Gazes([heads], ("one",))(heads, said, seen, "t")
+        AttentionMaps([heads], ("one",))(heads, said, seen, "t")

@@ -30,7 +30,13 @@ looking: dict[str, Any] = {"score": {"name": "additive", "hidden": 4}}
 def both(**options: Any) -> tuple[Language, LanguageModel]:
     torch.manual_seed(5)
     task = Language(
-        **{"text": "word", "network": {"name": "recurrent", "hidden": 6}, "search": "greedy", "longest": 12, **options}
+        **{
+            "text": "word",
+            "network": {"name": "recurrent", "hidden": 6},
+            "search": "greedy",
+            "max_length": 12,
+            **options,
+        }
     )
     task.learn(examples)
     model = task.model().double().eval()
@@ -148,7 +154,7 @@ def test_states_are_carried_farther_in_measuring_than_looks() -> None:
     assert looks.results(looking_model, examples).nats == pytest.approx(near)
 
 
-@pytest.mark.parametrize("options", [{"window": 0}, {"context": -1}, {"longest": 0}, {"best": "bleu"}])
+@pytest.mark.parametrize("options", [{"window": 0}, {"context": -1}, {"max_length": 0}, {"best_metric": "bleu"}])
 def test_what_makes_no_task(options: dict[str, Any]) -> None:
     with pytest.raises(RegardError):
         Language(**options)
@@ -157,13 +163,13 @@ def test_what_makes_no_task(options: dict[str, Any]) -> None:
 # --- answers -------------------------------------------------------------------------------------------------
 
 odd = ["the", "the cat", "", "   ", "a snowman ☃ sat", "the  dog ", "\ud800", "</s> <s>"]
-kinds = ["character", "word", {"name": "bpe", "size": 30}, {"name": "word", "split": "punctuation"}]
+kinds = ["character", "word", {"name": "bpe", "vocab_size": 30}, {"name": "word", "split": "punctuation"}]
 
 
 @pytest.mark.thin
 @pytest.mark.parametrize("kind", kinds)
 @pytest.mark.parametrize("attention", [None, looking, {"score": "scaled_dot", "heads": 2}])
-@pytest.mark.parametrize("search", [Greedy(), Beam(width=3, nbest=3), Sample(count=2, seed=1)])
+@pytest.mark.parametrize("search", [Greedy(), Beam(beam_size=3, n_best=3), Sample(count=2, seed=1)])
 def test_an_answer_begins_as_it_was_begun(kind: Any, attention: Any, search: Any) -> None:
     task, model = both(text=kind, attention=attention)
     for text, prediction in zip(odd, task.predict(model, [(text,) for text in odd], search=search), strict=True):
@@ -188,7 +194,7 @@ def test_the_reader_s_own_words_and_spaces_stay() -> None:
         model.embedding.weight.zero_()
         model.bias.fill_(-50.0)
         model.bias[task.text.encode("cat")[0]] = 0.0
-    task.longest = 2
+    task.max_length = 2
     found = task.predict(model, [("Snowmen sat ",), ("Snowmen, sat",), ("",)], look=False)
     assert [one.text for one in found] == ["Snowmen sat cat cat", "Snowmen, sat cat cat", "cat cat"]
     assert found[0].log_prob == pytest.approx(0.0, abs=1e-6)
@@ -198,7 +204,7 @@ def test_the_reader_s_own_words_and_spaces_stay() -> None:
 def test_the_score_is_what_the_loss_says(attention: Any) -> None:
     task, model = both(running=False, attention=attention)
     [prediction] = task.predict(model, [("the cat",)], search=Sample(count=20, seed=1))
-    ended = [one for one in (prediction, *prediction.others) if len(one.text.split()) < 2 + task.longest]
+    ended = [one for one in (prediction, *prediction.others) if len(one.text.split()) < 2 + task.max_length]
     assert len({one.text for one in ended}) > 3
     for one in ended:
         [whole] = task.items([Example((one.text,), "")])
@@ -209,7 +215,7 @@ def test_the_score_is_what_the_loss_says(attention: Any) -> None:
 
 @pytest.mark.parametrize("attention", [None, looking])
 def test_the_size_of_a_batch_does_not_matter(attention: Any) -> None:
-    task, model = both(search={"name": "beam", "width": 3, "nbest": 3}, attention=attention)
+    task, model = both(search={"name": "beam", "beam_size": 3, "n_best": 3}, attention=attention)
     texts = [(text,) for text in odd]
     together, alone = task.predict(model, texts), task.predict(model, texts, tokens=1)
     unseen = task.predict(model, texts, look=False)
@@ -268,7 +274,15 @@ def test_it_learns_a_text_by_heart(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         window=12,
         context=4,
         search="greedy",
-        train={"steps": 60, "every": 30, "rows": 8, "rate": 0.03, "warmup": 4, "average": 0.0, "device": "cpu"},
+        train={
+            "steps": 60,
+            "validate_every": 30,
+            "batch_size": 8,
+            "lr": 0.03,
+            "warmup": 4,
+            "ema": 0.0,
+            "device": "cpu",
+        },
     )
     assert done.outcome.best < 1.2
     model = done.model
@@ -277,7 +291,7 @@ def test_it_learns_a_text_by_heart(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_a_transformer_serves_too() -> None:
     """Its looks are of all layers where asked for, and what it says is as likely as its loss has it."""
-    network = {"name": "transformer", "size": 8, "heads": 2, "layers": 2, "inner": 8}
+    network = {"name": "transformer", "size": 8, "heads": 2, "layers": 2, "ffn": 8}
     task, model = both(network=network, running=False, window=100)
     model.look_at("all")
     (answer,) = task.predict(model, [("the dog",)])

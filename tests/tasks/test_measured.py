@@ -23,5 +23,7 @@ def test_which_way_is_better() -> None:
 
 
 def test_the_best_is_one_of_them() -> None:
-    with pytest.raises(RegardError, match="best='perplexty' is not among the measures; did you mean 'perplexity'"):
+    with pytest.raises(
+        RegardError, match="best_metric='perplexty' is not among the measures; did you mean 'perplexity'"
+    ):
         Measured(("perplexity", "bleu"), "perplexty")

@@ -14,7 +14,7 @@ from regard.tasks._probe_sentences import probe_sentences
 from regard.tasks._reader import stacked
 from regard.types import Sequences
 
-pools = ["attention", "intra", "structured", "source2token", {"name": "attention", "weigh": "sparsemax"}]
+pools = ["attention", "intra", "structured", "source2token", {"name": "attention", "normalizer": "sparsemax"}]
 
 
 def probed(name: str, some: Any = None, **options: Any) -> tuple[Any, Any, list[Asked]]:

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 import torch
 
-from regard.attend.weigh import Weighed
-from regard.attend.weigh.softmax import Softmax
+from regard.attend.normalizer import Normalized
+from regard.attend.normalizer.softmax import Softmax
 from regard.errors import RegardError
 from regard.tasks._asked import Asked, variation
 from regard.tasks._probe_words import Given, Held, looking, probe_words, standing_in
@@ -20,15 +20,15 @@ examples = [
     Example(("der Hund schläft",), "the dog sleeps"),
 ]
 recurrent: dict[str, Any] = {"name": "recurrent", "embed": 8, "hidden": 8, "dropout": 0.3}
-transformer: dict[str, Any] = {"name": "transformer", "size": 8, "layers": 2, "heads": 2, "inner": 8}
+transformer: dict[str, Any] = {"name": "transformer", "size": 8, "layers": 2, "heads": 2, "ffn": 8}
 decoders: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "before": (recurrent, {"score": "additive"}),
     "after": (recurrent | {"place": "after", "feed": False}, {"score": "bilinear"}),
     "feeding": (recurrent | {"place": "after", "cell": "lstm", "layers": 2}, {"score": "additive"}),
     "features": (recurrent, {"score": "feature_wise"}),
     "heads": (recurrent, {"score": "scaled_dot", "heads": 2}),
-    "sparse": (recurrent, {"score": "additive", "weigh": "sparsemax"}),
-    "chosen": (recurrent, {"score": "additive", "weigh": "sample"}),
+    "sparse": (recurrent, {"score": "additive", "normalizer": "sparsemax"}),
+    "chosen": (recurrent, {"score": "additive", "normalizer": "sample"}),
     "markov": (recurrent, {"score": "additive", "bias": ("markov", "fertility")}),
     "lstmn": ({"name": "lstmn", "embed": 8, "hidden": 8}, {"score": "additive"}),
     "deep": ({"name": "lstmn", "embed": 8, "hidden": 8, "fusion": "deep"}, {"score": "additive"}),
@@ -42,7 +42,7 @@ def made(name: str = "before", **options: Any) -> tuple[Translate, Any]:
     decoder, attention = decoders[name]
     task = Translate(
         source="word", target="word", embed=8, encoder={"name": "recurrent", "hidden": 4}, decoder=decoder,
-        attention=attention, drop=0.3, longest=6, **options,
+        attention=attention, dropout=0.3, max_length=6, **options,
     )  # fmt: skip
     task.learn(examples)
     model = task.model().eval()
@@ -56,7 +56,7 @@ def made(name: str = "before", **options: Any) -> tuple[Translate, Any]:
 def test_own_weights_give_the_own_answer(name: str) -> None:
     task, model = made(name)
     attention = looking(model.decoder)
-    own = attention.weigh
+    own = attention.normalizer
     answers = {one.source: one for one in task.predict(model, [e.inputs for e in examples])}
     count = 0
     for one in probe_words(task, model, examples):
@@ -64,15 +64,15 @@ def test_own_weights_give_the_own_answer(name: str) -> None:
         torch.testing.assert_close(again.squeeze(1), one.p, atol=1e-6, rtol=0)
         twice = one.answer(one.weights.unsqueeze(1).expand(-1, 3, -1, -1))
         torch.testing.assert_close(twice[:, 2], one.p, atol=1e-6, rtol=0)
-        assert attention.weigh is own
+        assert attention.normalizer is own
         count += len(one.examples)
         for case, row in enumerate(one.examples):
-            gaze = answers[examples[row].source].look
+            attention_map = answers[examples[row].source].look
             length = int(one.mask[case].sum())
             if name != "mean":  # which shows more than the last layer
-                shown = torch.from_numpy(gaze.heads.copy()).float()[:, one.word, :].mean(0)
+                shown = torch.from_numpy(attention_map.heads.copy()).float()[:, one.word, :].mean(0)
                 torch.testing.assert_close(one.weights[case].mean(0)[:length], shown, atol=1e-5, rtol=1e-4)
-            assert one.said[case] == gaze.rows[one.word].text
+            assert one.said[case] == attention_map.rows[one.word].text
     assert count == sum(len(answer.look.rows) for answer in answers.values())
 
 
@@ -129,18 +129,18 @@ def test_gradients_are_slopes_with_the_weights_held(name: str) -> None:
     attention = looking(model.decoder)
 
     class Replayed(Softmax):
-        """The weights that were recorded, look by look; none of them comes from these energies."""
+        """The weights that were recorded, look by look; none of them comes from these scores."""
 
         kernel = None
 
         def __init__(self) -> None:
             super().__init__()
-            self.recorded: list[Weighed] = []
+            self.recorded: list[Normalized] = []
             self.turn, self.recording = 0, True
 
-        def forward(self, energies: Any, mask: Any = None) -> Weighed:
+        def forward(self, scores: Any, mask: Any = None) -> Normalized:
             if self.recording:
-                self.recorded.append(super().forward(energies, mask))
+                self.recorded.append(super().forward(scores, mask))
             self.turn += 1
             return self.recorded[(self.turn - 1) % len(self.recorded)]
 
@@ -198,11 +198,11 @@ def test_a_decoder_that_looks_at_nothing_is_refused() -> None:
 
 
 def test_given_and_held_by_hand() -> None:
-    energies = torch.tensor([[0.0, 1.0]], requires_grad=True)
-    given = Given(torch.tensor([[0.25, 0.75]]))(energies)
+    scores = torch.tensor([[0.0, 1.0]], requires_grad=True)
+    given = Given(torch.tensor([[0.25, 0.75]]))(scores)
     assert given.weights(torch.float32).tolist() == [[0.25, 0.75]]
     held = Held(Softmax())
-    weights = held(energies).weights(torch.float32)
-    torch.testing.assert_close(weights, torch.softmax(energies.detach(), -1))
+    weights = held(scores).weights(torch.float32)
+    torch.testing.assert_close(weights, torch.softmax(scores.detach(), -1))
     assert not weights.requires_grad
     assert held.last is weights

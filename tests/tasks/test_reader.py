@@ -16,13 +16,13 @@ from regard.types import Sequences
 first, second = [[5, 6, 7], [4], [8, 5]], [[6], [7, 8, 4, 5, 5], [4, 4]]
 
 
-def reader(encoder: str = "bigru", pool: str | None = "attention", pair: bool = True, drop: float = 0.0) -> Reader:
+def reader(encoder: str = "bigru", pool: str | None = "attention", pair: bool = True, dropout: float = 0.0) -> Reader:
     part = build("encode", {"name": encoder, "hidden": 3}, inputs=4)
     pooling = None if pool is None else build("pool", pool, inputs=part.size, summary=part.summary)
     match = Difference(pooling.size) if pooling is not None and pair else None
     size = part.size if pooling is None else pooling.size
     head = Tag(size, labels=2) if pooling is None else Classify(size * (4 if pair else 1), labels=2, hidden=5)
-    return Reader(Words(vocab=9, found=0, width=4), part, pooling, match, head, None, drop).eval()
+    return Reader(Words(vocab=9, found=0, dim=4), part, pooling, match, head, None, dropout).eval()
 
 
 def test_several_inputs_stand_one_after_the_other() -> None:
@@ -70,7 +70,7 @@ def test_without_a_pooling_every_state_is_answered_for() -> None:
 
 
 def test_dropout_is_for_training_only_and_for_what_is_pooled() -> None:
-    part, given = reader(drop=0.9), [Sequences.pad(first), Sequences.pad(second)]
+    part, given = reader(dropout=0.9), [Sequences.pad(first), Sequences.pad(second)]
     assert torch.equal(part(given).logits, part(given).logits)
     part.train()
     one, other = part(given), part(given)
@@ -81,7 +81,7 @@ def test_dropout_is_for_training_only_and_for_what_is_pooled() -> None:
 def test_gradients_reach_everything() -> None:
     part = reader("disan", "source2token")
     cross_entropy(part([Sequences.pad(first), Sequences.pad(second)]).logits, torch.tensor([0, 1, 1])).backward()
-    # A bias that all energies of a softmax share changes no weight.
+    # A bias that all scores of a softmax share changes no weight.
     unmoved = {name for name, p in part.named_parameters() if p.grad is None or not (p.grad.abs() > 1e-9).any()}
     assert unmoved <= {"pool.W.bias"}
 

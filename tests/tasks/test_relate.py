@@ -19,7 +19,7 @@ good = ["a dog\ta cat\t3.2", "a dog\ta dog\t5"]
 
 def test_it_is_found_by_its_name() -> None:
     assert find("tasks", "relate") is Relate
-    assert (Relate.name, Relate.columns, Relate.default_data) == ("relate", 3, "made:likeness")
+    assert (Relate.name, Relate.columns, Relate.default_data) == ("relate", 3, "builtin:likeness")
 
 
 @pytest.mark.parametrize("options", [{}, {"data": {"train": "pairs.tsv"}}])

@@ -13,9 +13,9 @@ import regard.train.loop
 from regard import api
 from regard.attend.attention import Attention
 from regard.attend.bias import Bias
+from regard.attend.normalizer import Normalized, Normalizer
+from regard.attend.normalizer.sample import Sample
 from regard.attend.reinforce import Reinforce
-from regard.attend.weigh import Weighed, Weighing
-from regard.attend.weigh.sample import Sample
 from regard.encode import Encoder
 from regard.errors import RegardError
 from regard.tasks._encoder_decoder import EncoderDecoder
@@ -32,20 +32,20 @@ from regard.types import Batch, Example, Look, Memory, Sequences
 examples = [Example(("ab",), "x"), Example(("a",), "yx"), Example(("",), ""), Example(("babb",), "xyy")]
 recurrent: dict[str, Any] = {"name": "recurrent", "embed": 3, "hidden": 3, "dropout": 0.0}
 lstmn: dict[str, Any] = {"name": "lstmn", "embed": 3, "hidden": 3, "dropout": 0.0}
-transformer: dict[str, Any] = {"name": "transformer", "size": 4, "heads": 1, "inner": 4, "dropout": 0.0}
-hard: dict[str, Any] = {"score": {"name": "additive", "hidden": 3}, "weigh": "sample"}
+transformer: dict[str, Any] = {"name": "transformer", "size": 4, "heads": 1, "ffn": 4, "dropout": 0.0}
+hard: dict[str, Any] = {"score": {"name": "additive", "hidden": 3}, "normalizer": "sample"}
 # The decoder, its attention, and whether a look has a part in later steps.
 kinds: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
     "before": (recurrent, hard, True),
     "after": (recurrent | {"place": "after", "feed": False}, hard, False),
     "feeding": (recurrent | {"place": "after"}, hard, True),
     "markov": (recurrent | {"place": "after", "feed": False}, {**hard, "bias": ("markov",)}, True),
-    "heads": (recurrent, {"score": "scaled_dot", "weigh": "sample", "heads": 2, "size": 4}, True),
+    "heads": (recurrent, {"score": "scaled_dot", "normalizer": "sample", "heads": 2, "size": 4}, True),
     "shallow": (lstmn, hard, False),
     "deep": (lstmn | {"fusion": "deep"}, hard, True),
-    "transformer": (transformer | {"layers": 2}, {"score": "scaled_dot", "weigh": "sample"}, True),
-    "one layer": (transformer | {"layers": 1}, {"score": "scaled_dot", "weigh": "sample"}, False),
-    "self": (transformer | {"layers": 2, "weigh": "sample"}, {"score": "scaled_dot"}, True),
+    "transformer": (transformer | {"layers": 2}, {"score": "scaled_dot", "normalizer": "sample"}, True),
+    "one layer": (transformer | {"layers": 1}, {"score": "scaled_dot", "normalizer": "sample"}, False),
+    "self": (transformer | {"layers": 2, "normalizer": "sample"}, {"score": "scaled_dot"}, True),
 }
 every = pytest.mark.parametrize("name", kinds)
 
@@ -53,7 +53,13 @@ every = pytest.mark.parametrize("name", kinds)
 def made(name: str = "before", sharper: float = 3.0, **options: Any) -> tuple[Translate, EncoderDecoder]:
     torch.manual_seed(2)
     decoder, attention, _ = kinds[name]
-    given: dict[str, Any] = {"decoder": decoder, "attention": attention, "drop": 0.0, "smoothing": 0.0, **options}
+    given: dict[str, Any] = {
+        "decoder": decoder,
+        "attention": attention,
+        "dropout": 0.0,
+        "label_smoothing": 0.0,
+        **options,
+    }
     task = Translate("character", "character", 3, {"name": "recurrent", "hidden": 2}, **given)
     task.learn(examples)
     model = task.model().double()
@@ -72,18 +78,18 @@ def batch_of(task: Translate, some: list[Example]) -> Batch:
 
 
 def hard_ones(model: nn.Module) -> list[Attention]:
-    return [one for one in model.modules() if isinstance(one, Attention) and isinstance(one.weigh, Sample)]
+    return [one for one in model.modules() if isinstance(one, Attention) and isinstance(one.normalizer, Sample)]
 
 
 def scoring(model: EncoderDecoder) -> list[nn.Parameter]:
-    """Parameters that speak through energies alone."""
+    """Parameters that speak through scores alone."""
     found = []
     for one in hard_ones(model):
         found += list(one.score.parameters())
         if one.heads is not None and hasattr(one.heads, "W_q"):
             found += [one.heads.W_q.weight, one.heads.W_k.weight]
     blocks: Any = getattr(model.decoder, "blocks", ())
-    if any(isinstance(block.attending.attention.weigh, Sample) for block in blocks):
+    if any(isinstance(block.attending.attention.normalizer, Sample) for block in blocks):
         found += [block.attending.W_qkv.weight for block in blocks]
     return found
 
@@ -96,20 +102,20 @@ def close(one: Tensor, other: Tensor) -> None:
 # --- the estimate --------------------------------------------------------------------------------------------
 
 
-class Told(Weighing):
+class Told(Normalizer):
     """Takes the keys it is told, `[row, (head,) step]`, step after step, and says how likely they were."""
 
     def __init__(self, choices: Tensor) -> None:
         super().__init__()
         self.choices, self.at = choices, 0
 
-    def forward(self, energies: Tensor, mask: Tensor | None = None) -> Weighed:
-        low = energies if mask is None else energies.masked_fill(~mask, -1e30)
+    def forward(self, scores: Tensor, mask: Tensor | None = None) -> Normalized:
+        low = scores if mask is None else scores.masked_fill(~mask, -1e30)
         log_p = low.log_softmax(-1)
-        choice = self.choices[..., self.at : self.at + energies.shape[-2]].expand(energies.shape[:-1])
-        self.at += energies.shape[-2]
+        choice = self.choices[..., self.at : self.at + scores.shape[-2]].expand(scores.shape[:-1])
+        self.at += scores.shape[-2]
         log_prob = log_p.gather(-1, choice.unsqueeze(-1)).squeeze(-1)
-        return Weighed(choice=choice, keys=energies.shape[-1], log_prob=log_prob, entropy=torch.zeros_like(log_prob))
+        return Normalized(choice=choice, keys=scores.shape[-1], log_prob=log_prob, entropy=torch.zeros_like(log_prob))
 
 
 def all_choices(model: EncoderDecoder, keys: int, steps: int) -> tuple[list[Attention], list[Tensor]]:
@@ -129,11 +135,11 @@ def exact(task: Translate, model: EncoderDecoder, example: Example, keys: int) -
     attentions, told = all_choices(model, keys, steps)
     batch = batch_of(task, [example] * len(told[0]))
     for one, choices in zip(attentions, told, strict=True):
-        one.weigh = Told(choices)
+        one.normalizer = Told(choices)
     target, before = task._before(batch)
     look, logits = model.decoder.unroll(model.encode(batch.source), before)
     for one in attentions:
-        one.weigh = Sample()
+        one.normalizer = Sample()
     nats = cross_entropy(logits.transpose(1, 2), target.values, reduction="none").sum(1)
     assert look.log_prob is not None
     p = look.log_prob.flatten(1).sum(1).exp()
@@ -160,7 +166,7 @@ def test_the_mean_of_the_estimate_is_the_exact_gradient(name: str, baseline: str
     found = [torch.zeros_like(parameter) for parameter in parameters]
     for row in range(len(told[0])):
         for one, choices in zip(attentions, told, strict=True):
-            one.weigh = Told(choices[row : row + 1])
+            one.normalizer = Told(choices[row : row + 1])
         loss, look = task._taught(model, batch)
         assert look.log_prob is not None
         p = look.log_prob.detach().sum().exp()
@@ -180,7 +186,7 @@ def test_what_is_drawn_gives_the_exact_gradient(name: str, expected: float) -> N
     numbers = [i for i, one in enumerate(model.parameters()) if any(one is other for other in weights)]
     wanted = [(1 - expected) * one for one in (exact(task, model, example, 3)[i] for i in numbers)]
     if expected:
-        _, soft = made(name, attention={**hard, "weigh": "softmax"})
+        _, soft = made(name, attention={**hard, "normalizer": "softmax"})
         loss = task.loss(soft, batch_of(task, [example])).total
         of_soft = torch.autograd.grad(loss, list(soft.parameters()))
         wanted = [one + expected * of_soft[i] for one, i in zip(wanted, numbers, strict=True)]
@@ -214,7 +220,7 @@ def test_carries_says_what_a_look_has_a_part_in(name: str) -> None:
         """The logits of every step, and how likely its own key was: a bias may be all that remembers."""
         keys = torch.tensor([[0, second, 1, 1]])
         for one in attentions:
-            one.weigh = Told(keys if one.heads is None else keys.unsqueeze(1))
+            one.normalizer = Told(keys if one.heads is None else keys.unsqueeze(1))
         with torch.no_grad():
             look, logits = model.decoder.unroll(memory, before)
         assert look.log_prob is not None
@@ -265,7 +271,7 @@ def test_the_loss_by_hand() -> None:
 @every
 def test_padding_has_no_part(name: str) -> None:
     """Outside training the likeliest keys are taken: alone and in a batch, the same loss and the same gradients."""
-    task, model = made(name, smoothing=0.1, reinforce={"baseline": "none", "bonus": 0.1})
+    task, model = made(name, label_smoothing=0.1, reinforce={"baseline": "none", "bonus": 0.1})
     model.eval()
     together = task.loss(model, batch_of(task, examples))
     alone = [task.loss(model, batch_of(task, [one])) for one in examples]
@@ -289,9 +295,9 @@ def test_a_step_of_training_moves_what_scores(name: str) -> None:
 @pytest.mark.parametrize("name", ["before", "after", "transformer"])
 def test_nothing_changes_where_nothing_samples(name: str) -> None:
     """The loss is the cross entropy to the last bit, and no random number, parameter or note is new."""
-    soft = {**kinds[name][1], "weigh": "softmax"}
-    task, model = made(name, attention=soft, smoothing=0.1)
-    _, other = made(name, attention=soft, smoothing=0.1, reinforce={"baseline": "learned", "expected": 0.5})
+    soft = {**kinds[name][1], "normalizer": "softmax"}
+    task, model = made(name, attention=soft, label_smoothing=0.1)
+    _, other = made(name, attention=soft, label_smoothing=0.1, reinforce={"baseline": "learned", "expected": 0.5})
     assert model.reinforce is None
     assert model.state_dict().keys() == other.state_dict().keys()
     assert not any("reinforce" in key for key in model.state_dict())
@@ -313,14 +319,14 @@ def test_nothing_changes_where_nothing_samples(name: str) -> None:
         )
         assert torch.equal(loss.total, nats)
         assert loss.shown is None
-        assert loss.notes.keys() == {"smoothing"}
+        assert loss.notes.keys() == {"label_smoothing"}
 
 
 def test_the_likeliest_key_unless_asked() -> None:
     batch = batch_of(made()[0], examples)
     for always in (False, True):
-        weigh = {"name": "sample", "always": always}
-        task, model = made(sharper=1.0, attention={**hard, "weigh": weigh})
+        normalizer = {"name": "sample", "always": always}
+        task, model = made(sharper=1.0, attention={**hard, "normalizer": normalizer})
         model.eval()
         torch.manual_seed(1)
         found = [task._forced(model, batch)[0] for _ in range(3)]
@@ -333,7 +339,7 @@ def test_the_likeliest_key_unless_asked() -> None:
 @every
 def test_of_some_sentences_the_expected_value_is_read(name: str) -> None:
     """At all steps, in all heads and layers, or at none (Xu et al. 2015, section 4.1)."""
-    options = {"weigh": "softmax"}
+    options = {"normalizer": "softmax"}
     decoder, attention, _ = kinds[name]
     task, model = made(name, reinforce={"expected": 0.5})
     _, soft = made(name, attention={**attention, **options}, decoder={**decoder, **(options if name == "self" else {})})
@@ -402,7 +408,7 @@ def test_a_learned_baseline_reads_what_is_known_before() -> None:
 
 def test_several_draws_of_a_sentence_are_measured_by_each_other() -> None:
     """Two draws of every sentence, b of a step being the reward of the other one's; the loss is the mean of both."""
-    task, model = made(reinforce={"baseline": "others", "samples": 2}, attention={**hard, "weigh": "sample"})
+    task, model = made(reinforce={"baseline": "others", "samples": 2}, attention={**hard, "normalizer": "sample"})
     model.train()
     batch, encoded = batch_of(task, examples[:2]), []
     model.encoder.register_forward_hook(lambda _, __, memory: encoded.append(len(memory.keys)))
@@ -435,7 +441,7 @@ def test_own_words_that_are_shown_carry_what_was_seen(monkeypatch: pytest.Monkey
         return honest(reinforce, look, nats, there, carries, *rest)
 
     monkeypatch.setattr(_generation, "taught", heard)
-    for teach in ({}, {"sampling": "linear", "least": 0.5}):
+    for teach in ({}, {"scheduled_sampling": "linear", "min_truth": 0.5}):
         task, model = made("shallow", teach=teach)
         task.loss(model.train(), batch_of(task, examples))
         task.loss(model.eval(), batch_of(task, examples))
@@ -446,17 +452,17 @@ def test_own_words_that_are_shown_carry_what_was_seen(monkeypatch: pytest.Monkey
 
 
 def test_losses_of_weights_do_not_go_with_drawn_ones() -> None:
-    with pytest.raises(RegardError, match=r"^fertility=0\.5 and a weighing that samples; expected weights that pass"):
+    with pytest.raises(RegardError, match=r"^fertility=0\.5 and a normalizer that samples; expected weights that pass"):
         made(fertility=0.5)
     sizes: dict[str, Any] = {"source": "character", "target": "character", "embed": 3}
     agree = Agree(**sizes, encoder={"name": "recurrent", "hidden": 2}, decoder=recurrent, attention=hard)
     agree.learn(examples)
-    with pytest.raises(RegardError, match=r"^gamma=1\.0 and a weighing that samples"):
+    with pytest.raises(RegardError, match=r"^gamma=1\.0 and a normalizer that samples"):
         agree.model()
-    encoder = {"name": "transformer", "size": 4, "heads": 1, "layers": 1, "weigh": "sample"}
+    encoder = {"name": "transformer", "size": 4, "heads": 1, "layers": 1, "normalizer": "sample"}
     task = Translate(**sizes, encoder=encoder, decoder=recurrent)
     task.learn(examples)
-    with pytest.raises(RegardError, match=r"^encoder\.weigh=sample: no gradient passes through it"):
+    with pytest.raises(RegardError, match=r"^encoder\.normalizer=sample: no gradient passes through it"):
         task.model()
 
 
@@ -466,17 +472,17 @@ def test_what_nothing_would_teach_is_refused() -> None:
     task.learn(examples)
     with pytest.raises(RegardError, match=r"^encoder=resan chooses its tokens, which nothing teaches it here;"):
         task.model()
-    language = Language(attention={"score": "dot", "weigh": "sample"})
+    language = Language(attention={"score": "dot", "normalizer": "sample"})
     language.learn([Example(("a b a b",), "")])
-    with pytest.raises(RegardError, match=r"^attention\.weigh=sample: no gradient passes through it"):
+    with pytest.raises(RegardError, match=r"^attention\.normalizer=sample: no gradient passes through it"):
         language.model()
 
 
 def test_both_directions_are_taught() -> None:
     torch.manual_seed(1)
     agree = Agree(
-        "character", "character", 3, {"name": "recurrent", "hidden": 2}, hard, recurrent, gamma=0.0, smoothing=0.0,
-        reinforce={"bonus": 0.1},
+        "character", "character", 3, {"name": "recurrent", "hidden": 2}, hard, recurrent, gamma=0.0,
+        label_smoothing=0.0, reinforce={"bonus": 0.1},
     )  # fmt: skip
     agree.learn(examples)
     model = agree.model().train()
@@ -526,9 +532,9 @@ def copied(scale: float) -> float:
     rows = [(word.replace(letter, letter.upper()), letter) for word in words for letter in word]
     task = Translate(
         "character", "character", 8, {"name": "recurrent", "hidden": 8, "dropout": 0.0},
-        {"score": {"name": "additive", "hidden": 8}, "weigh": "sample"},
+        {"score": {"name": "additive", "hidden": 8}, "normalizer": "sample"},
         {"name": "recurrent", "embed": 8, "hidden": 8, "place": "after", "feed": False, "dropout": 0.0},
-        drop=0.0, smoothing=0.0, reinforce={"scale": scale},
+        dropout=0.0, label_smoothing=0.0, reinforce={"scale": scale},
     )  # fmt: skip
     some = [Example((source,), target) for source, target in rows]
     task.learn(some)
@@ -559,9 +565,9 @@ def test_the_log_tells_the_reward(tmp_path: Any, monkeypatch: pytest.MonkeyPatch
         "embed": 4,
         "encoder": {"name": "recurrent", "hidden": 3},
         "decoder": {"name": "recurrent", "embed": 4, "hidden": 4},
-        "attention": {"weigh": "sample"},
+        "attention": {"normalizer": "sample"},
         "reinforce": {"expected": 0.5, "bonus": 0.1},
-        "train": {"steps": 4, "every": 2, "device": "cpu"},
+        "train": {"steps": 4, "validate_every": 2, "device": "cpu"},
         "data": {"train": str(data), "valid": str(data)},
     }
     trained = api.train("translate", out=tmp_path / "run", quiet=True, **options)

@@ -13,15 +13,15 @@ from sentence_tasks import examples
 from torch import Tensor, nn
 
 from regard.attend.attention import Attention
-from regard.attend.weigh import Weighing
-from regard.attend.weigh.argmax import Argmax
+from regard.attend.normalizer import Normalizer
+from regard.attend.normalizer.argmax import Argmax
 from regard.errors import RegardError
 from regard.find import In, Of, find, mark, names, settable
 from regard.tasks._sampled import must_learn
 from regard.types import Example
 
 HERE = object()  # stands where the name of a normalizer goes
-small = {"hidden": 4, "size": 4, "inner": 4, "embed": 4, "layers": 2, "heads": 1}
+small = {"hidden": 4, "size": 4, "ffn": 4, "embed": 4, "layers": 2, "heads": 1}
 pairs = [Example((a,), b) for a, b in (("a b c", "x y"), ("b c c a", "y"), ("c a", "x x y"), ("a c b", "y x"))]
 records = [Example((f"name[{a}], area[{b}]",), f"{a} is {b}") for a, b in (("x", "near"), ("y", "far"), ("z", "near"))]
 data = {**examples, "describe": records, "language": [Example((f"{one.source} .",), "") for one in pairs]}
@@ -35,7 +35,7 @@ def places(thing: Callable[..., Any]) -> Iterator[dict[str, Any]]:
     """Every way to name a normalizer in the options of a callable, as these options."""
     for key, parameter in settable(thing).items():
         found = mark(parameter)
-        if found == In("attend.weigh"):
+        if found == In("attend.normalizer"):
             yield {key: HERE}
         elif isinstance(found, In):
             for name in names(found.folder):
@@ -56,9 +56,9 @@ def cases() -> Iterator[Any]:
             user = next((one for one in users if one in settable(kind) and option == "attention"), None)
             for name in names(users[user]) if user else [None]:
                 around = {} if name is None else {user: {"name": name, **shrunk(find(users[user], name))}}
-                for weigh in names("attend.weigh"):
-                    label = "-".join(filter(None, (task, option, name, weigh)))
-                    yield pytest.param(task, {**around, **place}, weigh, id=label)
+                for normalizer in names("attend.normalizer"):
+                    label = "-".join(filter(None, (task, option, name, normalizer)))
+                    yield pytest.param(task, {**around, **place}, normalizer, id=label)
 
 
 def some_of(cases: list[Any], every: int) -> list[Any]:
@@ -69,20 +69,24 @@ def some_of(cases: list[Any], every: int) -> list[Any]:
     ]
 
 
-def put(options: Any, weigh: str) -> Any:
+def put(options: Any, normalizer: str) -> Any:
     if isinstance(options, dict):
-        return {key: put(value, weigh) for key, value in options.items()}
-    return weigh if options is HERE else options
+        return {key: put(value, normalizer) for key, value in options.items()}
+    return normalizer if options is HERE else options
 
 
-@pytest.mark.parametrize(("task", "options", "weigh"), some_of(list(cases()), 9))  # no multiple of the weighings
-def test_taught_or_refused(task: str, options: dict[str, Any], weigh: str) -> None:
+@pytest.mark.parametrize(("task", "options", "normalizer"), some_of(list(cases()), 9))  # no multiple of the normalizers
+def test_taught_or_refused(task: str, options: dict[str, Any], normalizer: str) -> None:
     torch.manual_seed(1)
     kind = find("tasks", task)
     words = {key: "word" for key in ("text", "source", "target") if key in settable(kind)}
     usual = {"encoder": {"name": "bigru", "hidden": 2}, "head": {} if task == "tag" else {"hidden": 4}, "gamma": 0.0}
     usual |= {"decoder": {"name": "recurrent", "embed": 4, "hidden": 4, "dropout": 0.0}}
-    given = {**words, **{key: value for key, value in usual.items() if key in settable(kind)}, **put(options, weigh)}
+    given = {
+        **words,
+        **{key: value for key, value in usual.items() if key in settable(kind)},
+        **put(options, normalizer),
+    }
     made = kind(**given)
     some = data.get(task, pairs)
     made.learn(some)
@@ -93,7 +97,7 @@ def test_taught_or_refused(task: str, options: dict[str, Any], weigh: str) -> No
         refused = str(error)
     if refused:
         assert "\n" not in refused
-        assert f"weigh={weigh}: no gradient passes through it" in refused
+        assert f"normalizer={normalizer}: no gradient passes through it" in refused
         assert refused.startswith(tuple(options))  # the option as the user wrote it
         return
     seen: list[Tensor] = []
@@ -103,13 +107,13 @@ def test_taught_or_refused(task: str, options: dict[str, Any], weigh: str) -> No
             args[0].retain_grad()
             seen.append(args[0])
 
-    hard = [one.weigh for one in model.modules() if isinstance(one, Attention) and not one.weigh.kernel]
+    hard = [one.normalizer for one in model.modules() if isinstance(one, Attention) and not one.normalizer.kernel]
     for one in hard:
         one.register_forward_pre_hook(keep)
     if not hard:
-        assert weigh == "softmax" or "plain" in str(options)  # a decoder that does not look has no normalizer
+        assert normalizer == "softmax" or "plain" in str(options)  # a decoder that does not look has no normalizer
         return
-    made.advance(model, 1.0)
+    made.on_step(model, 1.0)
     made.loss(model, made.collate(made.items(some))).total.backward()
     grads = [one.grad for one in seen if one.grad is not None]
     assert grads
@@ -128,19 +132,21 @@ def test_each_kind_of_place_was_found() -> None:
 def test_the_option_is_named() -> None:
     """Of a Transformer's decoder the self-attention's is another one than that of its attention to the source."""
 
-    class Own(Weighing):
+    class Own(Normalizer):
         passes = False
 
     from regard.attend.block import Block
     from regard.attend.score.dot import Dot
 
     plain = nn.ModuleDict({"attending": nn.Identity(), "asking": Attention(Dot(2, 2), Argmax())})
-    with pytest.raises(RegardError, match=r"^attention\.weigh=argmax: no gradient passes through it, and nothing else"):
-        must_learn(plain, "attention.weigh", inner="decoder.weigh")
-    with pytest.raises(RegardError, match=r"^decoder\.weigh=argmax: "):
-        must_learn(Block(4, 1, 4, 0.0, weigh="argmax"), "attention.weigh", inner="decoder.weigh")
-    with pytest.raises(RegardError, match=r"^encoder\.weigh=argmax: "):
-        must_learn(Block(4, 1, 4, 0.0, weigh="argmax"), "encoder.weigh")
+    with pytest.raises(
+        RegardError, match=r"^attention\.normalizer=argmax: no gradient passes through it, and nothing else"
+    ):
+        must_learn(plain, "attention.normalizer", inner="decoder.normalizer")
+    with pytest.raises(RegardError, match=r"^decoder\.normalizer=argmax: "):
+        must_learn(Block(4, 1, 4, 0.0, normalizer="argmax"), "attention.normalizer", inner="decoder.normalizer")
+    with pytest.raises(RegardError, match=r"^encoder\.normalizer=argmax: "):
+        must_learn(Block(4, 1, 4, 0.0, normalizer="argmax"), "encoder.normalizer")
     with pytest.raises(RegardError, match="no gradient passes"):  # only samples are taught by reinforcement
-        must_learn(Attention(Dot(2, 2), Own()), "attention.weigh", reinforced=True)
-    must_learn(Block(4, 1, 4, 0.0, weigh="sample"), "attention.weigh", reinforced=True)
+        must_learn(Attention(Dot(2, 2), Own()), "attention.normalizer", reinforced=True)
+    must_learn(Block(4, 1, 4, 0.0, normalizer="sample"), "attention.normalizer", reinforced=True)

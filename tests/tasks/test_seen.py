@@ -38,14 +38,14 @@ def test_nothing_was_seen() -> None:
         part = reader("bigru", pool, pair=False)
         seen = Seen.of(part([Sequences.pad(first)]), ())
         assert (seen.pooling, seen.encoder, seen.chosen) == (None, (), {})
-        assert seen.gazes([0], [[Token("a")]], ["a"], "yes") == ()
+        assert seen.attention_maps([0], [[Token("a")]], ["a"], "yes") == ()
 
 
 def test_the_gazes_of_a_pair_are_of_its_own_rows() -> None:
     seen = Seen.of(read_by("lstmn"), ())
     assert seen.pooling is not None
     columns = [[Token("a")], [Token(letter) for letter in "bcdef"]]  # the second pair: rows 1 and 3 + 1
-    pooling, one, other = seen.gazes([1, 4], columns, ["a", "b c d e f"], "yes")
+    pooling, one, other = seen.attention_maps([1, 4], columns, ["a", "b c d e f"], "yes")
     assert (pooling.title, pooling.breaks, [token.text for token in pooling.rows]) == ("a | b c d e f", (1,), ["yes"])
     assert np.allclose(pooling.weights, np.concatenate([seen.pooling[1][:, :1], seen.pooling[4]], -1))
     assert np.allclose(one.weights, seen.encoder[0][1][1][:1, :1])

@@ -49,7 +49,7 @@ def _wider(given: Sequences) -> Sequences:
 
 
 def test_a_pooling_may_cost_something() -> None:
-    task, model = both("entail", pool={"name": "structured", "rows": 2, "penalty": 0.7})
+    task, model = both("entail", pool={"name": "structured", "hops": 2, "penalty": 0.7})
     batch = batch_of(task, examples["entail"])
     loss = task.loss(model, batch)
     weights = model(batch.inputs).pooled.look.weights  # of premises and hypotheses
@@ -68,9 +68,9 @@ def test_what_teaches_a_choice(name: str, phase: str, copies: int) -> None:
     The policies get the gradient of this alone and the rest that of the task's own loss alone.
     """
     reinforce = {"baseline": "moving" if copies == 1 else "others", "samples": copies, "bonus": 0.0}
-    task, model = both(name, encoder={**choosing, "soft": 0.0, "policy": 0.5}, price=0.4, reinforce=reinforce)
+    task, model = both(name, encoder={**choosing, "soft": 0.0, "policy": 0.5}, sparsity=0.4, reinforce=reinforce)
     model.train()
-    task.advance(model, 0.0 if phase == "policy" else 0.5)
+    task.on_step(model, 0.0 if phase == "policy" else 0.5)
     twin, batch = copy.deepcopy(model), batch_of(task, examples[name])
     torch.manual_seed(5)
     loss = task.loss(model, batch)
@@ -139,7 +139,7 @@ def test_each_phase_moves_its_own_part(baseline: str) -> None:
     assert ("reinforce.value.weight" in its_own) == (baseline == "learned")
     moved = {}
     for progress in (0.0, 0.4, 0.7):
-        task.advance(model, progress)
+        task.on_step(model, progress)
         moved[model.encoder.phase] = steps(task, model, batch)
     assert moved["supervised"] == every - its_own
     assert moved["policy"] == its_own
@@ -158,7 +158,7 @@ def test_examples_are_read_twice_only_where_a_choice_is_measured_by_another() ->
         model.train()
         batch, found = batch_of(task, examples["entail"]), []
         for progress in (0.0, 0.5, 0.9):
-            task.advance(model, progress)
+            task.on_step(model, progress)
             found.append(model.copies)
             loss = task.loss(model, batch)
             assert loss.count == len(examples["entail"])
@@ -166,7 +166,7 @@ def test_examples_are_read_twice_only_where_a_choice_is_measured_by_another() ->
         assert found == wanted
     task, model = both("entail", encoder=choosing)
     assert (model.reinforce.baseline, model.reinforce.bonus) == ("others", 0.003)
-    task.advance(model, 0.0)
+    task.on_step(model, 0.0)
     task.loss(model.eval(), batch)  # used, and not taught: it chooses in every phase
 
 
@@ -187,7 +187,7 @@ def test_a_copied_batch() -> None:
 def test_in_the_first_phase_nothing_is_noted_of_choices() -> None:
     task, model = both("entail", encoder=choosing)
     model.train()
-    task.advance(model, 0.0)
+    task.on_step(model, 0.0)
     assert task.loss(model, batch_of(task, examples["entail"])).notes == {}
 
 
@@ -233,8 +233,8 @@ def test_results_are_those_of_a_plain_loop(name: str, encoder: Any, monkeypatch:
 @every
 def test_the_best_is_one_that_is_measured(name: str) -> None:
     with pytest.raises(RegardError, match="is not among the measures"):
-        task_of(name, best="bleu")
-    task = task_of(name, best="loss")
+        task_of(name, best_metric="bleu")
+    task = task_of(name, best_metric="loss")
     assert task.better(1.0, 2.0)
     assert not task.better(1.0, 1.0)
     assert task_of(name).better(2.0, 1.0)
@@ -264,7 +264,7 @@ def test_answers_do_not_depend_on_neighbours(name: str, encoder: str) -> None:
 
 def test_too_long_and_empty_texts_are_told_with_their_place() -> None:
     task, model = both("entail")
-    task.longest = 3
+    task.max_length = 3
     good, long, empty = ("a dog", "a cat"), ("a dog", "a cat runs fast"), ("", "a cat")
     with pytest.raises(RegardError, match=r"^input 2: 4 tokens in the hypothesis; expected at most 3; shorten it"):
         task.predict(model, [good, long])
@@ -282,7 +282,7 @@ def test_too_long_and_empty_texts_are_told_with_their_place() -> None:
 @every
 def test_what_was_learned_is_kept(name: str) -> None:
     task, model = both(name)
-    other = type(task)(embed={"width": 6}, encoder=task.options["encoder"], head=task.options["head"])
+    other = type(task)(embed={"dim": 6}, encoder=task.options["encoder"], head=task.options["head"])
     other.restore(task.keep())
     assert other.keep() == task.keep()
     assert other.items(examples[name]) == task.items(examples[name])
@@ -307,7 +307,7 @@ def test_a_mistake_in_the_data_is_told_before_a_run_is_begun(name: str) -> None:
 
 
 def test_dropout_and_smoothing_are_for_training_only() -> None:
-    task, model = both("entail", drop=0.5, smoothing=0.3)
+    task, model = both("entail", dropout=0.5, label_smoothing=0.3)
     batch = batch_of(task, examples["entail"])
     read = model(batch.inputs)
     assert torch.equal(read.logits, model(batch.inputs).logits)
@@ -322,7 +322,7 @@ def test_dropout_and_smoothing_are_for_training_only() -> None:
 
 
 def test_a_pooling_that_samples_is_taught_by_reinforcement() -> None:
-    task, model = both("classify", pool={"name": "attention", "hidden": 4, "weigh": "sample"})
+    task, model = both("classify", pool={"name": "attention", "hidden": 4, "normalizer": "sample"})
     model.train()
     assert model.reinforce is not None
     loss = task.loss(model, batch_of(task, examples["classify"]))
@@ -333,16 +333,16 @@ def test_a_pooling_that_samples_is_taught_by_reinforcement() -> None:
     assert soft.reinforce is None
 
 
-sampling: dict[str, Any] = {"name": "attention", "hidden": 4, "weigh": "sample"}
+sampling: dict[str, Any] = {"name": "attention", "hidden": 4, "normalizer": "sample"}
 
 
 @pytest.mark.parametrize("options", [{"encoder": choosing}, {"pool": sampling}])
 @pytest.mark.parametrize("name", ["entail", "classify"])
 def test_a_learned_baseline_does_not_know_what_was_drawn(name: str, options: dict[str, Any]) -> None:
     """Else it would take part of what the policy should learn from."""
-    task, model = both(name, reinforce={"baseline": "learned"}, drop=0.0, **options)
+    task, model = both(name, reinforce={"baseline": "learned"}, dropout=0.0, **options)
     model.train()
-    task.advance(model, 1.0)
+    task.on_step(model, 1.0)
     batch = batch_of(task, examples[name])
     reads = [model(batch.inputs) for _ in range(8)]
     assert any(not torch.equal(read.logits, reads[0].logits) for read in reads)
@@ -356,8 +356,8 @@ def test_a_learned_baseline_does_not_know_what_was_drawn(name: str, options: dic
 
 def test_of_some_examples_the_expected_value_is_read() -> None:
     """In place of a sample, in both sentences of a pair or in none (Xu et al. 2015, section 4.1)."""
-    task, model = both("entail", pool=sampling, reinforce={"expected": 0.5}, drop=0.0)
-    _, soft = both("entail", pool={**sampling, "weigh": "softmax"}, drop=0.0)
+    task, model = both("entail", pool=sampling, reinforce={"expected": 0.5}, dropout=0.0)
+    _, soft = both("entail", pool={**sampling, "normalizer": "softmax"}, dropout=0.0)
     soft.load_state_dict({key: value for key, value in model.state_dict().items() if not key.startswith("reinforce")})
     batch = batch_of(task, examples["entail"])
     expected = soft(batch.inputs).logits
@@ -378,7 +378,9 @@ def test_of_some_examples_the_expected_value_is_read() -> None:
 
 
 def test_an_expected_value_where_there_is_none() -> None:
-    with pytest.raises(RegardError, match=r"^reinforce\.expected=0\.5 and .*add pool=attention pool\.weigh=sample"):
+    with pytest.raises(
+        RegardError, match=r"^reinforce\.expected=0\.5 and .*add pool=attention pool\.normalizer=sample"
+    ):
         both("entail", encoder=choosing, reinforce={"expected": 0.5})
 
 
@@ -386,14 +388,14 @@ def test_a_model_that_chooses_settles_when_it_learns_with_its_choices() -> None:
     from regard.tasks.classify import Classify
     from regard.types import Example
 
-    task = Classify(encoder={"name": "resan", "hidden": 8, "soft": 0.5, "policy": 0.2}, embed={"width": 6})
+    task = Classify(encoder={"name": "resan", "hidden": 8, "soft": 0.5, "policy": 0.2}, embed={"dim": 6})
     task.learn([Example(("a b",), "x"), Example(("c d",), "y")])
     model = task.model()
     found = []
     for progress in (0.0, 0.4, 0.5, 0.6, 0.7, 0.9):
-        task.advance(model, progress)
-        found.append(task.settled(model))
+        task.on_step(model, progress)
+        found.append(task.ready(model))
     assert found == [False, False, False, False, True, True]
-    plain = Classify(embed={"width": 6})
+    plain = Classify(embed={"dim": 6})
     plain.learn([Example(("a b",), "x"), Example(("c d",), "y")])
-    assert plain.settled(plain.model())
+    assert plain.ready(plain.model())

@@ -39,7 +39,7 @@ def entail(vectors: Path, **embed: Any) -> Entail:
 
 @modes
 def test_a_word_has_the_vector_of_the_file(vectors: Path, mode: str) -> None:
-    task = entail(vectors, mode=mode, width=300)
+    task = entail(vectors, mode=mode, dim=300)
     model = task.model()
     numbers = torch.tensor([task.text.encode("a dog zebra")[:-1]])
     torch.testing.assert_close(model.words(numbers)[0], torch.tensor([known["a"], known["dog"], known["zebra"]]))
@@ -49,9 +49,9 @@ def test_a_word_has_the_vector_of_the_file(vectors: Path, mode: str) -> None:
 
 def test_words_of_the_file_alone_are_known_too_but_no_more_than_wanted(vectors: Path) -> None:
     assert entail(vectors).text.encode("zebra")[0] != entail(vectors).text.encode("gnu")[0]
-    few = entail(vectors, most=5).text
+    few = entail(vectors, max_vectors=5).text
     assert few.encode("gnu")[0] == few.unknown != few.encode("zebra")[0]
-    assert entail(vectors, most=0).found == 4  # those of the texts
+    assert entail(vectors, max_vectors=0).found == 4  # those of the texts
 
 
 def test_what_has_a_vector_is_told(vectors: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_run_does_without_the_file(vectors: Path, tmp_path: Path, mode: str) -
         "data": {"train": str(file_of("entail", tmp_path))},
         "embed": {"vectors": str(vectors), "mode": mode},
         "encoder": {"name": "bigru", "hidden": 4},
-        "train": {"steps": 2, "every": 1, "rows": 4, "device": "cpu"},
+        "train": {"steps": 2, "validate_every": 1, "batch_size": 4, "device": "cpu"},
     }
     trained = api.train("entail", out=tmp_path / "run", quiet=True, **options)
     texts = [("a zebra runs", "a gnu"), ("an unheard word", "a cat")]
@@ -92,7 +92,7 @@ def test_a_run_does_without_the_file(vectors: Path, tmp_path: Path, mode: str) -
 
 
 def test_another_width_than_that_of_the_file_is_refused(vectors: Path) -> None:
-    with pytest.raises(RegardError, match=r"embed\.width=9, and .*vectors\.txt has 3 numbers a word; leave"):
-        entail(vectors, width=9)
+    with pytest.raises(RegardError, match=r"embed\.dim=9, and .*vectors\.txt has 3 numbers a word; leave"):
+        entail(vectors, dim=9)
     for width in (3, 64, 300):  # the file's, the preset's and the default are fine
-        assert entail(vectors, width=width).model().words.size == 3
+        assert entail(vectors, dim=width).model().words.size == 3

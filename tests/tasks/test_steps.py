@@ -22,7 +22,7 @@ decoding: dict[str, Any] = {
     "encoder": {"name": "recurrent", "hidden": 5},
     "decoder": {"name": "recurrent", "embed": 6, "hidden": 7},
     "attention": {"score": {"name": "additive", "hidden": 4}},
-    "longest": 24,
+    "max_length": 24,
 }
 word = {"name": "word", "split": "punctuation"}
 letters = {"source": "character", "target": "character"}
@@ -30,7 +30,7 @@ options: dict[str, dict[str, Any]] = {
     "translate": {**decoding, **letters},
     "summarise": {**decoding, **letters},
     "describe": {**decoding, "source": word, "target": word, "delexicalise": ["name"]},
-    "language": {"text": "word", "network": {"hidden": 6}, "longest": 12},
+    "language": {"text": "word", "network": {"hidden": 6}, "max_length": 12},
 }
 lines = {
     "translate": ["ab ba", "a", "abba abab baba", ""],
@@ -88,7 +88,7 @@ def test_steps_lead_to_the_answers(name: str, search: Search, tmp_path: Path) ->
 
 def test_values_are_in_the_steps(tmp_path: Path) -> None:
     model = model_of("describe", tmp_path)
-    found = model.predict(["name[New Place], eatType[pub]"], trace=True, width=20, look=False)[0]
+    found = model.predict(["name[New Place], eatType[pub]"], trace=True, beam_size=20, look=False)[0]
     seen = {token for step in found.steps for one in step for token in one.tokens}
     assert "x_name" not in seen
     assert "New Place" in seen
@@ -96,7 +96,7 @@ def test_values_are_in_the_steps(tmp_path: Path) -> None:
 
 def test_asked_for_by_a_person(tmp_path: Path) -> None:
     model = model_of("translate", tmp_path)
-    found = model("ab ba", trace=True, width=2)
+    found = model("ab ba", trace=True, beam_size=2)
     assert found.steps
     assert max(map(len, found.steps)) <= 4
     assert [token.text for token in found.look.rows] in [[*tokens] for tokens in walked(found)]
@@ -112,5 +112,5 @@ def test_a_task_without_a_search_says_so(tmp_path: Path) -> None:
     task.learn([Example(("good",), "yes", "a:1"), Example(("bad",), "no", "a:2")])
     network = task.model().eval()
     model = Model(Run.create(tmp_path / "c", config, task.keep(), network), task, network)
-    with pytest.raises(RegardError, match="classify has no search; leave out trace"):
+    with pytest.raises(RegardError, match="classify has no search; remove trace"):
         model.predict(["good"], trace=True)

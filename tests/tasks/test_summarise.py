@@ -17,7 +17,7 @@ examples = [Example(("Anna lost a ring. It rained.",), "Ring lost"), Example(("T
 
 def test_it_is_found_by_its_name() -> None:
     assert find("tasks", "summarise") is Summarise
-    assert (Summarise.name, Summarise.columns, Summarise.default_data) == ("summarise", 2, "made:headlines")
+    assert (Summarise.name, Summarise.columns, Summarise.default_data) == ("summarise", 2, "builtin:headlines")
 
 
 @pytest.mark.parametrize("options", [{}, {"data": {"train": "pairs.tsv"}}])
@@ -31,7 +31,7 @@ def test_presets_and_defaults_make_a_model(options: dict[str, Any]) -> None:
 
 
 def test_a_summary_is_shorter_than_its_document() -> None:
-    task = Summarise(longest=300)
+    task = Summarise(max_length=300)
     assert [task.room(length) for length in (1, 100, 2000)] == [40, 90, 300]
 
 

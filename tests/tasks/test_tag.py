@@ -20,7 +20,7 @@ good = ["EU rejects\tB-ORG O", "Peter runs\tB-PER O"]
 
 def test_it_is_found_by_its_name() -> None:
     assert find("tasks", "tag") is Tag
-    assert (Tag.name, Tag.columns, Tag.default_data, Tag.counts) == ("tag", 2, "made:fields", "tokens")
+    assert (Tag.name, Tag.columns, Tag.default_data, Tag.counts) == ("tag", 2, "builtin:fields", "tokens")
 
 
 @pytest.mark.parametrize("options", [{}, {"data": {"train": "ner.conll"}}])

@@ -19,21 +19,29 @@ from regard import api
 from regard.data.load import load as load_data
 from regard.data.splits import Splits
 from regard.find import find, names, settable
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 from regard.train.log import read
 from tiers import sweep_but
 
 sizes = {"train": 64, "valid": 8, "test": 8}
-few: dict[str, Any] = {"rows": 16, "epochs": 100, "steps": 24, "every": 6, "warmup": 4, "time": "", "device": "cpu"}
+few: dict[str, Any] = {
+    "batch_size": 16,
+    "epochs": 100,
+    "steps": 24,
+    "validate_every": 6,
+    "warmup": 4,
+    "time": "",
+    "device": "cpu",
+}
 
 
 def cut(name: str) -> Splits:
     """The task's default data, small; one that regard makes is made small if it can be."""
     kind = find("tasks", name)
     source, _, made = kind.default_data.partition(":")
-    if source == "made" and sizes.keys() <= settable(find("data.made", made)).keys():
-        splits = find("data.made", made)(**sizes).splits()
-    elif source == "made":
+    if source == "builtin" and sizes.keys() <= settable(find("data.builtin", made)).keys():
+        splits = find("data.builtin", made)(**sizes).splits()
+    elif source == "builtin":
         splits = load_data(kind.default_data, kind.columns)
     else:
         pytest.skip(f"{name} has no data of its own")
@@ -91,10 +99,13 @@ def test_it_answers_in_order_and_as_before_when_loaded(trained: api.Trained) -> 
     assert loaded.task.predict(loaded.network, []) == []
 
 
-def are_shares(gaze: Gaze) -> bool:
+def are_shares(attention_map: AttentionMap) -> bool:
     """Every row sums to 1 over each input. Where tokens look at each other, one may have nobody to look at."""
-    parts = [gaze.weights[..., a:b].sum(-1) for a, b in pairwise([0, *gaze.breaks, len(gaze.columns)])]
-    among = gaze.rows == gaze.columns
+    parts = [
+        attention_map.weights[..., a:b].sum(-1)
+        for a, b in pairwise([0, *attention_map.breaks, len(attention_map.columns)])
+    ]
+    among = attention_map.rows == attention_map.columns
     return all((np.isclose(one, 1, atol=1e-4) | (among & np.isclose(one, 0, atol=1e-4))).all() for one in parts)
 
 

@@ -17,7 +17,7 @@ examples = [Example(("eins zwei",), "one two"), Example(("zwei",), "two")]
 
 def test_it_is_found_by_its_name() -> None:
     assert find("tasks", "translate") is Translate
-    assert (Translate.name, Translate.columns, Translate.default_data) == ("translate", 2, "made:dates")
+    assert (Translate.name, Translate.columns, Translate.default_data) == ("translate", 2, "builtin:dates")
 
 
 @pytest.mark.parametrize("options", [{}, {"data": {"train": "pairs.tsv"}}])
@@ -33,8 +33,8 @@ def test_presets_and_defaults_make_a_model(options: dict[str, Any]) -> None:
 
 def test_every_option_is_the_user_s() -> None:
     assert set(settable(Translate)) == {
-        *("source", "target", "embed", "encoder", "attention", "decoder", "search", "measures", "best"),
-        *("smoothing", "drop", "longest", "teach", "fertility", "reinforce"),
+        *("source", "target", "embed", "encoder", "attention", "decoder", "search", "metrics", "best_metric"),
+        *("label_smoothing", "dropout", "max_length", "teach", "fertility", "reinforce"),
     }
 
 
@@ -59,9 +59,9 @@ def test_it_learns_a_few_pairs_by_heart(tmp_path: Path, monkeypatch: pytest.Monk
         "encoder": {"hidden": 24, "layers": 1},
         "decoder": {"embed": 16, "hidden": 32, "dropout": 0.0},
         "attention": {"score": {"hidden": 16}},
-        "best": "exact_match",
-        "drop": 0.0,
-        "smoothing": 0.0,
+        "best_metric": "exact_match",
+        "dropout": 0.0,
+        "label_smoothing": 0.0,
     }
     words = {"eins": "one", "zwei": "two", "drei": "three", "vier": "four", "acht": "eight", "zehn": "ten"}
     (tmp_path / "words.tsv").write_text("".join(f"{source}\t{target}\n" for source, target in words.items()) * 4)
@@ -71,7 +71,15 @@ def test_it_learns_a_few_pairs_by_heart(tmp_path: Path, monkeypatch: pytest.Monk
         out=tmp_path / "run",
         quiet=True,
         **small,
-        train={"steps": 40, "every": 20, "rows": 24, "rate": 0.03, "warmup": 4, "average": 0.0, "device": "cpu"},
+        train={
+            "steps": 40,
+            "validate_every": 20,
+            "batch_size": 24,
+            "lr": 0.03,
+            "warmup": 4,
+            "ema": 0.0,
+            "device": "cpu",
+        },
     )
     assert {word: done.model(word).text for word in words} == words
     assert done.outcome.best == 1.0

@@ -1,4 +1,4 @@
-"""Leaving tokens out: the answer is that of the text without them, and so is the gaze."""
+"""Leaving tokens out: the answer is that of the text without them, and so is the attention map."""
 
 from pathlib import Path
 from typing import Any
@@ -65,7 +65,9 @@ def test_each_input_of_a_pair_has_its_own() -> None:
     [found] = model.predict([("a cat sleeps", "a dog runs")], without=[((1,), (0, 2))])
     [expected] = model.predict([("a sleeps", "dog")])
     assert found.log_prob == pytest.approx(expected.log_prob, abs=1e-6)
-    assert [len(gaze.columns) for gaze in found.looks] == [len(gaze.columns) for gaze in expected.looks]
+    assert [len(attention_map.columns) for attention_map in found.looks] == [
+        len(attention_map.columns) for attention_map in expected.looks
+    ]
     assert found.look.breaks == (2,)
 
 

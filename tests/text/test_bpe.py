@@ -9,7 +9,7 @@ ALPHABET = "abcß \n\té\u0301<s>/.,😀שİ"
 
 def test_by_hand() -> None:
     # Words ▁ab ×3, ▁b ×1: a-b is seen 3 times, as ▁-a is, and first in order; then ▁-ab, 3 times; ▁-b only once.
-    text = Bpe(least=2).train(["ab ab ab b"])
+    text = Bpe(min_frequency=2).train(["ab ab ab b"])
     assert text.vocabulary[4:] == ["a", "b", "▁", "ab", "▁ab"]
     assert text.encode("ab b") == [8, 6, 5, 3]
     assert text.tokens("ab ab") == (Token("ab", 0, 2), Token("ab", 3, 5), Token("</s>", 5, 5))
@@ -21,12 +21,12 @@ def test_by_hand() -> None:
 
 @given(st.text(ALPHABET))
 def test_every_space_comes_back(written: str) -> None:
-    text = Bpe(size=60, least=1).train([ALPHABET, "abc abc <s> ab."])
+    text = Bpe(vocab_size=60, min_frequency=1).train([ALPHABET, "abc abc <s> ab."])
     assert text.decode(text.encode(written)) == written
 
 
 def test_unknown_characters() -> None:
-    text = Bpe(least=2).train(["aa bb c"])
+    text = Bpe(min_frequency=2).train(["aa bb c"])
     assert "c" not in text.vocabulary
     assert text.tokens("ac☃a")[:-1] == (
         Token("", 0, 0),
@@ -40,18 +40,18 @@ def test_unknown_characters() -> None:
 
 def test_size_is_kept_by_leaving_out_the_rarest() -> None:
     letters = "".join(chr(0x4E00 + i) * (i + 1) for i in range(50))
-    text = Bpe(size=24, least=1).train([letters])
+    text = Bpe(vocab_size=24, min_frequency=1).train([letters])
     assert len(text) == 24
     assert text.vocabulary[4:] == ["▁", *(chr(0x4E00 + i) for i in range(31, 50))]
 
 
 def test_the_order_of_texts_does_not_matter() -> None:
     texts = ["ab", "cd", "ef", "gh", "ba dc fe hg"]
-    assert Bpe(size=10).train(texts).to_dict() == Bpe(size=10).train(texts[::-1]).to_dict()
+    assert Bpe(vocab_size=10).train(texts).to_dict() == Bpe(vocab_size=10).train(texts[::-1]).to_dict()
 
 
 def test_rare_letters_are_not_taken_for_a_pattern() -> None:
-    text = Bpe(least=2).train(["aa]^-\\[b aab"])
+    text = Bpe(min_frequency=2).train(["aa]^-\\[b aab"])
     assert not set("]^-\\[") & set(text.vocabulary)
     assert text.decode(text.encode("aab")) == "aab"
 

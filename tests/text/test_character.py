@@ -38,7 +38,7 @@ def test_one_token_a_code_point(written: str) -> None:
 
 
 def test_rare_characters_are_unknown() -> None:
-    text = Character(least=2).train(["aab"])
+    text = Character(min_frequency=2).train(["aab"])
     assert text.encode("ab") == [4, text.unknown, text.end]
 
 

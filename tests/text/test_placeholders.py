@@ -51,7 +51,7 @@ def test_there_and_back() -> None:
     assert put_back(hide(text, values), values).text == text
 
 
-@pytest.mark.parametrize("kind", [Word(split="punctuation"), Word(), Bpe(size=200)])
+@pytest.mark.parametrize("kind", [Word(split="punctuation"), Word(), Bpe(vocab_size=200)])
 def test_a_placeholder_is_one_token_and_moves_with_its_value(kind: Word | Bpe) -> None:
     text = "x_name , said x_near ; x_name ."
     model = kind.train([text] * 5)

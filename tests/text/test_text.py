@@ -34,12 +34,12 @@ SAMPLES = [
 ]
 KINDS = [
     {"name": "character"},
-    {"name": "character", "lower": True, "least": 2},
+    {"name": "character", "lower": True, "min_frequency": 2},
     {"name": "word"},
-    {"name": "word", "lower": True, "size": 12},
+    {"name": "word", "lower": True, "vocab_size": 12},
     {"name": "word", "split": "punctuation"},
-    {"name": "bpe", "least": 1},
-    {"name": "bpe", "lower": True, "size": 30},
+    {"name": "bpe", "min_frequency": 1},
+    {"name": "bpe", "lower": True, "vocab_size": 30},
 ]
 
 
@@ -127,7 +127,7 @@ def test_trained_twice_is_the_same_in_another_process() -> None:
     )
     # Many ties: every word twice.
     texts = [f"{a}{b} {b}{a}{c}" for a in "abcdefgh" for b in "ijklmnop" for c in "xyzäöü"]
-    kinds = [*KINDS, {"name": "bpe", "size": 90}]
+    kinds = [*KINDS, {"name": "bpe", "vocab_size": 90}]
     here = [build("text", kind).train(texts).to_dict() for kind in kinds]
     there = subprocess.run(
         [sys.executable, "-c", code],
@@ -164,10 +164,10 @@ def test_numbers_outside_are_refused(number: int) -> None:
 @pytest.mark.parametrize(
     "kind",
     [
-        {"name": "word", "size": 4},
-        {"name": "bpe", "size": 5},
-        {"name": "character", "least": 0},
-        {"name": "bpe", "least": 0},
+        {"name": "word", "vocab_size": 4},
+        {"name": "bpe", "vocab_size": 5},
+        {"name": "character", "min_frequency": 0},
+        {"name": "bpe", "min_frequency": 0},
     ],
 )
 def test_sizes_that_cannot_be(kind: dict[str, Any]) -> None:

@@ -16,8 +16,8 @@ def test_by_hand() -> None:
 
 def test_size_and_least() -> None:
     counted = ["a a a b b c"]
-    assert Word(size=6).train(counted).vocabulary[4:] == ["a", "b"]
-    assert Word(least=3).train(counted).vocabulary[4:] == ["a"]
+    assert Word(vocab_size=6).train(counted).vocabulary[4:] == ["a", "b"]
+    assert Word(min_frequency=3).train(counted).vocabulary[4:] == ["a"]
 
 
 def test_a_word_is_one_piece_wherever_it_stands() -> None:

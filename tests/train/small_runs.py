@@ -47,9 +47,9 @@ def small_task(**options: Any) -> Translate:
         "decoder": {"name": "recurrent", "embed": 8, "hidden": 16, "dropout": 0.2},
         "attention": {"score": {"name": "additive", "hidden": 8}},
         "search": "greedy",
-        "measures": measures,
-        "best": "perplexity",
-        "drop": 0.2,
+        "metrics": measures,
+        "best_metric": "perplexity",
+        "dropout": 0.2,
     }
     return Translate(**{**small, **options})
 
@@ -73,7 +73,7 @@ def fit_in(
     run = Run.open(folder) if Run.is_in(folder) else Run.create(folder, {"task": "translate"}, task.keep(), model)
     torch.seed()  # from here on the loop alone decides what chance there is
     change(task)
-    small = {"rows": 8, "steps": 22, "every": 5, "rate": 5e-3, "warmup": 4, "average": 0.9, "device": "cpu"}
+    small = {"batch_size": 8, "steps": 22, "validate_every": 5, "lr": 5e-3, "warmup": 4, "ema": 0.9, "device": "cpu"}
     return fit(task, data, run, model, show or Progress(True), began, **{**small, **options})
 
 

@@ -30,10 +30,10 @@ def test_every_figure_is_the_run_s_own(tmp_path: Path) -> None:
     figures: dict[str, float | str] = {"bleu": 37.5, "bleu_signature": "nrefs:1|case:mixed"}
     text = written(tmp_path, "pairs.tsv", figures, Splits([one] * 2100, [one] * 2, [one] * 3))
     assert text.startswith("# translate: dates\n")
-    assert "A model of 2,000 parameters, trained with regard on pairs.tsv: 2,100 examples for training" in text
-    assert "2 for validation, 3 for the test" in text
+    assert "A model with 2,000 parameters, trained with regard on pairs.tsv: 2,100 training examples" in text
+    assert "2 validation examples, 3 test examples" in text
     assert "1,234 steps in 61 s" in text
-    assert "5,679 target tokens a second; best validation value 0.5000" in text
+    assert "5,679 target tokens per second; best validation score 0.5000" in text
     assert "| bleu | 37.5000 |" in text
     assert "| bleu_signature | `nrefs:1" in text
     assert f"regard evaluate {tmp_path / 'dates'}" in text
@@ -49,9 +49,9 @@ def test_a_table_stays_a_table(tmp_path: Path) -> None:
 
 def test_without_a_test_set(tmp_path: Path) -> None:
     text = written(tmp_path, "", {}, Splits([one]))
-    assert "No test set was given." in text
-    assert "trained with regard on the built-in set" in text
-    assert "| test measure |" not in text
+    assert "There was no test set." in text
+    assert "trained with regard on built-in data" in text
+    assert "| test metric |" not in text
 
 
 def test_a_name_with_spaces_can_still_be_typed(tmp_path: Path) -> None:

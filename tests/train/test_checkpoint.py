@@ -17,8 +17,8 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.train import checkpoint
-from regard.train.average import Average
-from regard.train.place import Place
+from regard.train.ema import Ema
+from regard.train.state import TrainState
 
 files = {
     *("weights.safetensors", "optimiser.safetensors", "average.safetensors", "random.safetensors"),
@@ -26,8 +26,8 @@ files = {
 }
 
 
-def place_at(step: int) -> Place:
-    return Place(data="x", steps=100, step=step, best=1 / 3)
+def place_at(step: int) -> TrainState:
+    return TrainState(data="x", steps=100, step=step, best=1 / 3)
 
 
 class Training:
@@ -39,7 +39,7 @@ class Training:
         parameters = list(self.model.parameters())
         groups = [{"params": parameters[::2], "weight_decay": 0.1}, {"params": parameters[1::2], "weight_decay": 0.0}]
         self.optimiser = torch.optim.AdamW(groups, lr=0.1, betas=(0.9, 0.98))
-        self.average = Average(self.model, average)
+        self.average = Ema(self.model, average)
         self.step = 0
 
     def train(self, steps: int) -> None:
@@ -53,7 +53,7 @@ class Training:
     def save(self, folder: Path) -> None:
         checkpoint.save(folder, self.model, self.optimiser, self.average.mean, place_at(self.step))
 
-    def restore(self, folder: Path) -> Place | None:
+    def restore(self, folder: Path) -> TrainState | None:
         restored = checkpoint.restore(folder, self.model, self.optimiser, self.average.mean)
         self.damaged = restored.damaged if restored else ()
         self.step = restored.place.step if restored else 0
@@ -264,10 +264,10 @@ def swapped(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     ("name", "change", "said"),
     [
         ("optimiser", swapped, "'0.exp_avg' has the shape"),
-        ("optimiser", lambda t: {**t, "0.step": torch.tensor(-1.0)}, "parameter 0 has no whole state"),
-        ("optimiser", lambda t: {**t, "0.step": torch.tensor(torch.nan)}, "parameter 0 has no whole state"),
-        ("optimiser", lambda t: {**t, "0.step": torch.tensor(9.0)}, "parameter 0 has no whole state"),
-        ("optimiser", lambda t: {k: v for k, v in t.items() if k != "1.exp_avg_sq"}, "parameter 1 has no whole"),
+        ("optimiser", lambda t: {**t, "0.step": torch.tensor(-1.0)}, "the state of parameter 0 is incomplete"),
+        ("optimiser", lambda t: {**t, "0.step": torch.tensor(torch.nan)}, "the state of parameter 0 is incomplete"),
+        ("optimiser", lambda t: {**t, "0.step": torch.tensor(9.0)}, "the state of parameter 0 is incomplete"),
+        ("optimiser", lambda t: {k: v for k, v in t.items() if k != "1.exp_avg_sq"}, "state of parameter 1"),
         ("optimiser", lambda t: {**t, "99.step": torch.tensor(1.0)}, "'99.step' is not one"),
         ("optimiser", lambda t: {**t, "²": torch.tensor(1.0)}, "'²' is not one"),
         ("optimiser", lambda t: {}, "it is empty"),
@@ -322,4 +322,4 @@ def test_nothing_is_pickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         with safe_open(file, "pt") as opened:
             assert opened.metadata() is None
             assert all(isinstance(opened.get_tensor(name), Tensor) for name in opened.keys())  # noqa: SIM118
-    assert Place.read(json.loads((tmp_path / "step-2" / "place.json").read_text())) == place_at(2)
+    assert TrainState.read(json.loads((tmp_path / "step-2" / "place.json").read_text())) == place_at(2)

@@ -34,16 +34,16 @@ def found(task: Any, made: Results, epochs: float | None = None) -> list[str]:
 
 def test_labels() -> None:
     assert found(labels, results(half, half)) == []
-    assert found(labels, results(mostly, ["a"] * 40)) == ["one and the same answer to all 40 inputs"]
+    assert found(labels, results(mostly, ["a"] * 40)) == ["the same prediction for all 40 inputs"]
     said = ["a", "b", "a", "a"] * 10
     assert found(labels, results(mostly, said)) == [
-        "50.0% right, and always answering the commonest label would give 75.0%"
+        "accuracy 50.0%; always predicting the most frequent label gives 75.0%"
     ]
     assert found(labels, results(["a"] * 40, ["a"] * 40)) == []  # there is nothing else to say
     tags = ["a a b", "b a a"] * 20
     assert found(labels, results(tags, tags)) == []
     assert found(labels, results(tags, ["b b a", "a b b"] * 20)) == [
-        "0.0% right, and always answering the commonest label would give 66.7%"
+        "accuracy 0.0%; always predicting the most frequent label gives 66.7%"
     ]
     assert found(labels, results(half[:6], ["a"] * 6)) == []  # too few to say anything
 
@@ -52,7 +52,7 @@ def test_numbers() -> None:
     true = ["1.0", "3.0", "5.0", "2.0"] * 10
     assert found(numbers, results(true, ["1.5", "2.5", "4.5", "2.0"] * 10)) == []
     [line] = found(numbers, results(true, ["2.75"] * 40))
-    assert line == "an error (MSE) of 2.19, and always answering the mean would give 2.19"
+    assert line == "mean squared error 2.19; always predicting the mean gives 2.19"
 
 
 def test_texts() -> None:
@@ -60,11 +60,11 @@ def test_texts() -> None:
     low, high = 0.5 * 200, 2.4 * 200
     assert found(texts, results(true, true, low, 200)) == []
     assert found(texts, results(true, ["1 1"] * 50 + ["2 2"] * 50, low, 200)) == [
-        "only 2 different answers to 100 inputs"
+        "only 2 different predictions for 100 inputs"
     ]
     alike, frequent = found(texts, results(true, ["1 1"] * 100, high, 200))
-    assert alike == "one and the same answer to 100 inputs"
-    assert frequent.startswith("a perplexity of 11.02 a token, and how often each token comes would alone give 10.0")
+    assert alike == "the same prediction for 100 inputs"
+    assert frequent.startswith("perplexity 11.02 per token; token frequencies alone give 10.0")
     assert found(texts, Results(examples(true), (), low, 200)) == []  # nothing is answered, only read
     assert len(found(texts, Results(examples(true), (), high, 200))) == 1
     assert len(found(texts, Results(examples(true), (), math.inf, 200))) == 1
@@ -77,7 +77,7 @@ def test_few_targets_have_few_answers() -> None:
 
 def test_less_than_an_epoch() -> None:
     good = results(half, half)
-    assert found(labels, good, 0.25) == ["the model has seen only 25% of the training data, and nothing twice"]
+    assert found(labels, good, 0.25) == ["the model has seen only 25% of the training data"]
     assert found(labels, good, 1.0) == []
 
 

@@ -53,7 +53,9 @@ def test_a_test_that_does_not_fit_into_the_time_is_cut(capsys: pytest.CaptureFix
         return len(found.examples), slow.now
 
     assert after(100, 60.0) == (18, 59.0)  # one of the seconds went into finding out
-    assert "testing 18 of 100 examples: all of them would take 1:40, and 0:19 is left" in capsys.readouterr().err
+    assert (
+        "testing on 18 of 100 examples: all of them would take 1:40, but only 0:19 is left" in capsys.readouterr().err
+    )
     assert after(100, 41.0) == (10, 51.0)  # at least ten, whatever the time
     assert after(10, 60.0)[0] == 10
     assert capsys.readouterr().err.count("of 10 examples") == 0
@@ -63,9 +65,9 @@ def test_a_test_that_does_not_fit_into_the_time_is_cut(capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("ended", "epochs", "do"),
     [
-        ("time", 0.4, "train it longer: regard train --out x"),
-        ("time", 50.0, "train it longer: regard train --out x, or check the data and try a smaller model"),
-        ("patience", 5.0, "it stopped getting better: check the data, or try a lower train.rate or a smaller model"),
+        ("time", 0.4, "train longer: regard train --out x"),
+        ("time", 50.0, "train longer: regard train --out x, or check the data and try a smaller model"),
+        ("patience", 5.0, "it stopped improving: check the data, or try a lower train.lr or a smaller model"),
     ],
 )
 def test_what_to_do_about_a_doubt(ended: Any, epochs: float, do: str) -> None:

@@ -285,12 +285,12 @@ def test_more_steps_go_on(tmp_path: Path, whole: dict[str, Any]) -> None:
 
 def test_epochs_are_counted_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """44 examples, 8 a batch: 6 batches an epoch, and a validation at the end of each, were it not for `RARELY`."""
-    fit_in(tmp_path / "rarely", scripted([1.0]), steps=0, epochs=2, every=0)
+    fit_in(tmp_path / "rarely", scripted([1.0]), steps=0, epochs=2, validate_every=0)
     assert [event["step"] for event in read(tmp_path / "rarely" / "log.jsonl")] == [12]
     monkeypatch.setattr(loop, "RARELY", 1)
-    fit_in(tmp_path / "run", steps=0, epochs=2, every=0)
+    fit_in(tmp_path / "run", steps=0, epochs=2, validate_every=0)
     assert [(event["step"], event["epoch"]) for event in read(tmp_path / "run" / "log.jsonl")] == [(6, 0), (12, 1)]
-    assert fit_in(tmp_path / "run", steps=0, epochs=3, every=0).step == 18
+    assert fit_in(tmp_path / "run", steps=0, epochs=3, validate_every=0).step == 18
 
 
 def test_every_example_is_seen_once_an_epoch(tmp_path: Path) -> None:
@@ -317,17 +317,17 @@ def test_every_example_is_seen_once_an_epoch(tmp_path: Path) -> None:
 def test_patience(tmp_path: Path) -> None:
     """Perplexity: lower is better; the third value is the best, and three worse ones (or equal) are enough."""
     values = [5.0, 4.0, 3.0, 3.5, 3.0, 9.0, 1.0]
-    outcome = fit_in(tmp_path / "run", scripted(values), steps=100, every=2, patience=3)
+    outcome = fit_in(tmp_path / "run", scripted(values), steps=100, validate_every=2, patience=3)
     assert (outcome.step, outcome.best, outcome.stopped) == (12, 3.0, None)
-    again = fit_in(tmp_path / "run", scripted([0.1]), steps=100, every=2, patience=3)
+    again = fit_in(tmp_path / "run", scripted([0.1]), steps=100, validate_every=2, patience=3)
     assert (again.step, again.best) == (12, 3.0)
-    more = fit_in(tmp_path / "run", scripted(values[6:] + [2.0] * 9), steps=100, every=2, patience=4)
+    more = fit_in(tmp_path / "run", scripted(values[6:] + [2.0] * 9), steps=100, validate_every=2, patience=4)
     assert (more.step, more.best) == (22, 1.0)  # more patience was asked for: step 14 finds the 1.0, then four worse
 
 
 def test_the_best_weights_are_kept(tmp_path: Path) -> None:
     folder, seen = tmp_path / "run", []
-    outcome = fit_in(folder, scripted([5.0, 2.0, 3.0, 2.5], seen), steps=8, every=2)
+    outcome = fit_in(folder, scripted([5.0, 2.0, 3.0, 2.5], seen), steps=8, validate_every=2)
     assert outcome.best == 2.0
     kept = load_file(folder / "model.safetensors")
     assert [all(torch.equal(kept[name], one[name]) for name in kept) for one in seen] == [False, True, False, False]
@@ -341,7 +341,7 @@ def unsettled(validations: int) -> Change:
 
     def change(task: Translate) -> None:
         asked = iter(range(10**6))
-        task.settled = lambda model: next(asked) >= validations  # type: ignore[method-assign]
+        task.ready = lambda model: next(asked) >= validations  # type: ignore[method-assign]
 
     return change
 
@@ -350,7 +350,7 @@ def test_what_was_best_before_the_model_settled_does_not_count(tmp_path: Path) -
     """1.0 and 0.5 are of another model; from the third validation on 3.0 is the best, and patience begins there."""
     folder, seen = tmp_path / "run", []
     values = [1.0, 0.5, 4.0, 3.0, 3.5, 3.6, 9.0]
-    outcome = fit_in(folder, both(unsettled(2), scripted(values, seen)), steps=100, every=2, patience=2)
+    outcome = fit_in(folder, both(unsettled(2), scripted(values, seen)), steps=100, validate_every=2, patience=2)
     assert (outcome.step, outcome.best) == (12, 3.0)
     kept = load_file(folder / "model.safetensors")
     assert [all(torch.equal(kept[name], one[name]) for name in kept) for one in seen] == [i == 3 for i in range(6)]
@@ -358,19 +358,19 @@ def test_what_was_best_before_the_model_settled_does_not_count(tmp_path: Path) -
 
 def test_patience_does_not_run_out_before_the_model_settled(tmp_path: Path) -> None:
     values = [1.0, 2.0, 2.0, 2.0, 5.0, 6.0, 7.0]
-    outcome = fit_in(tmp_path / "run", both(unsettled(4), scripted(values)), steps=100, every=2, patience=2)
+    outcome = fit_in(tmp_path / "run", both(unsettled(4), scripted(values)), steps=100, validate_every=2, patience=2)
     assert (outcome.step, outcome.best) == (14, 5.0)
 
 
 def test_a_model_that_never_settles_is_kept_as_it_ends(tmp_path: Path) -> None:
-    outcome = fit_in(tmp_path / "run", both(unsettled(99), scripted([1.0, 2.0, 3.0])), steps=6, every=2)
+    outcome = fit_in(tmp_path / "run", both(unsettled(99), scripted([1.0, 2.0, 3.0])), steps=6, validate_every=2)
     assert outcome.best == 3.0
 
 
 def test_of_equals_the_later_is_kept(tmp_path: Path) -> None:
     """It has learned for longer; but patience goes on running out."""
     folder, seen = tmp_path / "run", []
-    outcome = fit_in(folder, scripted([2.0, 2.0, 3.0, 2.0, 1.0], seen), steps=100, every=2, patience=3)
+    outcome = fit_in(folder, scripted([2.0, 2.0, 3.0, 2.0, 1.0], seen), steps=100, validate_every=2, patience=3)
     assert (outcome.step, outcome.best) == (8, 2.0)
     kept = load_file(folder / "model.safetensors")
     assert [all(torch.equal(kept[name], one[name]) for name in kept) for one in seen] == [False, False, False, True]
@@ -382,7 +382,7 @@ def test_the_model_given_holds_the_best_weights_in_the_end(tmp_path: Path) -> No
     model = task.model()
     run = Run.create(tmp_path / "run", {"task": "translate"}, task.keep(), model)
     scripted([1.0, 2.0, 3.0], seen)(task)
-    fit(task, splits(), run, model, Progress(True), None, steps=6, every=2, rows=8, device="cpu")
+    fit(task, splits(), run, model, Progress(True), None, steps=6, validate_every=2, batch_size=8, device="cpu")
     assert all(torch.equal(value, seen[0][name]) for name, value in model.state_dict().items())
 
 
@@ -393,21 +393,23 @@ def test_a_measure_where_more_is_better(tmp_path: Path) -> None:
         task.results = lambda *_, **__: None  # type: ignore[assignment, method-assign, return-value]
         task.measure = lambda _: {"exact_match": next(values)}  # type: ignore[assignment, method-assign]
 
-    assert fit_in(tmp_path / "run", change, steps=6, every=2).best == 0.4
+    assert fit_in(tmp_path / "run", change, steps=6, validate_every=2).best == 0.4
 
 
 # --- the clock -----------------------------------------------------------------------------------------------
 
 
 def rates(folder: Path) -> list[float]:
-    return [event["rate"] for event in read(folder / "log.jsonl")]
+    return [event["lr"] for event in read(folder / "log.jsonl")]
 
 
 def test_a_time_limit_ends_training_in_time_with_its_rate_gone_down(
     tmp_path: Path, ticking: Callable[[float], Change]
 ) -> None:
     folder = tmp_path / "run"
-    outcome = fit_in(folder, both(ticking(1.0), scripted([1.0] * 99)), steps=10_000, time="2m", every=1000, warmup=4)
+    outcome = fit_in(
+        folder, both(ticking(1.0), scripted([1.0] * 99)), steps=10_000, time="2m", validate_every=1000, warmup=4
+    )
     assert outcome.step == 117  # two and a half seconds are for what is written afterwards
     assert (outcome.seconds, outcome.ended) == (117.0, "time")
     assert rates(folder)[-1] < 0.001 * 5e-3  # cosine: nothing is left of the rate at the end
@@ -427,7 +429,7 @@ def test_a_limit_that_is_far_away_changes_nothing(
 
 def test_slow_steps_do_not_run_over_the_limit(tmp_path: Path, ticking: Callable[[float], Change]) -> None:
     """A minute a step: the loop must not wait for its next glance to see that five minutes are over."""
-    outcome = fit_in(tmp_path / "run", both(ticking(60.0), scripted([1.0])), time="5m", every=1000)
+    outcome = fit_in(tmp_path / "run", both(ticking(60.0), scripted([1.0])), time="5m", validate_every=1000)
     assert outcome.step == 4  # a fifth would leave nothing for what is written afterwards
     assert place_of(tmp_path / "run")["finished"]
 
@@ -440,7 +442,7 @@ def test_a_run_ended_by_its_limit_is_finished_until_more_is_asked_for(
 
     def go(time: str, **more: Any) -> int:
         change = both(ticking(1.0), scripted([1.0] * 99))
-        return fit_in(tmp_path / "run", change, **{"steps": 1000, "time": time, "every": 100, **more}).step
+        return fit_in(tmp_path / "run", change, **{"steps": 1000, "time": time, "validate_every": 100, **more}).step
 
     assert go("70s") == 67
     assert go("70s") == 67
@@ -457,7 +459,7 @@ def test_a_run_stopped_within_its_limit_has_what_is_left_of_it(
 ) -> None:
     """As if it had never been stopped; another limit is for the command it is given to."""
     changes = both(ticking(1.0), scripted([1.0] * 99))
-    options = {"steps": 1000, "time": "80s", "every": 100}
+    options = {"steps": 1000, "time": "80s", "validate_every": 100}
     stopped = fit_in(tmp_path / "run", both(changes, signalled(30, signal.SIGINT)), **options)
     assert (stopped.step, stopped.seconds) == (30, 30.0)
     assert place_of(tmp_path / "run")["spent"] == 30.0
@@ -472,7 +474,7 @@ def test_a_run_stopped_within_its_limit_has_what_is_left_of_it(
 
 def test_time_is_counted_from_the_start_of_the_command(tmp_path: Path, ticking: Callable[[float], Change]) -> None:
     change = both(ticking(1.0), scripted([1.0] * 99))
-    outcome = fit_in(tmp_path / "run", change, began=Clock.now - 20, steps=1000, time="80s", every=100)
+    outcome = fit_in(tmp_path / "run", change, began=Clock.now - 20, steps=1000, time="80s", validate_every=100)
     assert (outcome.step, outcome.seconds) == (57, 77.0)
 
 
@@ -495,7 +497,7 @@ def test_a_limit_leaves_time_for_validating_and_testing(tmp_path: Path, ticking:
     """Eight examples of validation take 4 s and as many of the test 16 s: they are kept back."""
     change, seen = ticking(1.0), list[tuple[int, bool]]()
     slow = slow_answers(loop.clock, 0.5, 2.0, seen)
-    outcome = fit_in(tmp_path / "run", both(change, slow), steps=1000, time="200s", every=20, warmup=4)
+    outcome = fit_in(tmp_path / "run", both(change, slow), steps=1000, time="200s", validate_every=20, warmup=4)
     left = 200 - outcome.seconds
     assert 16 + 2.5 <= left <= 16 + 2.5 + 2  # the test, what is written afterwards, and no more than a step or two
     assert outcome.ended == "time"
@@ -512,7 +514,7 @@ def test_a_validation_that_would_take_too_long_is_of_fewer_examples(
     """A minute for all eight, where an hour would be needed to afford that: three, and only now and then."""
     change, seen = ticking(1.0), list[tuple[int, bool]]()
     slow = slow_answers(loop.clock, 7.5, 0.0, seen)
-    outcome = fit_in(tmp_path / "run", both(change, slow), steps=10_000, time="10m", every=20)
+    outcome = fit_in(tmp_path / "run", both(change, slow), steps=10_000, time="10m", validate_every=20)
     assert 590 <= outcome.seconds <= 600
     steps = [event["step"] for event in read(tmp_path / "run" / "log.jsonl")]
     assert 2 <= len(steps) <= 4
@@ -524,13 +526,13 @@ def test_state_is_saved_every_so_many_seconds(
 ) -> None:
     saved: list[int] = []
     monkeypatch.setattr(checkpoint, "save", lambda *given: saved.append(given[-1].step))
-    fit_in(tmp_path / "run", both(ticking(1.0), scripted([1.0] * 9)), save_every=3, steps=22, every=10)
+    fit_in(tmp_path / "run", both(ticking(1.0), scripted([1.0] * 9)), save_every=3, steps=22, validate_every=10)
     assert saved == [4, 8, 10, 14, 18, 20, 22]  # more than three seconds after the last, at validations, at the end
 
 
 def test_the_rate_follows_the_plan(tmp_path: Path) -> None:
     """Warm-up of 4 steps, then a line to 0 at step 22; the rate logged is that of the step just taken."""
-    fit_in(tmp_path / "run", scripted([1.0] * 11), patience=99, every=2, decay="linear", rate=0.01)
+    fit_in(tmp_path / "run", scripted([1.0] * 11), patience=99, validate_every=2, decay="linear", lr=0.01)
     assert rates(tmp_path / "run") == pytest.approx(
         [0.005, 0.01] + [0.01 * (1 - (step - 1 - 4) / 18) for step in range(6, 23, 2)]
     )
@@ -573,7 +575,7 @@ class Slope(Translate):
 def slope(folder: Path, **options: Any) -> tuple[float, float, dict[str, Any]]:
     model, task = Line(), Slope()
     run = Run.create(folder, {"task": "slope"}, {}, model)
-    small = {"rows": 4, "steps": 1, "rate": 0.1, "average": 0.0, "device": "cpu", "weight_decay": 0.5}
+    small = {"batch_size": 4, "steps": 1, "lr": 0.1, "ema": 0.0, "device": "cpu", "weight_decay": 0.5}
     fit(task, splits(), run, model, Progress(True), None, **{**small, **options})
     return model.matrix.item(), model.vector.item(), read(folder / "log.jsonl")[0]
 
@@ -588,7 +590,7 @@ def test_one_step_by_hand(tmp_path: Path) -> None:
 
 def test_the_average_by_hand(tmp_path: Path) -> None:
     """After step 1 the average is 2/11 of the start and 9/11 of where it went: that is what is kept."""
-    matrix, vector, _ = slope(tmp_path / "one", average=0.9)
+    matrix, vector, _ = slope(tmp_path / "one", ema=0.9)
     assert matrix == pytest.approx(2 / 11 * 2 + 9 / 11 * 1.8)
     assert vector == pytest.approx(2 / 11 * 3 + 9 / 11 * 3.1)
 
@@ -635,7 +637,7 @@ def test_only_the_first_of_a_large_validation_set_are_taken(tmp_path: Path) -> N
         scripted([1.0])(task)
         task.results = lambda model, examples, quick=False: sizes.append(len(examples))  # type: ignore[assignment, method-assign, return-value, func-returns-value]
 
-    fit_in(tmp_path / "run", change, steps=2, valid=3)
+    fit_in(tmp_path / "run", change, steps=2, max_validation=3)
     assert sizes == [3]
 
 
@@ -653,7 +655,7 @@ def test_a_loss_that_is_no_number(tmp_path: Path, bad: float) -> None:
 
         task.loss = loss  # type: ignore[method-assign]
 
-    with pytest.raises(RegardError, match=r"the loss became (nan|inf) at step 10; lower train.rate") as caught:
+    with pytest.raises(RegardError, match=r"the loss became (nan|inf) at step 10; lower train.lr") as caught:
         fit_in(tmp_path / "run", change)
     assert "\n" not in str(caught.value)
     assert place_of(tmp_path / "run")["step"] == 5  # what was good is still there
@@ -664,7 +666,7 @@ def test_other_data_is_refused(tmp_path: Path) -> None:
     fit_in(tmp_path / "run", signalled(3, signal.SIGINT))
     same = splits()
     other = Splits([*same.train[:-1], Example(("six",), "7")], same.valid, same.test)
-    with pytest.raises(RegardError, match=r"the training data is not what .* began with; use --fresh"):
+    with pytest.raises(RegardError, match=r"the training data is not what .* was started with; use --fresh"):
         fit_in(tmp_path / "run", data=other)
     assert place_of(tmp_path / "run")["step"] == 3
 
@@ -701,7 +703,7 @@ def test_damaged_best_weights_are_replaced_by_the_present_ones(
     last = load_file(newest(folder) / "average.safetensors")
     (folder / "model.safetensors").write_bytes(b"")
     assert math.isnan(fit_in(folder).best)  # nothing more is to be done, so nothing to compare with
-    assert "model.safetensors is damaged; the weights of step 22 take its place" in capsys.readouterr().err
+    assert "model.safetensors is damaged; replaced with the weights of step 22" in capsys.readouterr().err
     now = load_file(folder / "model.safetensors")
     assert all(torch.equal(now[name], value) for name, value in last.items())
 
@@ -736,7 +738,7 @@ def test_progress_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     fit_in(tmp_path / "run", signalled(3, signal.SIGINT))
     assert capsys.readouterr() == ("", "")
     fit_in(tmp_path / "run", scripted([4.0] * 9), show=Shown())
-    assert Shown.said[0] == "going on from step 3 of 22"
+    assert Shown.said[0] == "resuming at step 3 of 22"
     assert Shown.said[1].startswith("step 5: loss ")
     assert Shown.said[1].endswith("; valid: perplexity 4")
     assert [step for step, *_ in Shown.steps if step in (4, 5, 10, 15, 20, 22)] == [4, 5, 10, 15, 20, 22]  # 4: at once
@@ -756,8 +758,8 @@ def test_a_shorter_warm_up_is_told_once(tmp_path: Path, monkeypatch: pytest.Monk
     assert told("short", warmup=6) == []  # it is over
     # Time cuts the plan from 80 to 40 steps when 20 are done: a warm-up of 15 is over, one of 21 is not.
     monkeypatch.setattr(loop.Budget, "plan", lambda self, wanted, step, every: 40 if step >= 20 else wanted)
-    assert told("over", steps=80, warmup=15, every=100) == []
-    assert told("slow", steps=88, warmup=21, every=100) == [Plan(40, 21, "cosine").shortened]
+    assert told("over", steps=80, warmup=15, validate_every=100) == []
+    assert told("slow", steps=88, warmup=21, validate_every=100) == [Plan(40, 21, "cosine").shortened]
 
 
 class Shown(Progress):
@@ -777,8 +779,8 @@ class Shown(Progress):
 def test_the_log_is_strict_about_what_it_says(tmp_path: Path) -> None:
     fit_in(tmp_path / "run", steps=5)
     [event] = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
-    assert event.keys() == {"step", "loss", "valid", "epoch", "rate", "seconds", "tokens_per_second", "notes"}
-    assert event["notes"] == {"smoothing": pytest.approx(0.1)}
+    assert event.keys() == {"step", "loss", "valid", "epoch", "lr", "seconds", "tokens_per_second", "notes"}
+    assert event["notes"] == {"label_smoothing": pytest.approx(0.1)}
     assert event["valid"].keys() == {"perplexity", "exact_match", "token_accuracy"}
     assert 0 < event["seconds"] < 100
     assert event["tokens_per_second"] > 0

@@ -19,14 +19,14 @@ def test_clock(seconds: float, shown: str) -> None:
 
 def test_plain_lines_come_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
     with Progress(lines_every=1000.0) as show:
-        show.say("going on from step 5 of 9")
+        show.say("resuming at step 5 of 9")
         show.step(6, 9, "loss 1.25  [bold]", 75.0)
         show.step(7, 9, "loss 1.20", 50.0)  # too soon after the last
         show.say("step 9: loss 1.0, [red]bleu 3")
     out, err = capsys.readouterr()
     assert out == ""  # what the program answers is never mixed with how it is going
     assert err.splitlines() == [
-        "going on from step 5 of 9",
+        "resuming at step 5 of 9",
         "step 6/9  loss 1.25  [bold]  left 1:15",
         "step 9: loss 1.0, [red]bleu 3",
     ]

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from regard.errors import RegardError
-from regard.train.place import Place
 from regard.train.resume import resumed
 from regard.train.run import Run
+from regard.train.state import TrainState
 
 run = Run(Path("run"), {}, {})
-finished: dict[str, Any] = {"step": 50, "spent": 60.0, "finished": True, "settled": True}
+finished: dict[str, Any] = {"step": 50, "spent": 60.0, "finished": True, "ready": True}
 
 
-def place(steps: int, limit: float = math.inf, **more: Any) -> Place:
-    return Place("data", steps, steps, limit, **more)
+def place(steps: int, limit: float = math.inf, **more: Any) -> TrainState:
+    return TrainState("data", steps, steps, limit, **more)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,9 @@ def place(steps: int, limit: float = math.inf, **more: Any) -> Place:
         (place(50, **finished, since=10), place(60), True),  # more is asked for: patience begins again
     ],
 )
-def test_a_finished_place_goes_on_only_if_more_is_asked_for(saved: Place, asked: Place, goes_on: bool) -> None:
+def test_a_finished_place_goes_on_only_if_more_is_asked_for(
+    saved: TrainState, asked: TrainState, goes_on: bool
+) -> None:
     found = resumed(asked, run, saved, patience=10)
     assert found.finished is not goes_on
     if goes_on:
@@ -49,5 +51,5 @@ def test_without_a_saved_place_it_begins() -> None:
 
 
 def test_other_data_is_refused_by_name() -> None:
-    with pytest.raises(RegardError, match="the training data is not what run began with"):
-        resumed(place(5), run, Place("other", 5), patience=10)
+    with pytest.raises(RegardError, match="the training data is not what run was started with"):
+        resumed(place(5), run, TrainState("other", 5), patience=10)

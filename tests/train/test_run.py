@@ -11,18 +11,19 @@ from safetensors.torch import save_file
 from torch import nn
 
 from regard.errors import RegardError
+from regard.format import FORMAT
 from regard.train.run import Run, plain
 
 config: dict[str, Any] = {
     "task": "translate",
     "search": None,
-    "measures": ("bleu", {"name": "chrf", "word_order": 2}),
-    "train": {"rate": 1e-3, "time": "", "deep": {"none": None, "on": True}},
+    "metrics": ("bleu", {"name": "chrf", "word_order": 2}),
+    "train": {"lr": 1e-3, "time": "", "deep": {"none": None, "on": True}},
 }
 told = {
     "task": "translate",
-    "measures": ["bleu", {"name": "chrf", "word_order": 2}],
-    "train": {"rate": 1e-3, "time": "", "deep": {"on": True}},
+    "metrics": ["bleu", {"name": "chrf", "word_order": 2}],
+    "train": {"lr": 1e-3, "time": "", "deep": {"on": True}},
 }
 kept = {"source": {"ü": "漢字 ☃"}}
 
@@ -102,7 +103,7 @@ def test_a_folder_of_other_things_is_left_alone(tmp_path: Path, name: str) -> No
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / name).write_text("dear diary")
-    assert "is not a run; choose another --out" in refused(lambda: Run.create(folder, config, kept, model()))
+    assert "is not a run; use another --out" in refused(lambda: Run.create(folder, config, kept, model()))
     assert [(file.name, file.read_text()) for file in folder.iterdir()] == [(name, "dear diary")]
     file = tmp_path / "file"
     file.write_text("x")
@@ -112,7 +113,7 @@ def test_a_folder_of_other_things_is_left_alone(tmp_path: Path, name: str) -> No
 
 
 def test_no_run(tmp_path: Path, run: Run) -> None:
-    assert "is not there; expected a folder made by 'regard train'" in refused(lambda: Run.open(tmp_path / "no"))
+    assert "does not exist; expected a folder made by 'regard train'" in refused(lambda: Run.open(tmp_path / "no"))
     assert "it has no config.toml" in refused(lambda: Run.open(tmp_path))
     assert "is not a run: it is a file" in refused(lambda: Run.open(run.folder / "config.toml"))
     assert not Run.is_in(tmp_path)
@@ -180,7 +181,7 @@ def test_a_flipped_bit_in_the_weights(run: Run) -> None:
     content = bytearray(file.read_bytes())
     content[-3] ^= 1
     file.write_bytes(content)
-    assert "(model.safetensors: its checksum is wrong); the same 'regard train' goes on" in refused(
+    assert "(model.safetensors: its checksum is wrong); repeat 'regard train' to resume" in refused(
         lambda: run.load_weights(model())
     )
 
@@ -222,7 +223,7 @@ def test_weights_are_replaced_whole(run: Run, monkeypatch: pytest.MonkeyPatch) -
     fresh = model(seed=2)
     run.load_weights(fresh)
     assert weights(fresh) == weights(model())
-    assert tomllib.loads((run.folder / "config.toml").read_text()) == told
+    assert tomllib.loads((run.folder / "config.toml").read_text()) == {"format": FORMAT, **told}
     assert len(list(run.folder.iterdir())) == 4
 
 
@@ -246,6 +247,6 @@ def test_half_a_run_is_never_left(run: Run, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_what_is_not_the_run_s_own_is_not_removed(run: Run) -> None:
     (run.folder / "diary").write_text("dear diary")
-    assert "also holds diary; move that away" in refused(lambda: Run.remove(run.folder))
+    assert "also contains diary; move that elsewhere" in refused(lambda: Run.remove(run.folder))
     assert (run.folder / "diary").read_text() == "dear diary"
     assert Run.is_in(run.folder)  # and the run is whole

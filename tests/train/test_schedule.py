@@ -42,7 +42,7 @@ def test_warm_up_takes_at_most_a_quarter_of_the_plan() -> None:
 
 def test_a_shorter_warm_up_is_said() -> None:
     said = Plan(steps=1020, warmup=300, decay="linear").shortened
-    assert said == "train.warmup=300 is cut to 255: at most a quarter of the 1,020 steps planned is warm-up"
+    assert said == "train.warmup=300 is reduced to 255: warm-up is at most a quarter of the 1,020 planned steps"
     assert Plan(steps=1, warmup=1, decay="linear").shortened is not None
     assert Plan(steps=20, warmup=5, decay="linear").shortened is None
     assert Plan(steps=3, warmup=0, decay="linear").shortened is None
@@ -78,7 +78,7 @@ def test_times(text: str, wanted: float) -> None:
 
 @pytest.mark.parametrize("text", ["soon", "5x", "m", "s", "-5m", "1m2h", "5 m 3", " ", "1.5h", "∞", "nan", "٥m٥x"])
 def test_no_times(text: str) -> None:
-    with pytest.raises(RegardError, match="expected something like 90s, 5m or 1h30m"):
+    with pytest.raises(RegardError, match="expected a time such as 90s, 5m or 1h30m"):
         seconds(text)
 
 

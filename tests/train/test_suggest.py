@@ -32,8 +32,8 @@ def test_by_hand() -> None:
     """5,000 pairs in 5 minutes: a width of 128, since 192 would see too few tokens."""
     found = chosen(generation, facts())
     assert (found["embed"], found["encoder.hidden"], found["decoder.hidden"]) == (128, 128, 256)
-    assert found["target.size"] == 1900  # 2000 · (4500 · 11.5 / 60000) ** 0.4 = 1886
-    assert (found["train.tokens"], found["train.rate"], found["drop"]) == (1024, 8e-3, 0.3)
+    assert found["target.vocab_size"] == 1900  # 2000 · (4500 · 11.5 / 60000) ** 0.4 = 1886
+    assert (found["train.batch_tokens"], found["train.lr"], found["dropout"]) == (1024, 8e-3, 0.3)
 
 
 def test_more_time_or_data_gives_larger_models() -> None:
@@ -43,9 +43,7 @@ def test_more_time_or_data_gives_larger_models() -> None:
     sizes = [chosen(generation, facts(examples, seconds=3600.0))["embed"] for examples in (100, 1_000, 5_000, 200_000)]
     assert sizes == sorted(sizes)
     assert sizes[0] < sizes[-1]
-    passes = [
-        chosen(sentence, facts(100_000, seconds=seconds), "classify")["embed.width"] for seconds in (10.0, 3600.0)
-    ]
+    passes = [chosen(sentence, facts(100_000, seconds=seconds), "classify")["embed.dim"] for seconds in (10.0, 3600.0)]
     assert passes[0] < passes[1]
 
 
@@ -65,33 +63,33 @@ def test_only_options_of_the_part_that_is_used() -> None:
     )
     assert "encoder.hidden" not in found
     assert "attention.score.hidden" not in found
-    assert (found["encoder.size"], found["train.rate"]) == (128, 2e-3)
+    assert (found["encoder.size"], found["train.lr"]) == (128, 2e-3)
     assert not [key for key in chosen(generation, facts(), encoder="my.Encoder") if key.startswith("encoder")]
-    assert "source.size" not in chosen(generation, facts(), source="character")
+    assert "source.vocab_size" not in chosen(generation, facts(), source="character")
 
 
 def test_vectors_keep_their_width_and_all_their_words() -> None:
     found = chosen(sentence, facts(), "classify", embed={"vectors": "glove.txt"})
-    assert not {"embed.width", "text.least"} & set(found)
+    assert not {"embed.dim", "text.min_frequency"} & set(found)
 
 
 def test_two_sentences_are_compared_without_dropout() -> None:
     pairs = facts(words=(9.0, 9.0, 1.0), distinct=(5_000, 5_000, 3))
     found = chosen(sentence, pairs, "entail")
-    assert (found["pool.name"], found["match.name"], found["drop"]) == ("max", "distance", 0.0)
+    assert (found["pool.name"], found["match.name"], found["dropout"]) == ("max", "distance", 0.0)
     assert "pool.name" not in chosen(sentence, pairs, "entail", encoder="resan")  # which has its own
     assert "match.name" not in chosen(sentence, pairs, "relate")  # compares by similarity
     alone = chosen(sentence, facts(words=(9.0, 1.0), distinct=(5_000, 3)), "classify")
-    assert (alone["drop"], alone["embed.drop"]) == (0.5, 0.3)
+    assert (alone["dropout"], alone["embed.dropout"]) == (0.5, 0.3)
     assert "pool.name" not in alone
 
 
 def test_few_words_are_read_whole() -> None:
     records = facts(examples=40_000, words=(20.0, 20.0), distinct=(150, 5_000))
     found = chosen(generation, records, "describe")
-    assert found["source.size"] == 1_000
-    assert found["target.size"] == 1_700  # a third of the different words
-    assert chosen(generation, facts(examples=100, words=(8.0, 8.0), distinct=(400, 400)))["source.size"] < 500
+    assert found["source.vocab_size"] == 1_000
+    assert found["target.vocab_size"] == 1_700  # a third of the different words
+    assert chosen(generation, facts(examples=100, words=(8.0, 8.0), distinct=(400, 400)))["source.vocab_size"] < 500
 
 
 def test_long_documents_are_truncated() -> None:
@@ -99,14 +97,14 @@ def test_long_documents_are_truncated() -> None:
     found = chosen(generation, mails, "summarise")
     assert found["truncate"] == 200
     assert chosen(generation, replace(mails, device="cuda"), "summarise")["truncate"] == 400
-    assert "longest" not in found
+    assert "max_length" not in found
     assert "truncate" not in chosen(generation, facts(longest=1_000), "summarise")
     assert "truncate" not in chosen(generation, mails, "translate")
 
 
 def test_a_long_text_has_room() -> None:
-    assert chosen(generation, facts(longest=2_000))["longest"] == 2_001
-    assert "longest" not in chosen(generation, facts())
+    assert chosen(generation, facts(longest=2_000))["max_length"] == 2_001
+    assert "max_length" not in chosen(generation, facts())
 
 
 CASES = [(task, encoder) for task in ("classify", "tag") for encoder in names("encode")]
@@ -160,10 +158,10 @@ def test_what_the_user_sets_stays(tmp_path) -> None:
     pairs.write_text(
         "".join(f"{a} {b}\t{b} {a}\n" for a in ["one", "two", "three", "four"] for b in ["six", "seven", "ten"])
     )
-    asked = {"data": {"train": str(pairs)}, "encoder": {"hidden": 48}, "train": {"rate": 0.5, "time": "5m"}}
+    asked = {"data": {"train": str(pairs)}, "encoder": {"hidden": 48}, "train": {"lr": 0.5, "time": "5m"}}
     ready = api.prepare("translate", asked)
-    assert (ready.config["encoder"]["hidden"], ready.config["train"]["rate"]) == (48, 0.5)
-    assert not {"encoder.hidden", "train.rate"} & {choice.key for choice in ready.choices}
+    assert (ready.config["encoder"]["hidden"], ready.config["train"]["lr"]) == (48, 0.5)
+    assert not {"encoder.hidden", "train.lr"} & {choice.key for choice in ready.choices}
     assert ready.config["decoder"]["hidden"] == 128
     assert "decoder.hidden" in {choice.key for choice in ready.choices}
     assert any("--dry-run" in note for note in ready.task.notes)

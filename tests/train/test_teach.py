@@ -88,7 +88,7 @@ class Echo:
     def _look(self, tokens: Tensor) -> Look:
         """What was shown, as if it were where the decoder looked."""
         seen = tokens.unsqueeze(-1).float()
-        return Look(seen, weigh=lambda: seen)
+        return Look(seen, compute_weights=lambda: seen)
 
     def step(self, state: int, token: Tensor) -> Any:
         self.shown.append(token)
@@ -107,12 +107,12 @@ before = torch.tensor([[Text.start, 20, 10, 30, Text.pad]]).repeat(64, 1)
 def test_what_the_model_said_is_shown_in_place_of_the_truth(parallel: bool) -> None:
     torch.manual_seed(1)
     echo = Echo(parallel)
-    look, logits, notes = Teach(sampling="linear", least=0.5).unroll(echo, memory, before, 1.0)
+    look, logits, notes = Teach(scheduled_sampling="linear", min_truth=0.5).unroll(echo, memory, before, 1.0)
     shown = echo.shown[-1] if parallel else torch.cat(echo.shown, 1)
     assert notes == {"truth": 0.5}
     assert torch.equal(logits, echo._say(shown))
     assert torch.equal(look.weights, echo._look(shown).weights)  # of the second pass, or of all the steps
-    assert torch.equal(look.answer, echo._look(shown).answer)
+    assert torch.equal(look.context, echo._look(shown).context)
     assert (shown[:, 0] == Text.start).all()
     assert (shown[:, 4] == Text.pad).all()
     if parallel:  # the first pass read the truth
@@ -139,7 +139,7 @@ def test_plain_forcing_shows_the_truth_once() -> None:
 def test_blanked_words_are_unknown() -> None:
     torch.manual_seed(1)
     echo = Echo(True)
-    Teach(blank=0.5).unroll(echo, memory, before, 0.0)
+    Teach(word_dropout=0.5).unroll(echo, memory, before, 0.0)
     shown = echo.shown[0]
     assert set(shown[:, 1:4].unique().tolist()) == {Text.unknown, 10, 20, 30}
     assert torch.equal(shown[:, [0, 4]], before[:, [0, 4]])
@@ -147,7 +147,11 @@ def test_blanked_words_are_unknown() -> None:
 
 @pytest.mark.parametrize(
     ("options", "what"),
-    [({"blank": 1.0}, "blank: got"), ({"swap": -0.1}, "swap: got"), ({"least": 0.0}, "least: got")],
+    [
+        ({"word_dropout": 1.0}, "word_dropout: got"),
+        ({"source_swap": -0.1}, "source_swap: got"),
+        ({"min_truth": 0.0}, "min_truth: got"),
+    ],
 )
 def test_chances_are_chances(options: dict[str, float], what: str) -> None:
     with pytest.raises(RegardError, match=what):
@@ -161,11 +165,15 @@ def test_a_translator_is_taught_and_its_log_says_so(place: str, tmp_path: Any) -
     made = api.train(
         "translate", data=str(data), out=tmp_path / "run", quiet=True, source="word", target="word", embed=8,
         encoder={"hidden": 8, "layers": 1}, decoder={"embed": 8, "hidden": 8, "place": place},
-        teach={"sampling": "inverse", "least": 0.5, "drop": 0.1, "swap": 0.1, "replace": 0.1, "blank": 0.1},
-        train={"steps": 6, "every": 3},
+        teach={"scheduled_sampling": "inverse", "min_truth": 0.5, "source_dropout": 0.1, "source_swap": 0.1,
+               "source_replace": 0.1, "word_dropout": 0.1},
+        train={"steps": 6, "validate_every": 3},
     )  # fmt: skip
     log = (made.model.run.folder / "log.jsonl").read_text()
     notes = json.loads(log.splitlines()[-1])["notes"]
-    chances = {name: notes[name] for name in ("smoothing", "drop", "swap", "replace", "blank")}
+    chances = {
+        name: notes[name]
+        for name in ("label_smoothing", "source_dropout", "source_swap", "source_replace", "word_dropout")
+    }
     assert chances == pytest.approx(dict.fromkeys(chances, 0.1))
     assert 0.5 < notes["truth"] < 1

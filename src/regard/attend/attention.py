@@ -1,4 +1,4 @@
-"""Attention: the answer to a query. `e_i = score(q, k_i) + biases`, `a = weigh(e, mask)`, `answer = Σ a_i v_i`.
+"""Attention: the answer to a query. `e_i = score(q, k_i) + biases`, `a = normalizer(e, mask)`, `answer = Σ a_i v_i`.
 
     attention = Attention(Additive(query=512, key=1024), Softmax())
     memory = attention.prepare(keys, values, mask)      # once a sentence
@@ -20,9 +20,9 @@ from torch import Tensor, nn
 
 from regard.attend.bias import Bias, Counting, Terms
 from regard.attend.heads import Heads
+from regard.attend.normalizer import Normalized, Normalizer
+from regard.attend.normalizer.softmax import Softmax
 from regard.attend.score import Score
-from regard.attend.weigh import Weighed, Weighing
-from regard.attend.weigh.softmax import Softmax
 from regard.find import In, Spec, build
 from regard.kernels.choose import choose
 from regard.kernels.dot import dot_attention
@@ -34,14 +34,14 @@ __all__ = ["Attention", "make"]
 
 
 class Attention(nn.Module):
-    """Any score, any weighing, any biases, under one head or many."""
+    """Any score, any normalizer, any biases, under one head or many."""
 
     def __init__(
-        self, score: Score, weigh: Weighing | None = None, bias: Sequence[Bias] = (), heads: Heads | None = None
+        self, score: Score, normalizer: Normalizer | None = None, bias: Sequence[Bias] = (), heads: Heads | None = None
     ) -> None:
         super().__init__()
         self.score = score
-        self.weigh = Softmax() if weigh is None else weigh
+        self.normalizer = Softmax() if normalizer is None else normalizer
         self.bias = nn.ModuleList(bias)
         self.heads = heads
 
@@ -87,19 +87,19 @@ class Attention(nn.Module):
             seen = terms.mask if seen is None else seen & terms.mask
 
         features = self.score.features
-        route = choose(self.score.kernel, self.weigh.kernel, q, keys, paired=terms.pairs is not None)
-        weighed: Weighed | None = None
+        route = choose(self.score.kernel, self.normalizer.kernel, q, keys, paired=terms.pairs is not None)
+        normalized: Normalized | None = None
         values, reached = memory.values, None
         clean = mask is None and terms.mask is None  # what the memory itself hides, `prepare` has seen to
         if route.path == "sdpa":
-            answer = dot_attention(q, keys, values, seen, terms.energies, self.score.scale, clean)
+            answer = dot_attention(q, keys, values, seen, terms.scores, self.score.scale, clean)
         elif route.path != "readable":
-            answer = self._fused(route.path, q, keys, values, seen, terms.energies)
+            answer = self._fused(route.path, q, keys, values, seen, terms.scores)
         else:
             if seen is not None and not clean:
                 keys, values, reached = shielded(keys, values, seen)
-            weighed = self._weighed(q, keys, terms, state, seen)
-            answer = reaching(weighed.answer(values, features), reached)
+            normalized = self._weighed(q, keys, terms, state, seen)
+            answer = reaching(normalized.context(values, features), reached)
 
         kind = q.device.type
         halved, half = torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)
@@ -109,16 +109,16 @@ class Attention(nn.Module):
                 if route.path == "additive" and not (
                     torch.is_grad_enabled() and (q.requires_grad or keys.requires_grad)
                 ):
-                    return self._looked(q, keys, seen, terms.energies)
-                done = weighed if weighed is not None else self._weighed(q, keys, terms, state, seen)
+                    return self._looked(q, keys, seen, terms.scores)
+                done = normalized if normalized is not None else self._weighed(q, keys, terms, state, seen)
                 each = done.weights(answer.dtype)
                 return each.transpose(-1, -2) if features else each
 
         look = Look(
-            answer=answer if self.heads is None else self.heads.merge(answer),
-            weigh=weights,
-            log_prob=None if weighed is None else _of_query(weighed.log_prob, features),
-            entropy=None if weighed is None else _of_query(weighed.entropy, features),
+            context=answer if self.heads is None else self.heads.merge(answer),
+            compute_weights=weights,
+            log_prob=None if normalized is None else _of_query(normalized.log_prob, features),
+            entropy=None if normalized is None else _of_query(normalized.entropy, features),
             features=features,
         )
         return look if state is None else replace(look, state=self._update(state, look, q.shape[-2]))
@@ -152,25 +152,25 @@ class Attention(nn.Module):
         assert isinstance(found, Tensor)
         return found
 
-    def _weighed(self, q: Tensor, keys: Tensor, terms: Terms, state: Any, seen: Tensor | None) -> Weighed:
-        """The readable path. A weighing sees the keys last: `[…, query, key]`, or `[…, query, feature, key]`."""
-        energies = self._energies(q, keys, terms, state)
+    def _weighed(self, q: Tensor, keys: Tensor, terms: Terms, state: Any, seen: Tensor | None) -> Normalized:
+        """The readable path. A normalizer sees the keys last: `[…, query, key]`, or `[…, query, feature, key]`."""
+        scores = self._scores(q, keys, terms, state)
         if self.score.features:
-            energies, seen = energies.transpose(-1, -2), None if seen is None else seen.unsqueeze(-2)
-        weighed: Weighed = self.weigh(energies, seen)
-        return weighed
+            scores, seen = scores.transpose(-1, -2), None if seen is None else seen.unsqueeze(-2)
+        normalized: Normalized = self.normalizer(scores, seen)
+        return normalized
 
-    def _energies(self, q: Tensor, keys: Tensor, terms: Terms, state: Any) -> Tensor:
+    def _scores(self, q: Tensor, keys: Tensor, terms: Terms, state: Any) -> Tensor:
         own = None if state is None else state[0]
         if terms.pairs is None:
-            energies = self.score.energies(q, keys, own)
+            scores = self.score.scores(q, keys, own)
         else:
             # Keys that differ by query: every query becomes a row of its own, so no score needs to know.
             apart = keys.unsqueeze(-3) + terms.pairs
-            energies = self.score.energies(q.unsqueeze(-2), apart, own).squeeze(-3 if self.score.features else -2)
-        if terms.energies is None:
-            return energies
-        return energies + (terms.energies.unsqueeze(-1) if self.score.features else terms.energies)
+            scores = self.score.scores(q.unsqueeze(-2), apart, own).squeeze(-3 if self.score.features else -2)
+        if terms.scores is None:
+            return scores
+        return scores + (terms.scores.unsqueeze(-1) if self.score.features else terms.scores)
 
     def _parts(self) -> list[Any]:
         return [self.score, *self.bias]
@@ -218,7 +218,7 @@ class Attention(nn.Module):
             return reduce(join, given) if given else None
 
         seen = total("mask", torch.logical_and)
-        return Terms(total("query"), total("keys"), total("pairs"), total("energies"), seen)
+        return Terms(total("query"), total("keys"), total("pairs"), total("scores"), seen)
 
 
 def _of_query(choices: Tensor | None, features: bool) -> Tensor | None:
@@ -231,17 +231,19 @@ def make(
     key: int,
     value: int,
     *,
-    score: Annotated[Spec, In("attend.score")] = "additive",
-    weigh: Annotated[Spec, In("attend.weigh")] = "softmax",
-    bias: Annotated[tuple[Spec, ...], In("attend.bias")] = (),
-    heads: Few | None = None,
-    size: Width | None = None,
+    score: Annotated[Spec, In("attend.score"), "how a query and a key are compared"] = "additive",
+    normalizer: Annotated[Spec, In("attend.normalizer"), "how scores become weights"] = "softmax",
+    bias: Annotated[
+        tuple[Spec, ...], In("attend.bias"), "what else decides, as positions or earlier weights; several with commas"
+    ] = (),
+    heads: Annotated[Few | None, "attention heads, each with projections of its own; none uses no projections"] = None,
+    size: Annotated[Width | None, "width of all heads together; none takes the width of the keys"] = None,
 ) -> Attention:
-    """Attention from a configuration: the code gives the sizes, the user the rest. `size` is of all heads together."""
+    """Attention from a configuration: the code gives the sizes, the user the rest."""
     around = None if heads is None else Heads(query, key, value, heads, size)
     asked = query
     if around is not None:
         query = key = value = around.size // around.heads
     scored = build("attend.score", score, query=query, key=key, value=value)
     biases = [build("attend.bias", one, query=asked, hidden=scored.hidden, heads=heads) for one in bias]
-    return Attention(scored, build("attend.weigh", weigh), biases, around)
+    return Attention(scored, build("attend.normalizer", normalizer), biases, around)

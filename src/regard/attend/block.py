@@ -64,12 +64,12 @@ class Projected(Heads):
 class SelfAttention(nn.Module):
     """Every token asks the tokens of its own row, under many heads."""
 
-    def __init__(self, size: int, heads: int, score: Spec = "scaled_dot", weigh: Spec = "softmax") -> None:
+    def __init__(self, size: int, heads: int, score: Spec = "scaled_dot", normalizer: Spec = "softmax") -> None:
         super().__init__()
         around, width = Projected(size, heads), size // heads
         scored = build("attend.score", score, query=width, key=width, value=width)
         self.W_qkv = nn.Linear(size, 3 * size, bias=False)
-        self.attention = Attention(scored, build("attend.weigh", weigh), heads=around)
+        self.attention = Attention(scored, build("attend.normalizer", normalizer), heads=around)
         xavier(self.W_qkv, around.W_o)
 
     def forward(
@@ -101,16 +101,16 @@ class Block(nn.Module):
         self,
         size: int,
         heads: int,
-        inner: int,
+        ffn: int,
         dropout: Probability,
         asking: Attention | None = None,
         score: Spec = "scaled_dot",
-        weigh: Spec = "softmax",
+        normalizer: Spec = "softmax",
     ) -> None:
         super().__init__()
         self.dropout = dropout
-        self.attending, self.asking = SelfAttention(size, heads, score, weigh), asking
-        self.W_1, self.W_2 = nn.Linear(size, inner), nn.Linear(inner, size)
+        self.attending, self.asking = SelfAttention(size, heads, score, normalizer), asking
+        self.W_1, self.W_2 = nn.Linear(size, ffn), nn.Linear(ffn, size)
         self.norm_attend, self.norm_think = nn.LayerNorm(size), nn.LayerNorm(size)
         self.norm_ask = None if asking is None else nn.LayerNorm(size)
         xavier(self.W_1, self.W_2)
@@ -127,7 +127,7 @@ class Block(nn.Module):
     ) -> tuple[Float[Tensor, "row time size"], Look, Memory]:
         """Self-attention: the tokens after it, the look, and what the next token can look at."""
         look, memory = self.attending(self.norm_attend(x), places, mask, seen, past)
-        return self._add(x, look.answer), look, memory
+        return self._add(x, look.context), look, memory
 
     def ask(
         self, x: Float[Tensor, "batch query size"], memory: Memory, state: Any = None
@@ -136,7 +136,7 @@ class Block(nn.Module):
         assert self.asking is not None
         assert self.norm_ask is not None
         look: Look = self.asking(self.norm_ask(x), memory, state)
-        return self._add(x, look.answer), look
+        return self._add(x, look.context), look
 
     def think(self, x: Float[Tensor, "row time size"]) -> Float[Tensor, "row time size"]:
         """The network that sees one token at a time."""

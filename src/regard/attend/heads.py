@@ -1,4 +1,4 @@
-"""Heads: any score and any weighing, several times side by side.
+"""Heads: any score and any normalizer, several times side by side.
 
 `head_h = attend(W_q^h q, W_k^h k, W_v^h v)`, `answer = W_o [head_1; …; head_H]`. Vaswani et al. 2017,
 section 3.2.2. Each head has its own projections of query, keys and values; parameters of the score

@@ -46,7 +46,7 @@ class Layers:
             raise RegardError(f"layers {layers}", expected=f"a number from 1 to {count}, or last, mean or all")
 
     @property
-    def panels(self) -> tuple[str, ...]:
+    def head_names(self) -> tuple[str, ...]:
         """What the heads of its look are called, where they have more than a number."""
         if self.look != "all" or len(self.blocks) == 1:
             return ()
@@ -66,8 +66,8 @@ class Layers:
 def _mean(looks: Sequence[Look]) -> Look:
     """The mean of several layers, head by head; what they chose, they chose together."""
     return Look(
-        answer=torch.stack([look.answer for look in looks]).mean(0),
-        weigh=lambda: torch.stack([look.weights for look in looks]).mean(0),
+        context=torch.stack([look.context for look in looks]).mean(0),
+        compute_weights=lambda: torch.stack([look.weights for look in looks]).mean(0),
         log_prob=_of_all([look.log_prob for look in looks], lambda parts: torch.stack(parts).sum(0)),
         entropy=_of_all([look.entropy for look in looks], lambda parts: torch.stack(parts).sum(0)),
         features=looks[0].features,
@@ -77,8 +77,8 @@ def _mean(looks: Sequence[Look]) -> Look:
 def _side_by_side(looks: Sequence[Look]) -> Look:
     """Several layers as if their heads were one layer's: those of the first layer, of the second, …"""
     return Look(
-        answer=torch.cat([look.answer for look in looks], dim=-1),
-        weigh=lambda: torch.cat([look.weights for look in looks], dim=1),
+        context=torch.cat([look.context for look in looks], dim=-1),
+        compute_weights=lambda: torch.cat([look.weights for look in looks], dim=1),
         log_prob=_of_all([look.log_prob for look in looks], lambda parts: torch.cat(parts, dim=1)),
         entropy=_of_all([look.entropy for look in looks], lambda parts: torch.cat(parts, dim=1)),
         features=looks[0].features,

@@ -71,9 +71,9 @@ class Places:
 
 
 class Positions(nn.Module):
-    """One of the three kinds, for vectors of `size` under `heads`; only learned ones end, after `longest` places."""
+    """One of the three kinds, for vectors of `size` under `heads`; only learned ones end, after `max_length` places."""
 
-    def __init__(self, kind: Kind, size: int, heads: int, longest: int = 1024) -> None:
+    def __init__(self, kind: Kind, size: int, heads: int, max_length: int = 1024) -> None:
         super().__init__()
         self.kind, self.size, self.width = kind, size, size // heads
         if kind == "rotary" and self.width % 2:
@@ -81,7 +81,7 @@ class Positions(nn.Module):
                 f"rotary positions over heads of width {self.width}",
                 expected="an even width, for features are turned in pairs",
             )
-        self.places = nn.Embedding(longest, size) if kind == "learned" else None
+        self.places = nn.Embedding(max_length, size) if kind == "learned" else None
         if self.places is not None:
             nn.init.normal_(self.places.weight, std=size**-0.5)
 
@@ -97,7 +97,7 @@ class Positions(nn.Module):
                 raise RegardError(
                     f"a sequence of {end:,} tokens",
                     expected=f"at most {longest:,}, for which positions are learned",
-                    do="use positions=sinusoid or rotary, or train with a larger longest",
+                    do="use positions=sinusoid or rotary, or train with a larger max_length",
                 )
             return Places(self.places(i))
         if self.kind == "sinusoid":

@@ -22,7 +22,7 @@ best has the log-odds `w / λ_e`: what is worth nearly nothing stays open, and t
 The value of the loss says nothing about progress, only its gradient is meant; watch the reward.
 
     reinforce = Reinforce(size=None, bonus=0.01)
-    loss = cross_entropy + reinforce(memory.choices, reward(log_likelihood, share, price=0.02))     # [batch]
+    loss = cross_entropy + reinforce(memory.choices, reward(log_likelihood, share, sparsity=0.02))     # [batch]
 """
 
 from collections.abc import Sequence
@@ -70,11 +70,11 @@ def surrogate(
 
 
 def reward(
-    log_likelihood: Float[Tensor, " batch"], share: Float[Tensor, " batch"], price: float
+    log_likelihood: Float[Tensor, " batch"], share: Float[Tensor, " batch"], sparsity: float
 ) -> Float[Tensor, " batch"]:
     """`R = log p(y|x) − λ Σ z_i / len(x)`: right, and with few tokens chosen (Shen et al. 2018, ReSAN). Where there are
     several inputs or policies, tasks give the mean of their shares."""
-    return torch.sub(wide(log_likelihood.detach()), share, alpha=price)
+    return torch.sub(wide(log_likelihood.detach()), share, alpha=sparsity)
 
 
 def mix(
@@ -96,7 +96,10 @@ def mix(
 
 
 class Reinforce(nn.Module):
-    """`−(λ_r (R − b) log p(s) + λ_e H)`, with a baseline b; `size` is the width of the summary of a learned one."""
+    """`−(λ_r (R − b) log p(s) + λ_e H)`, with a baseline b
+
+    `size` is the width of the summary that a learned baseline reads.
+    """
 
     average: Tensor
     variance: Tensor
@@ -106,13 +109,16 @@ class Reinforce(nn.Module):
     def __init__(
         self,
         size: int | None,
-        baseline: Literal["none", "moving", "learned", "others"] = "moving",
-        decay: BelowOne = 0.9,
-        scale: NonNegative = 1.0,
-        bonus: NonNegative = 0.0,
-        expected: Probability = 0.0,
-        normalise: bool = False,
-        samples: Annotated[int, Range(1, 100)] = 2,
+        baseline: Annotated[
+            Literal["none", "moving", "learned", "others"],
+            "what a reward is compared with; others: the example's other samples",
+        ] = "moving",
+        decay: Annotated[BelowOne, "decay of the moving averages of the rewards"] = 0.9,
+        scale: Annotated[NonNegative, "weight of the reward in the loss (λ_r)"] = 1.0,
+        bonus: Annotated[NonNegative, "weight of the entropy in the loss (λ_e); it keeps choices open longer"] = 0.0,
+        expected: Annotated[Probability, "chance that an example uses the expected value instead of its sample"] = 0.0,
+        normalise: Annotated[bool, "divide rewards by their standard deviation"] = False,
+        samples: Annotated[int, Range(1, 100), "choices drawn for each example with baseline=others"] = 2,
     ) -> None:
         super().__init__()
         if baseline == "learned" and size is None:

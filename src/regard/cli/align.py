@@ -38,56 +38,75 @@ example = "regard align runs/translate --data test.tsv --gold test.gold -o links
 
 
 def run(
-    folder: Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run.")],
-    data: Annotated[str, typer.Option("--data", metavar="FILE", help="Sources and their targets.")],
+    folder: Annotated[str, typer.Argument(metavar="RUN", help="Folder of the run.")],
+    data: Annotated[str, typer.Option("--data", metavar="FILE", help="File with sources and their targets.")],
     other: Annotated[
-        str, typer.Option("--other", metavar="RUN2", help="A run of the other direction, to join with.")
+        str, typer.Option("--other", metavar="RUN2", help="Run for the reverse direction; its links are joined.")
     ] = "",
     gold: Annotated[
-        str, typer.Option("--gold", metavar="FILE", help="True links: 0-0 1p1 a pair, or sentence i j S|P a link.")
+        str,
+        typer.Option(
+            "--gold", metavar="FILE", help="Gold links: a line per pair (0-0 1p1) or per link (sentence i j S|P)."
+        ),
     ] = "",
     base: Annotated[
-        int | None, typer.Option("--gold-base", help="What its words count from; 0, or 1 a link a line."), Range(0, 1)
+        int | None,
+        typer.Option("--gold-base", help="Number of the first word in --gold (default: 0; 1 with a line per link)."),
+        Range(0, 1),
     ] = None,
-    turn: Annotated[bool, typer.Option("--gold-turn", help="In the gold the target's word stands first.")] = False,
+    turn: Annotated[bool, typer.Option("--gold-turn", help="The target word comes first in --gold.")] = False,
     how: Annotated[
-        Literal["argmax", "threshold"], typer.Option("--how", help="A target word's largest weight, or all large ones.")
+        Literal["argmax", "threshold"],
+        typer.Option(
+            "--how", help="Which weights make links: the largest per target word, or all from --threshold up."
+        ),
     ] = "argmax",
     threshold: Annotated[
         float | None,
-        typer.Option("--threshold", metavar="W", help="With --how threshold: from where on; 0.3."),
+        typer.Option(
+            "--threshold", metavar="W", help="With --how threshold: smallest weight of a link (default: 0.3)."
+        ),
         Range(0, 1, above=True),
     ] = None,
     join: Annotated[
         Literal["intersection", "union", "grow"] | None,
-        typer.Option("--join", help="How two directions are joined; grow (grow-diag-final-and)."),
+        typer.Option("--join", help="How to join two directions (default: grow, that is grow-diag-final-and)."),
     ] = None,
-    eflomal: Annotated[bool, typer.Option("--eflomal", help="Compare with eflomal, where it is installed.")] = False,
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Where to write the links.")] = "",
+    eflomal: Annotated[bool, typer.Option("--eflomal", help="Compare with eflomal, which must be installed.")] = False,
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="FILE", help="File for the links (default: standard output).")
+    ] = "",
     picture: Annotated[
-        str, typer.Option("--picture", metavar="FILE", help=f"The weights of one pair: {', '.join(kinds)}.")
+        str,
+        typer.Option(
+            "--picture", metavar="FILE", help=f"Draw the weights of one pair to this file: {', '.join(kinds)}."
+        ),
     ] = "",
     row: Annotated[
-        int | None, typer.Option("--row", metavar="N", help="With --picture: which pair; 1."), range_of(Number)
+        int | None,
+        typer.Option("--row", metavar="N", help="With --picture: number of the pair (default: 1)."),
+        range_of(Number),
     ] = None,
-    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu, cuda or mps.")] = "auto",
-    trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that a run names.")] = False,
+    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="Device: auto, cpu, cuda or mps.")] = "auto",
+    trust: Annotated[bool, typer.Option("--trust", help="Allow the runs to import your own code.")] = False,
 ) -> None:
-    """Link words of sources and their targets by attention. A picture has the gold links outlined."""
+    """Align source and target words by attention. With --gold, the picture outlines the gold links."""
     if threshold is not None and how != "threshold":
-        raise RegardError("--threshold without --how threshold", do="add it, or leave the threshold out")
+        raise RegardError("--threshold without --how threshold", do="add --how threshold, or remove --threshold")
     if join and not (other or eflomal):
-        raise RegardError("--join without --other", expected="two directions", do="name a run of the other one")
+        raise RegardError(
+            "--join without --other", expected="two directions", do="give a run for the reverse direction with --other"
+        )
     if (base is not None or turn) and not gold:
-        raise RegardError("--gold-base or --gold-turn without --gold", do="name the file of true links")
+        raise RegardError("--gold-base or --gold-turn without --gold", do="give the file of gold links with --gold")
     if row is not None and not picture:
-        raise RegardError("--row without --picture", do="say where to draw it")
+        raise RegardError("--row without --picture", do="give a file with --picture")
     if picture and Path(picture).suffix.lower() not in kinds:
-        raise RegardError(f"{picture!r}: cannot tell what to draw", expected="a name ending in " + ", ".join(kinds))
+        raise RegardError(f"{picture!r}: unknown file type", expected="a name ending in " + ", ".join(kinds))
     if eflomal and not (find_spec("eflomal") or shutil.which(program)):
-        raise RegardError("--eflomal: it is not installed", do="pip install eflomal, or leave it out")
+        raise RegardError("--eflomal: eflomal is not installed", do="pip install eflomal, or remove --eflomal")
     if other and Path(other).resolve() == Path(folder).resolve():
-        raise RegardError(f"--other {other} is RUN itself", expected="a run of the other direction")
+        raise RegardError(f"--other {other} is the same run as RUN", expected="a run for the reverse direction")
     import numpy as np
 
     from regard.api import load
@@ -129,7 +148,7 @@ def run(
         print(_figures(name, {"attention": compared}), file=told)
     if picture:
         path = _draw(examples[shown], weights[shown], known[shown].possible if known else frozenset(), picture)
-        print(f"drawn to {plain(str(path))}", file=told)
+        print(f"picture written to {plain(str(path))}", file=told)
 
 
 def _writes(model: "Model") -> "Model":
@@ -137,8 +156,8 @@ def _writes(model: "Model") -> "Model":
 
     if not isinstance(model.task, Generation):
         raise RegardError(
-            f"{model.run.folder} is a run of {model.config['task']}",
-            expected="one that answers a text with a text, as translate",
+            f"{model.run.folder} is a run of task {model.config['task']}",
+            expected="a task that generates text, such as translate",
         )
     return model
 
@@ -174,7 +193,7 @@ def forced(model: "Model", examples: "Sequence[Example]") -> "list[Float[np.ndar
             assert weights is not None
             weights = weights.mean(0) if weights.dim() == 3 else weights
             if weights.shape[1] != batch.source.values.shape[1]:
-                raise RegardError(f"{model.run.folder} does not look at its source token by token")
+                raise RegardError(f"{model.run.folder} does not attend to its source token by token")
             looked = weights.double().numpy()
             texts = (examples[row].target, examples[row].source)
             tokens = [side.tokens(text) for side, text in zip(sides, texts, strict=True)]
@@ -188,7 +207,7 @@ def _train(model: "Model") -> "list[Example]":
     try:
         return model.data().train
     except RegardError as error:
-        print(f"eflomal counts in these pairs alone: {plain(str(error))}", file=sys.stderr)
+        print(f"eflomal sees only these pairs, not the training data: {plain(str(error))}", file=sys.stderr)
         return []
 
 
@@ -214,16 +233,16 @@ def statistical(examples: "Sequence[Example]", how: "Join") -> "list[Links]":
                 subprocess.run(asked, check=True, capture_output=True)
             read = [Path(path).read_text(encoding="utf-8").splitlines() for path in (forward, backward)]
         except (OSError, ValueError, subprocess.SubprocessError) as error:
-            raise RegardError(f"eflomal failed ({error})", do="leave out --eflomal") from None
+            raise RegardError(f"eflomal failed ({error})", do="remove --eflomal") from None
     if not len(read[0]) == len(read[1]) == len(examples):
-        raise RegardError(f"eflomal gave {len(read[0]):,} lines for {len(examples):,} pairs", do="leave out --eflomal")
+        raise RegardError(f"eflomal returned {len(read[0]):,} lines for {len(examples):,} pairs", do="remove --eflomal")
     both = zip(*([from_pharaoh(line, "eflomal") for line in side] for side in read), strict=True)
     return [join(there, back, how) for there, back in both]
 
 
 def _write(links: "Sequence[Links]", out: str) -> None:
     from regard.look.align import to_pharaoh
-    from regard.look.gaze import write
+    from regard.look.attention_map import write
 
     text = "".join(f"{to_pharaoh(one)}\n" for one in links)
     if out:
@@ -234,13 +253,13 @@ def _write(links: "Sequence[Links]", out: str) -> None:
 
 def _draw(one: "Example", weights: "Float[np.ndarray, 'target source']", links: "Links", path: str) -> Path:
     from regard.look.align import turned, words
-    from regard.look.gaze import Gaze
+    from regard.look.attention_map import AttentionMap
 
-    outlined = tuple(sorted(turned(links)))  # a gaze has the target's word first
-    return Gaze(weights, words(one.target), words(one.source), title=one.source, links=outlined).save(path)
+    outlined = tuple(sorted(turned(links)))  # an attention map has the target's word first
+    return AttentionMap(weights, words(one.target), words(one.source), title=one.source, links=outlined).save(path)
 
 
 def _figures(against: str, columns: Mapping[str, Mapping[str, float]]) -> str:
     names = dict.fromkeys(name for column in columns.values() for name in column)
     rows = [[name, *(figure(column[name]) if name in column else "" for column in columns.values())] for name in names]
-    return f"against {plain(against)}\n" + table([["", *columns], *rows] if len(columns) > 1 else rows)
+    return f"compared with {plain(against)}\n" + table([["", *columns], *rows] if len(columns) > 1 else rows)

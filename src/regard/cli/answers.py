@@ -88,7 +88,7 @@ def scores(model: "Model", lines: list[Line], as_json: bool) -> Iterator[Answere
             return None
         fields = (line.text,) if alone else tuple(line.text.split("\t"))
         if not alone and len(fields) != 2:
-            raise RegardError(f"{line.where}: {counted(len(fields), 'field')}", expected="2, source TAB target")
+            raise RegardError(f"{line.where}: {counted(len(fields), 'field')}", expected="2 (source TAB target)")
         return Example(fields[:-1], fields[-1], line.where)
 
     def ask(rows: list[Example]) -> "list[Prediction]":
@@ -114,7 +114,7 @@ def _inputs(model: "Model", text: str, where: str) -> tuple[str, ...]:
         roles = ", ".join(getattr(model.task, "roles", ()))
         raise RegardError(
             f"{where}: {len(inputs)} field{'s' * (len(inputs) != 1)}",
-            expected=f"{model.inputs}, with a TAB between" + f" ({roles})" * bool(roles),
+            expected=f"{model.inputs}, separated by TAB" + f" ({roles})" * bool(roles),
         )
     return inputs
 

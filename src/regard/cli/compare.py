@@ -14,23 +14,31 @@ example = "regard compare entail encoder=bilstm,disan,resan --seeds 3"
 
 
 def run(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="What to learn; regard list task shows all.")],
+    task: Annotated[str, typer.Argument(metavar="TASK", help="Task to train; 'regard list task' shows all tasks.")],
     pairs: Annotated[
-        list[str], typer.Argument(metavar="KEY=A,B…", help="Options; those with several values are compared.")
+        list[str], typer.Argument(metavar="KEY=A,B…", help="Options; several values for one option are compared.")
     ],
     data: Annotated[
-        str, typer.Option("--data", metavar="DATA", help="What to train on; else the task's built-in data.")
+        str, typer.Option("--data", metavar="DATA", help="Training data (default: the task's built-in data).")
     ] = "",
-    seeds: Annotated[int, typer.Option("--seeds", metavar="N", help="How often each is trained."), Range(1, 1000)] = 3,
+    seeds: Annotated[int, typer.Option("--seeds", metavar="N", help="Number of seeds per model."), Range(1, 1000)] = 3,
     jobs: Annotated[
-        int, typer.Option("--jobs", metavar="N", help="How many are trained at a time."), Range(1, 1000)
+        int, typer.Option("--jobs", metavar="N", help="Number of models to train in parallel."), Range(1, 1000)
     ] = 1,
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FOLDER", help="Where runs and table go.")] = "",
-    config: Annotated[str | None, typer.Option("--config", metavar="FILE", help="More options, in TOML.")] = None,
-    time: Annotated[str, typer.Option("--time", metavar="TIME", help="Time for each training, as 90s, 5m, 1h.")] = "",
-    trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the --config file names.")] = False,
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out", "-o", metavar="FOLDER", help="Folder for the runs and the table (default: compare/TASK)."
+        ),
+    ] = "",
+    config: Annotated[
+        str | None,
+        typer.Option("--config", metavar="FILE", help="TOML file with options; KEY=VALUE pairs override it."),
+    ] = None,
+    time: Annotated[str, typer.Option("--time", metavar="TIME", help="Time limit for each model: 90s, 5m, 1h.")] = "",
+    trust: Annotated[bool, typer.Option("--trust", help="Allow the --config file to import your own code.")] = False,
 ) -> None:
-    """Compare models on equal terms. Every combination of the values given is trained; a stopped one goes on."""
+    """Compare models on the same data. Trains every combination of the values; repeat the command to resume."""
     from regard.compare import compare, markdown
 
     folder = out or f"compare/{task}"
@@ -45,7 +53,7 @@ def run(
             say=lambda line: print(plain(line), flush=True),
         )
     except KeyboardInterrupt:
-        print(f"stopped, saved in {plain(folder)}; the same command goes on")
+        print(f"stopped, saved to {plain(folder)}; repeat the command to resume")
         raise
     print("\n" + "\n".join(map(plain, markdown(rows).split("\n"))))
     print(f"\nwritten to {plain(folder)}/table.md, table.json and table.png")

@@ -13,17 +13,17 @@ example = "regard data translate --data pairs.tsv"
 
 
 def run(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="The task that would read it.")],
+    task: Annotated[str, typer.Argument(metavar="TASK", help="Task that the data is for.")],
     pairs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="KEY=VALUE", help="Options, as for train: data.source=de data.target=en."),
+        typer.Argument(metavar="KEY=VALUE", help="Options as for train, for example data.source=de data.target=en."),
     ] = None,
     data: Annotated[
-        str, typer.Option("--data", metavar="DATA", help="A file, a folder, train.de,train.en or hf:NAME.")
+        str, typer.Option("--data", metavar="DATA", help="Data: a file, a folder, train.de,train.en or hf:NAME.")
     ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object and nothing else.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
-    """Check data before training. Counts, lengths, duplicates, empty lines, leaks between splits, and what to do."""
+    """Check data before training. Reports counts, lengths, duplicates, empty lines and leaks between splits."""
     options = asked(task, None, pairs or [], data)
     from regard.api import configure, read
     from regard.data.report import report

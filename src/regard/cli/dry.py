@@ -29,7 +29,7 @@ def show(task: str, options: dict[str, Any], out: str = "", fresh: bool = False,
 
     run, ready = resume(task, options, Path(out or f"runs/{task}"), fresh, trust)
     if run is not None:
-        print(f"goes on with {plain(str(run.folder))}")
+        print(f"resumes {plain(str(run.folder))}")
     size = _size(ready.network)
     memory = sum(p.numel() * p.element_size() for p in ready.network.parameters()) / 2**20
     tree = Tree(Text(f"{task}: {size:,} parameters, {memory:.1f} MiB"))
@@ -38,7 +38,7 @@ def show(task: str, options: dict[str, Any], out: str = "", fresh: bool = False,
 
     if ready.choices:
         rows = [(choice.key, setting(choice.value), f"({choice.why})") for choice in ready.choices]
-        print(f"\nchosen for this data, device and time; set any of them by key=value\n{table(rows)}")
+        print(f"\nchosen for this data, device and time limit (override with key=value)\n{table(rows)}")
     # What would be without any wish; the data stays, for presets depend on it.
     usual = dict(flat(configure(task, {"data": options.get("data", {})})))
     chosen = {choice.key for choice in ready.choices}
@@ -77,23 +77,25 @@ def _batch(ready: "Prepared") -> None:
 
     plan = ready.config["train"]
     items = ready.task.items(ready.splits.train)
-    cut = batches([i.lengths for i in items], tokens=plan["tokens"], rows=plan["rows"], seed=plan["seed"], epoch=0)
+    cut = batches(
+        [i.lengths for i in items], tokens=plan["batch_tokens"], rows=plan["batch_size"], seed=plan["seed"], epoch=0
+    )
     batch = ready.task.collate([items[row] for row in cut[0]])
     shapes = [(f"input {n}", str(list(one.values.shape))) for n, one in enumerate(batch.inputs, 1)]
     if batch.target is not None:
         target = batch.target.values if isinstance(batch.target, Sequences) else batch.target
         shapes.append(("target", str(list(target.shape))))
-    print(f"\none batch of {len(cut):,} an epoch\n{table(shapes)}")
+    print(f"\nfirst batch ({len(cut):,} per epoch)\n{table(shapes)}")
     first = ready.splits.train[cut[0][0]]
     texts = getattr(ready.task, "texts", {})
     roles = getattr(ready.task, "roles", ("source",))
     sides = [*zip(roles, first.inputs, strict=True), ("target", first.target)]
     words = [(side, " ".join(map(_seen, texts[side].tokens(text)))) for side, text in sides if side in texts]
-    print(f"its first example, {plain(first.where)}" if first.where else "its first example")
+    print(f"first example, {plain(first.where)}" if first.where else "first example")
     print(table(words or [(side, plain(text)) for side, text in sides]))
 
 
 def _seen(token: Any) -> str:
-    from regard.look.gaze import visible
+    from regard.look.attention_map import visible
 
     return visible(token.text)

@@ -21,23 +21,22 @@ example = "regard evaluate runs/translate --split valid --beam 10"
 
 
 def run(
-    folder: Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run.")],
+    folder: Annotated[str, typer.Argument(metavar="RUN", help="Folder of the run.")],
     data: Annotated[
-        str, typer.Option("--data", metavar="FILE", help="Measure on this file instead of the run's own data.")
+        str, typer.Option("--data", metavar="FILE", help="Evaluate on this file instead of the run's own data.")
     ] = "",
     split: Annotated[
-        Literal["test", "valid", "train"] | None, typer.Option(help="Which part of the run's data; test if it has one.")
+        Literal["test", "valid", "train"] | None,
+        typer.Option(help="Split of the run's data (default: test if there is one, else valid)."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object and nothing else.")] = False,
-    beam: Annotated[
-        int | None, typer.Option("--beam", metavar="N", help="Search with a beam of this width."), range_of(Hypotheses)
-    ] = None,
-    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu, cuda or mps.")] = "auto",
-    trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the run names.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    beam: Annotated[int | None, typer.Option("--beam", metavar="N", help="Beam size."), range_of(Hypotheses)] = None,
+    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="Device: auto, cpu, cuda or mps.")] = "auto",
+    trust: Annotated[bool, typer.Option("--trust", help="Allow the run to import your own code.")] = False,
 ) -> None:
-    """Measure a trained model, with real decoding."""
+    """Evaluate a trained model. Predictions are decoded as in regard predict."""
     if data and split:
-        raise RegardError("--data and --split", expected="one of them", do="a file is measured whole")
+        raise RegardError("--data and --split", expected="only one of them", do="a file has no splits")
     wanted = search(beam)
     from regard.api import load
     from regard.train.doubts import doubts_of
@@ -50,11 +49,11 @@ def run(
         more = {"warnings": doubts} if doubts else {}
         print(to_json({"data" if data else "split": name, "examples": len(examples), **measures, **more}))
         return
-    note = " (the run has no test split)" if split is None and name == "valid" and not data else ""
+    note = " (the run has no test set)" if split is None and name == "valid" and not data else ""
     print(f"{plain(name)}{note}, {counted(len(examples), 'example')}")
     print(figures(measures))
     for doubt in doubts:
-        print(plain(f"warning: {doubt}; 'regard train --out {shlex.quote(folder)}' says how to train it longer"))
+        print(plain(f"warning: {doubt}; 'regard train --out {shlex.quote(folder)}' shows how to train longer"))
 
 
 def read_as_trained(model: "Model", path: str) -> "list[Example]":
@@ -76,5 +75,7 @@ def _own(model: "Model", split: str | None) -> "tuple[str, list[Example]]":
     name = split or ("test" if splits.test else "valid")
     examples: list[Example] = getattr(splits, name)
     if not examples:
-        raise RegardError(f"{model.run.folder} has no {name} split", do="choose another --split, or a file with --data")
+        raise RegardError(
+            f"{model.run.folder} has no {name} split", do="use another --split, or give a file with --data"
+        )
     return name, examples

@@ -30,27 +30,27 @@ example = "regard faithful runs/classify --data reviews.tsv --limit 500"
 
 def run(
     ctx: typer.Context,
-    folder: Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run.")],
+    folder: Annotated[str, typer.Argument(metavar="RUN", help="Folder of the run.")],
     data: Annotated[
-        str, typer.Option("--data", metavar="FILE", help="Ask about this file instead of the run's own test data.")
+        str, typer.Option("--data", metavar="FILE", help="Test on this file instead of the run's own test set.")
     ] = "",
     limit: Annotated[
-        int, typer.Option("--limit", metavar="N", help="At most so many examples, drawn by the seed."), range_of(Number)
+        int, typer.Option("--limit", metavar="N", help="Maximum number of examples, drawn at random."), range_of(Number)
     ] = 200,
     shuffles: Annotated[
-        int, typer.Option("--shuffles", metavar="N", help="How often weights are shuffled."), Range(1, 10**6)
+        int, typer.Option("--shuffles", metavar="N", help="Number of times to shuffle the weights."), Range(1, 10**6)
     ] = 100,
     words: Annotated[
         int,
-        typer.Option("--words", metavar="N", help="Of an output at most so many words, drawn by the seed; 0: all."),
+        typer.Option("--words", metavar="N", help="Maximum number of words per output, drawn at random (0: all)."),
         range_of(Count),
     ] = 10,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of everything random."), range_of(Seed)] = 0,
-    out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="Where to write; the run's folder.")] = "",
-    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu, cuda or mps.")] = "auto",
-    trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the run names.")] = False,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Random seed."), range_of(Seed)] = 0,
+    out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="Folder for the report (default: RUN).")] = "",
+    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="Device: auto, cpu, cuda or mps.")] = "auto",
+    trust: Annotated[bool, typer.Option("--trust", help="Allow the run to import your own code.")] = False,
 ) -> None:
-    """Test whether attention explains the answers: importance, shuffled weights, adversarial weights."""
+    """Test whether attention explains predictions. Checks importance, shuffled weights and adversarial weights."""
     place = Path(out or folder)
     if out and place.exists() and not place.is_dir():
         raise RegardError(f"--out {out} is a file", expected="a folder")
@@ -58,8 +58,8 @@ def run(
 
     from regard.api import load
     from regard.faithful import faithful
+    from regard.look.attention_map import write
     from regard.look.faithful_report import lines, markdown, picture
-    from regard.look.gaze import write
     from regard.train.lock import lock
     from regard.train.progress import Progress
     from regard.train.run import Run
@@ -75,7 +75,7 @@ def run(
     _ready(place)
     with Progress() as show:
         if show.bar is not None:
-            show.bar.update(show.row, description="asking")
+            show.bar.update(show.row, description="testing")
         report = faithful(
             model,
             examples,
@@ -90,7 +90,7 @@ def run(
     write(place / "faithful.md", markdown(whole, folder).encode())
     write(place / "faithful.json", f"{to_json(whole)}\n".encode())
     summary: dict[str, Any] = report["summary"]
-    print(f"{plain(name)}, {counted(len(examples), 'example')}, {counted(summary['cases'], 'answer')}")
+    print(f"{plain(name)}, {counted(len(examples), 'example')}, {counted(summary['cases'], 'prediction')}")
     print(table(lines(summary)))
     print(f"{summary['level']}: {plain(summary['verdict'])}")
     print(f"written to {plain(str(place / 'faithful.json'))}, .md and .png", file=sys.stderr)
@@ -100,7 +100,7 @@ def _own(model: "Model") -> "tuple[str, list[Example]]":
     splits = model.data()
     name, examples = ("test", splits.test) if splits.test else ("valid", splits.valid)
     if not examples:
-        raise RegardError(f"{model.run.folder} has no test data of its own", do="name a file with --data")
+        raise RegardError(f"{model.run.folder} has no test data of its own", do="give a file with --data")
     return name, examples
 
 
@@ -111,7 +111,7 @@ def _ready(place: Path) -> None:
         if not os.access(place, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
-        raise RegardError(f"cannot write to {str(place)!r} ({error.strerror})", do="choose another --out") from None
+        raise RegardError(f"cannot write to {str(place)!r} ({error.strerror})", do="use another --out") from None
 
 
 def _commit() -> str | None:

@@ -20,10 +20,10 @@ example = "regard info runs/translate"
 
 
 def run(
-    folder: Annotated[str | None, typer.Argument(metavar="RUN", help="The folder of a run.")] = None,
-    trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the run names.")] = False,
+    folder: Annotated[str | None, typer.Argument(metavar="RUN", help="Folder of the run.")] = None,
+    trust: Annotated[bool, typer.Option("--trust", help="Allow the run to import your own code.")] = False,
 ) -> None:
-    """Show versions and hardware. With a run: what it is, how far it came, how well it does."""
+    """Show versions and hardware. With RUN, show its task, data, progress and results."""
     print(table(_run(folder, trust) if folder is not None else _machine(), indent=0))
 
 
@@ -76,7 +76,7 @@ def _run(folder: str, trust: bool) -> list[tuple[str, str]]:
         ("data", plain(config["data"]["train"] or f"{model.task.default_data} (built in)")),
     ]
     if not events:
-        return [*rows, ("steps", "none validated yet")]
+        return [*rows, ("steps", "no validation yet")]
     last = events[-1]
     rows.append(("steps", f"{last['step']:,}, {figure(last.get('seconds', 0))} s"))
     best, kept = model.task.best, None
@@ -85,7 +85,7 @@ def _run(folder: str, trust: bool) -> list[tuple[str, str]]:
         if isinstance(value, int | float) and (kept is None or model.task.better(value, kept["valid"][best])):
             kept = event
     if kept is not None:
-        rows.append((f"valid {best}", f"{figure(kept['valid'][best])}, the best, at step {kept['step']:,}"))
+        rows.append((f"valid {best}", f"{figure(kept['valid'][best])} (best, at step {kept['step']:,})"))
     return rows + _tested(Path(folder) / "card.md")
 
 

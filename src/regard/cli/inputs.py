@@ -82,4 +82,4 @@ def _line(data: bytes | bytearray, name: str, number: int, long: bool) -> Line:
         return Line(data.removesuffix(b"\r").decode("utf-8"), where)
     except UnicodeDecodeError as error:
         bad = f"byte {error.start + 1} of the line is 0x{data[error.start]:02x}"
-        return Line("", where, RegardError(f"{where}: {bad}", expected="UTF-8", do="give text in UTF-8"))
+        return Line("", where, RegardError(f"{where}: {bad}", expected="UTF-8", do="convert the input to UTF-8"))

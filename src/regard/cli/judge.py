@@ -19,36 +19,40 @@ def run(
     ctx: typer.Context,
     outputs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="A B …", help="Outputs of 2 to 9 systems, a line for a line."),
+        typer.Argument(metavar="A B …", help="Output files of 2 to 9 systems, one line per source line."),
     ] = None,
-    source: Annotated[str, typer.Option("--source", metavar="FILE", help="What the systems were given.")] = "",
-    reference: Annotated[str, typer.Option("--reference", metavar="FILE", help="A right answer, to be shown.")] = "",
+    source: Annotated[str, typer.Option("--source", metavar="FILE", help="File with the inputs of the systems.")] = "",
+    reference: Annotated[
+        str, typer.Option("--reference", metavar="FILE", help="File with reference outputs to show.")
+    ] = "",
     out: Annotated[
-        str, typer.Option("--out", "-o", metavar="FILE", help="Where judgements are kept.")
+        str, typer.Option("--out", "-o", metavar="FILE", help="File for the judgements.")
     ] = "judgements.sqlite",
-    judge: Annotated[str, typer.Option("--judge", metavar="NAME", help="Who judges.")] = "judge",
+    judge: Annotated[str, typer.Option("--judge", metavar="NAME", help="Name of the judge.")] = "judge",
     count: Annotated[
         int | None,
-        typer.Option("--count", metavar="N", help="Judge N lines, drawn by the seed; else all."),
+        typer.Option("--count", metavar="N", help="Judge N lines, drawn at random (default: all)."),
         range_of(Number),
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option("--seed", metavar="S", help="Draws lines and the order of outputs; 0 at first."),
+        typer.Option("--seed", metavar="S", help="Random seed for the lines and the order of outputs (default: 0)."),
         range_of(Seed),
     ] = None,
     port: Annotated[
-        int, typer.Option("--port", metavar="N", help="Of 127.0.0.1; 0 takes any that is free."), Range(0, 65535)
+        int, typer.Option("--port", metavar="N", help="Port on 127.0.0.1 (0: any free port)."), Range(0, 65535)
     ] = 8765,
     show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
-    report: Annotated[str, typer.Option("--report", metavar="FILE", help="Show what the judgements came to.")] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="The report as one JSON object.")] = False,
+    report: Annotated[
+        str, typer.Option("--report", metavar="FILE", help="Report the results of a file of judgements.")
+    ] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
 ) -> None:
-    """Let people judge outputs, blind and side by side. Adequate? fluent? which is better? Systems are not named."""
+    """Let people judge outputs, blind and side by side. They rate adequacy and fluency and rank the outputs."""
     if report:
         if outputs or source or reference:
             raise RegardError(
-                "--report and files to judge", expected="one of them", do="the report needs only its file"
+                "--report and files to judge", expected="only one of them", do="--report needs only its own file"
             )
         _report(report, as_json)
         return
@@ -58,19 +62,19 @@ def run(
         raise RegardError(
             "no outputs to judge" if not outputs else "no --source",
             expected="regard judge A.txt B.txt --source SOURCE.txt",
-            do="or --report FILE for what was judged",
+            do="or use --report FILE to see the results",
         )
     from regard import judging
 
     kept = Path(out).expanduser()
 
     def say(address: str, stand: Any) -> None:
-        print(f"{address}  ({stand.done:,} of {counted(stand.lines, 'line')} done; Ctrl-C stops)", flush=True)
+        print(f"{address}  ({stand.done:,} of {counted(stand.lines, 'line')} done; Ctrl-C to stop)", flush=True)
 
     options: dict[str, Any] = {"port": port, "seed": seed, "count": count, "show": show, "say": say}
     stand = judging.judge(outputs, source, reference or None, kept, judge, **options)
-    print(f"\n{counted(stand.marks, 'mark')} kept in {plain(out)}; {stand.done:,} of {stand.lines:,} lines done")
-    print(f"go on:   {plain(shlex.join(['regard', *ctx.obj]))}")
+    print(f"\n{counted(stand.marks, 'mark')} saved to {plain(out)}; {stand.done:,} of {stand.lines:,} lines done")
+    print(f"resume:  {plain(shlex.join(['regard', *ctx.obj]))}")
     print(f"report:  {plain(shlex.join(['regard', 'judge', '--report', out]))}")
 
 
@@ -88,7 +92,7 @@ def _report(path: str, as_json: bool) -> None:
     )
     print("\n" + table([("system", "adequacy", "fluency", "mean rank"), *map(_system, found["systems"])]))
     pairs = [
-        (f"{plain(one)} against {plain(two)}", *(_share(pair[what]) for what in ("wins", "ties", "losses")), _of(pair))
+        (f"{plain(one)} vs. {plain(two)}", *(_share(pair[what]) for what in ("wins", "ties", "losses")), _of(pair))
         for pair in found["pairs"]
         for one, two in [pair["systems"]]
     ]

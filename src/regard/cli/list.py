@@ -1,4 +1,4 @@
-"""`regard list`: every part that can be named, with its equation, its paper and its options."""
+"""`regard list`: every part that can be named, with its equation, its papers and its options."""
 
 import ast
 import inspect
@@ -7,13 +7,13 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from shutil import get_terminal_size
 from textwrap import fill
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any
 
 import typer
 
 from regard.cli.show import plain, setting, table, to_json
 from regard.errors import RegardError
-from regard.find import In, Of, find, mark, names, nearest, settable, words
+from regard.find import In, Of, about, choices, find, mark, names, nearest, settable, words
 from regard.ranges import range_of
 
 __all__ = ["papers", "parts", "run", "tasks"]
@@ -23,7 +23,7 @@ kinds = {
     "task": "tasks",
     "score": "attend.score",
     "bias": "attend.bias",
-    "weigh": "attend.weigh",
+    "normalizer": "attend.normalizer",
     "text": "text",
     "encode": "encode",
     "pool": "pool",
@@ -32,7 +32,7 @@ kinds = {
     "language": "predict.language",
     "search": "search",
     "measure": "measure",
-    "made": "data.made",
+    "builtin": "data.builtin",
 }
 # Not chosen by name, but with options of their own: the sections of a configuration.
 sections = {
@@ -48,7 +48,35 @@ sections = {
     "train": "train.loop.fit",
 }
 
-widest_column = 30  # of options with their defaults; what is longer juts out
+# Where a configuration names each, as on the command line.
+usage = {
+    "task": "regard train NAME OPTION=VALUE",
+    "score": "attention.score=NAME attention.score.OPTION=VALUE",
+    "bias": "attention.bias=NAME,NAME or 'attention.bias=[{name=\"window\", D=5}]'",
+    "normalizer": "attention.normalizer=NAME attention.normalizer.OPTION=VALUE",
+    "text": "text=NAME text.OPTION=VALUE (of a task that writes text: source= and target=)",
+    "encode": "encoder=NAME encoder.OPTION=VALUE",
+    "pool": "pool=NAME pool.OPTION=VALUE",
+    "match": "match=NAME match.OPTION=VALUE",
+    "decode": "decoder=NAME decoder.OPTION=VALUE",
+    "language": "network=NAME network.OPTION=VALUE",
+    "search": "search=NAME search.OPTION=VALUE",
+    "measure": 'metrics=NAME,NAME or \'metrics=["chrf", {name="bleu", lower=true}]\'',
+    "builtin": "data.train=builtin:NAME (the options are for Python)",
+    "attention": "attention.OPTION=VALUE",
+    "embed": "embed.OPTION=VALUE",
+    "reinforce": "reinforce.OPTION=VALUE",
+    "classify_head": "head.OPTION=VALUE",
+    "regress_head": "head.OPTION=VALUE",
+    "tag_head": "head.OPTION=VALUE",
+    "limits": "search.limits.OPTION=VALUE",
+    "teach": "teach.OPTION=VALUE",
+    "data": "data.OPTION=VALUE",
+    "train": "train.OPTION=VALUE",
+}
+
+unbroken = "\u00a0"  # a space at which no line is broken
+widest_column = 28  # of options with their defaults; a longer one has a line to itself
 
 author = r"[A-ZÀ-Þ][\w’'-]+"
 paper = rf"{author}(?:, {author})*(?:,? (?:&|and) {author})?(?: et al\.)? (?:19|20)\d\d"
@@ -62,7 +90,7 @@ def run(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON list and nothing else.")] = False,
 ) -> None:
-    """List every part and option. Each part comes with its equation, its paper and its options' defaults."""
+    """List every part and option: equations, papers, and what each option does, its default and its range."""
     known = [*kinds, *sections]
     if kind is None or kind in known:
         found = {one: parts(one) for one in ([kind] if kind else known)}
@@ -74,78 +102,105 @@ def run(
         print(to_json([{"kind": one, **part} for one, some in found.items() for part in some]))
         return
     for number, (one, some) in enumerate(found.items()):
-        print("\n" * (number > 0) + _wrapped(f"{one.upper()}: {_about(one)}", 0, 2))
+        print("\n\n" * (number > 0) + _wrapped(f"{one.upper()}: {_about(one)}", 0, 2))
+        print(_wrapped(f"usage: {usage[one]}", 2, 4))
         for part in some:
-            print(_wrapped(f"{part['name']}: {part['about']}", 2, 4))
-            for line in part["papers"]:
-                print(_wrapped(line, 6, 6))
-            written = [(f"{option['name']}={setting(option['default'])}", option) for option in part["options"]]
-            widest = min(widest_column, max((len(start) for start, _ in written), default=0))
-            for start, option in written:
-                print(_wrapped(f"{start:{widest}}  {option.get('expected', '')}", 6, 8 + widest))
+            _show(part, named=one in kinds)
 
 
-def _wrapped(text: str, first: int, rest: int) -> str:
+def _show(part: dict[str, Any], named: bool) -> None:
+    """A part as a paragraph: what it is, its papers, and its options in two columns."""
+    print("\n" + _wrapped(f"{part['name']}: {part['about']}" if named else part["about"], 2, 4))
+    for line in part["papers"]:
+        if line not in part["about"]:
+            print(_wrapped(line, 6, 8))
+    written = [(f"{option['name']}={setting(option['default'])}", option) for option in part["options"]]
+    column = max((len(start) for start, _ in written if len(start) <= widest_column), default=0)
+    for start, option in written:
+        values = f"[{option['values']}]" if "values" in option else ""
+        if len(start) > column:
+            print(_wrapped(start, 6, 8))
+            print(_wrapped(option["about"], 8 + column, 8 + column, values))
+        else:
+            print(_wrapped(f"{start:{column}}  {option['about']}", 6, 8 + column, values))
+
+
+def _wrapped(text: str, first: int, rest: int, last: str = "") -> str:
+    """As wide as the terminal, with indents; `last` comes at the end and is not broken."""
+    text, last = plain(text), plain(last).replace(" ", unbroken)
     return fill(
-        plain(text),
+        f"{text} {last}".rstrip(),
         get_terminal_size((100, 24)).columns,
         initial_indent=" " * first,
         subsequent_indent=" " * rest,
         break_long_words=False,
         break_on_hyphens=False,
-    )
+    ).replace(unbroken, " ")
 
 
 def parts(kind: str) -> list[dict[str, Any]]:
-    """Every part of a kind: name, about, papers, options (each with its default and what it may be)."""
+    """Every part of a kind: name, about, papers, options (each with its default, what it does and may be)."""
     if kind in sections:
-        module, _, name = sections[kind].rpartition(".")
-        found = getattr(__import__(f"regard.{module}", fromlist=[name]), name)
-        return [_part(kind, found)]
+        return [_part(kind, _section(kind))]
     return [_part(name, find(kinds[kind], name)) for name in names(kinds[kind])]
+
+
+def _section(kind: str) -> Callable[..., Any]:
+    module, _, name = sections[kind].rpartition(".")
+    return getattr(__import__(f"regard.{module}", fromlist=[name]), name)  # type: ignore[no-any-return]
 
 
 def _part(name: str, thing: Callable[..., Any]) -> dict[str, Any]:
     module = inspect.getdoc(inspect.getmodule(thing)) or ""
-    about = (inspect.getdoc(thing) or module).split("\n")[0].replace("`", "")
+    first = (inspect.getdoc(thing) or module).split("\n")[0]
     return {
         "name": name,
-        "about": about,
+        "about": first.replace("`", ""),
         "papers": papers(f"{module} {inspect.getdoc(thing) or ''}"),
         "options": [_option(parameter) for parameter in settable(thing).values()],
     }
 
 
 def papers(text: str) -> list[str]:
-    """Who wrote it and when, with the title where it is given; each once."""
-    found = [match for match in cited.findall(" ".join(text.split())) if match]
-    return [one for one in dict.fromkeys(found) if not any(o != one and o.startswith(one) for o in found)]
+    """Who wrote it and when, with the title where it is given; each once, as it is cited at the greatest length."""
+    found = dict.fromkeys(match for match in cited.findall(" ".join(text.split())) if match)
+    return [one for one in found if not any(_same(one, other) for other in found)]
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether the other is the same paper, cited at greater length: its first author and year are the same."""
+    if len(other) <= len(one) or '"' in one:
+        return False
+    first, year = re.compile(author), one[-4:]
+    return first.findall(one)[0] == first.findall(other)[0] and f" {year}" in other
 
 
 def _option(parameter: inspect.Parameter) -> dict[str, Any]:
-    said: dict[str, Any] = {"name": parameter.name, "default": parameter.default}
-    if expected := _expected(parameter):
-        said["expected"] = expected
-    if get_origin(parameter.annotation) is Literal:
-        said["choices"] = get_args(parameter.annotation)
+    said: dict[str, Any] = {"name": parameter.name, "default": parameter.default, "about": about(parameter)}
+    if listed := _listed(parameter):
+        said |= {"expected": listed, "values": listed}
+    else:
+        forms = {"expected": words(parameter.annotation), "values": words(parameter.annotation, short=True)}
+        said |= {key: form for key, form in forms.items() if form}
+    if found := choices(parameter):
+        said["choices"] = found
     return said | (allowed.json() if (allowed := range_of(parameter.annotation)) else {})
 
 
-def _expected(parameter: inspect.Parameter) -> str:
-    """What the option may be, in words: a kind of number with its range, some choices, or a part from a list."""
+def _listed(parameter: inspect.Parameter) -> str:
+    """What shows the values of an option that is itself a part."""
     found = mark(parameter)
     if isinstance(found, In):
         return f"regard list {next(kind for kind, folder in kinds.items() if folder == found.folder)}"
     if isinstance(found, Of):
         section = next((kind for kind, place in sections.items() if place == found.place), "")
         return f"regard list {section}" if section else "options of its own"
-    return words(parameter.annotation)
+    return ""
 
 
 def _about(kind: str) -> str:
     """The first sentence of the folder's or the module's docstring, read without importing it."""
-    place = kinds.get(kind) or sections[kind].rpartition(".")[0]
-    return _first_line(f"regard.{place}")
+    return _first_line(f"regard.{kinds[kind]}" if kind in kinds else _section(kind).__module__)
 
 
 def _first_line(module: str) -> str:

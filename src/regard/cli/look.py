@@ -20,7 +20,7 @@ from regard.ranges import Hypotheses, range_of
 
 if TYPE_CHECKING:
     from regard.api import Model
-    from regard.look.gaze import Gaze
+    from regard.look.attention_map import AttentionMap
     from regard.types import Prediction
 
     Looked = tuple[Model, list[tuple[str, ...]], list[Prediction]]
@@ -32,48 +32,47 @@ kinds = (".png", ".svg", ".html", ".json", ".txt")
 
 
 def run(
-    folder: Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run.")],
-    texts: Annotated[list[str], typer.Argument(metavar="TEXT", help="What to answer; of a pair both texts.")],
-    out: Annotated[
-        str, typer.Option("--out", "-o", metavar="FILE", help=f"Where to write it: {', '.join(kinds)}.")
-    ] = "",
+    folder: Annotated[str, typer.Argument(metavar="RUN", help="Folder of the run.")],
+    texts: Annotated[list[str], typer.Argument(metavar="TEXT", help="Input text; for a pair, both texts.")],
+    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help=f"Output file: {', '.join(kinds)}.")] = "",
     targets: Annotated[
         list[str],
-        typer.Option("--target", metavar="ANSWER", help="Give the answer, one a text: look while it is read."),
+        typer.Option(
+            "--target", metavar="TARGET", help="Show attention for this target instead of a prediction (one per text)."
+        ),
     ] = [],  # noqa: B006
-    beam: Annotated[
-        int | None, typer.Option("--beam", metavar="N", help="Search with a beam of this width."), range_of(Hypotheses)
-    ] = None,
+    beam: Annotated[int | None, typer.Option("--beam", metavar="N", help="Beam size."), range_of(Hypotheses)] = None,
     layers: Annotated[
-        str, typer.Option("--layers", metavar="N|all", help="Of a Transformer: layer N, mean, last or all of them.")
+        str, typer.Option("--layers", metavar="N|all", help="Transformer layers to show: N, mean, last or all.")
     ] = "",
     beside: Annotated[
-        list[str], typer.Option("--beside", metavar="RUN2", help="Another run, to be compared with in the page.")
+        list[str],
+        typer.Option("--beside", metavar="RUN2", help="Another run to compare with on the page (repeatable)."),
     ] = [],  # noqa: B006
     features: Annotated[
         str,
         typer.Option(
             "--features",
             metavar="N|I,J,…",
-            help="Of a feature-wise attention also single features: the N that vary most, or these (17, is one).",
+            help="Also show single features of feature-wise attention: the N that vary most, or a list (3,17 or 17,).",
         ),
     ] = "",
-    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu, cuda or mps.")] = "auto",
-    trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the run names.")] = False,
+    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="Device: auto, cpu, cuda or mps.")] = "auto",
+    trust: Annotated[bool, typer.Option("--trust", help="Allow the run to import your own code.")] = False,
 ) -> None:
-    """Show where the model looked. In the terminal, or with -o as a picture or a page."""
+    """Show what the model attends to. Prints to the terminal, or writes a picture or a page with -o."""
     suffix = Path(out).suffix.lower()
     if out and suffix not in kinds:
-        raise RegardError(f"{out!r}: cannot tell what to write", expected="a name ending in " + ", ".join(kinds))
+        raise RegardError(f"{out!r}: unknown file type", expected="a name ending in " + ", ".join(kinds))
     if not all(text.strip() for text in texts):
-        raise RegardError("an empty text", expected="something to look at")
+        raise RegardError("an empty text", expected="at least one word")
     if targets and (beam is not None or features):
-        raise RegardError(f"--target and {'--features' if beam is None else '--beam'}", expected="one of them")
+        raise RegardError(f"--target and {'--features' if beam is None else '--beam'}", expected="only one of them")
     wanted = search(beam)
     if features:
         wanted["features"] = _features(features)
     if beside and suffix != ".html":
-        raise RegardError("--beside without a page", do="write one: -o look.html")
+        raise RegardError("--beside without a page", do="write a page with -o look.html")
     looks = [_look(one, texts, targets, wanted, suffix, layers, device, trust) for one in (folder, *beside)]
     for model, rows, predictions in looks:
         if beside:
@@ -87,8 +86,10 @@ def run(
             parts = [looked(prediction, row, model.searches), *map(show, prediction.looks), *likely(prediction)]
             print("\n\n".join(parts) + "\n")
     if out:
-        gazes = [gaze for prediction in looks[0][2] for gaze in (prediction.look, *prediction.looks)]
-        written = [_page(looks, Path(out))] if suffix == ".html" else _save(gazes, Path(out))
+        attention_maps = [
+            attention_map for prediction in looks[0][2] for attention_map in (prediction.look, *prediction.looks)
+        ]
+        written = [_page(looks, Path(out))] if suffix == ".html" else _save(attention_maps, Path(out))
         print(f"written to {', '.join(plain(str(path)) for path in written)}")
 
 
@@ -112,7 +113,9 @@ def _look(
     rows = [tuple(texts[i : i + size]) for i in range(0, len(texts), size)]
     if suffix not in ("", ".html") and len(rows) > 1:
         one = "text" if size == 1 else "pair"
-        raise RegardError(f"{len(rows)} {one}s for one {suffix}", do=f"give one {one}, or write a page: -o look.html")
+        raise RegardError(
+            f"{len(rows)} {one}s for one {suffix}", do=f"give one {one}, or write a page with -o look.html"
+        )
     from regard.look.layers import shown
 
     with shown(model.network, layers, folder):
@@ -124,7 +127,7 @@ def _look(
                 wanted = {**wanted, "trace": True}  # the page plays the search step by step
             predictions = model.predict(rows, **wanted)
     if any(prediction.look is None for prediction in predictions):
-        raise RegardError(f"{folder} does not look at its input", expected="a run whose model attends")
+        raise RegardError(f"{folder} has no attention over its input", expected="a run whose model uses attention")
     return model, rows, predictions
 
 
@@ -132,10 +135,10 @@ def _take(model: "Model", folder: str, targets: int, texts: int) -> None:
     """Raises where so many answers cannot be given for so many texts."""
     model.score([])  # whether it can is told first
     if targets != texts:
-        raise RegardError(f"{counted(targets, 'target')} for {counted(texts, 'text')}", expected="one a text")
+        raise RegardError(f"{counted(targets, 'target')} for {counted(texts, 'text')}", expected="one target per text")
     if model.task.columns == 1:
         raise RegardError(
-            f"--target: {folder} goes on with a text and answers none", do="leave it out, or use predict --score"
+            f"--target: {folder} continues a text and takes no target", do="remove it, or use predict --score"
         )
 
 
@@ -143,13 +146,13 @@ def _features(text: str) -> int | list[int]:
     """How many, or which: 5 is a number of features, "3,17" and "17," name them."""
     several = [one.strip() for one in text.removesuffix(",").split(",")]
     if not all(one.isascii() and one.isdecimal() and int(one) for one in several):
-        raise RegardError(f"--features {text}", expected="how many, as 5, or which ones, as 3,17,40")
+        raise RegardError(f"--features {text}", expected="a number of features such as 5, or a list such as 3,17,40")
     return [int(one) for one in several] if "," in text else int(text)
 
 
 def _page(looks: "Sequence[Looked]", path: Path) -> Path:
     """All of it in one page; the runs answer each text one after the other."""
-    from regard.look.gaze import write
+    from regard.look.attention_map import write
     from regard.look.page import page
     from regard.look.scene import describe_run, item, scene
 
@@ -167,7 +170,7 @@ def _page(looks: "Sequence[Looked]", path: Path) -> Path:
     return write(path, page(scene(items, runs, " and ".join(run["name"] for run in runs))).encode())
 
 
-def _save(gazes: "list[Gaze]", path: Path) -> list[Path]:
+def _save(attention_maps: "list[AttentionMap]", path: Path) -> list[Path]:
     """A file each: the first under the name given, the others beside it."""
-    names = [path, *(path.with_stem(f"{path.stem}-{number}") for number in range(2, len(gazes) + 1))]
-    return [gaze.save(name) for gaze, name in zip(gazes, names, strict=True)]
+    names = [path, *(path.with_stem(f"{path.stem}-{number}") for number in range(2, len(attention_maps) + 1))]
+    return [attention_map.save(name) for attention_map, name in zip(attention_maps, names, strict=True)]

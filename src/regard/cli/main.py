@@ -56,14 +56,14 @@ class Verbs(typer.core.TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] not in self.commands and not args[0].startswith("-"):
-            raise RegardError(f"no verb is named {args[0]!r}", do=nearest(args[0], self.commands))
+            raise RegardError(f"no command named {args[0]!r}", do=nearest(args[0], self.commands))
         return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(
     cls=Verbs,
-    help="Sequence models built on attention: encode, attend, predict, and look at where the model looked.",
-    epilog="Begin with: regard train translate --time 2m",
+    help="Train sequence models built on attention, predict with them, and see what they attend to.",
+    epilog="Get started: regard train translate --time 2m",
     rich_markup_mode=None,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -82,9 +82,9 @@ def _version(wanted: bool) -> bool:
 def _top(
     ctx: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which one this is.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks; may stand anywhere.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks (allowed anywhere in the command).")] = False,
 ) -> None:
     if ctx.invoked_subcommand is None:
         print(ctx.get_help())

@@ -1,7 +1,7 @@
 """Options of a run: a TOML file, and over it `key=value` pairs with dotted keys.
 
 A value is read as TOML and, where it is none, as the plain text it is; so `encoder.hidden=512`,
-`train.time=5m`, `attention.score=bilinear` and `measures=["bleu"]` all mean what they say. A part may be
+`train.time=5m`, `attention.score=bilinear` and `metrics=["bleu"]` all mean what they say. A part may be
 named and its options set in one command: `encoder=recurrent encoder.hidden=64`.
 
     parse_pairs(["encoder=recurrent", "encoder.hidden=64"])  →  {"encoder": {"name": "recurrent", "hidden": 64}}
@@ -15,6 +15,7 @@ from typing import Any
 
 from regard.errors import RegardError
 from regard.files import tables
+from regard.format import check_format
 from regard.reading import open_file
 from regard.trust import admit
 
@@ -31,7 +32,7 @@ def read_toml(path: str) -> dict[str, Any]:
         with open_file(path) as file:
             data = file.read(largest + 1)
         if len(data) > largest:
-            raise RegardError(f"{path}: more than {largest:,} bytes", expected="a file of options")
+            raise RegardError(f"{path}: more than {largest:,} bytes", expected="a TOML file with options")
         return tables(data)
     except RegardError:
         raise
@@ -53,7 +54,7 @@ def parse_pairs(pairs: Iterable[str]) -> dict[str, Any]:
         key, equals, text = pair.partition("=")
         path = key.split(".")
         if not equals or not all(word.isidentifier() for word in path):
-            raise RegardError(f"cannot read {pair!r}", expected="key=value, as encoder.hidden=512")
+            raise RegardError(f"cannot read {pair!r}", expected="key=value, for example encoder.hidden=512")
         _put(options, path, _value(text), pair)
     return options
 
@@ -68,7 +69,7 @@ def _put(table: dict[str, Any], path: list[str], value: Any, pair: str) -> None:
         return
     there = {} if there is None else there
     if not isinstance(there, dict):
-        raise RegardError(f"{pair!r}: {key} was set to {there!r} before", do="leave one of them out")
+        raise RegardError(f"{pair!r}: {key} is already set to {there!r}", do="remove one of the two")
     table[key] = there
     if rest:
         _put(there, rest, value, pair)
@@ -77,7 +78,7 @@ def _put(table: dict[str, Any], path: list[str], value: Any, pair: str) -> None:
     elif isinstance(value, str):
         there["name"] = value
     else:
-        raise RegardError(f"{pair!r}: {key} has options of its own", expected="the name of a part")
+        raise RegardError(f"{pair!r}: {key} is a part with its own options", expected="the name of a part")
 
 
 def _value(text: str) -> Any:
@@ -102,19 +103,21 @@ def asked(
 ) -> dict[str, Any]:
     """Everything asked for, in one: the file, the pairs over it, and over them what was given by option."""
     if "=" in task:
-        raise RegardError(f"{task!r} where the task should be", do="write the task first: regard train translate …")
+        raise RegardError(f"got {task!r} where a task was expected", do="put the task first: regard train translate …")
     from_file, from_pairs = read_toml(config) if config else {}, parse_pairs(pairs)
     admit(config, from_file, trust)  # people pass files of options on, as they do runs
+    if "format" in from_file:  # the config.toml of a run
+        check_format(str(config), from_file)
     named = from_file.pop("task", task)
     if named != task:
-        raise RegardError(f"{config} is for task {named!r}, not {task!r}", do=f"write {named} instead of {task}")
+        raise RegardError(f"{config} is for task {named!r}, not {task!r}", do=f"use {named} instead of {task}")
     for source in (from_file, from_pairs):
         for key, value in source.items():
             if key in ("data", "train") and not isinstance(value, Mapping):
-                instead = "write --data, or data.train=" if key == "data" else "write train.rate= and the like"
-                raise RegardError(f"{key}={value}", expected=f"a table of options {key}.…", do=instead)
+                instead = "use --data or data.train=" if key == "data" else "set train.lr= or another option of train"
+                raise RegardError(f"{key}={value}", expected=f"{key}.OPTION=VALUE", do=instead)
             if key in flags and key != "data":
-                raise RegardError(f"unknown option {key!r}", do=f"write --{key}")
+                raise RegardError(f"unknown option {key!r}", do=f"use --{key}")
     from regard.api import merge
 
     given = {"data": {"train": data} if data else {}, "train": {"time": time} if time else {}}
@@ -123,7 +126,7 @@ def asked(
 
 def search(
     beam: int | None = None,
-    nbest: int = 1,
+    n_best: int = 1,
     sample: bool = False,
     sampling: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -131,15 +134,15 @@ def search(
     given = {key: value for key, value in (sampling or {}).items() if value is not None}
     if sample:
         if beam is not None:
-            raise RegardError("--sample and --beam", expected="one of them")
-        return {"name": "sample", **given, **({"count": nbest} if nbest != 1 else {})}
+            raise RegardError("--sample and --beam", expected="only one of them")
+        return {"name": "sample", **given, **({"count": n_best} if n_best != 1 else {})}
     if given:
         flag = "--" + next(iter(given)).replace("_", "-")
-        raise RegardError(f"{flag} without --sample", do="add --sample, or leave it out")
-    if beam is None and nbest == 1:
+        raise RegardError(f"{flag} without --sample", do=f"add --sample, or remove {flag}")
+    if beam is None and n_best == 1:
         return {}
-    if beam is not None and nbest > beam:
+    if beam is not None and n_best > beam:
         raise RegardError(
-            f"--nbest {nbest} with --beam {beam}", expected="a beam at least as wide", do=f"--beam {nbest}"
+            f"--n-best {n_best} with --beam {beam}", expected="a beam at least that large", do=f"use --beam {n_best}"
         )
-    return {"name": "beam", **({} if beam is None else {"width": beam}), "nbest": nbest}
+    return {"name": "beam", **({} if beam is None else {"beam_size": beam}), "n_best": n_best}

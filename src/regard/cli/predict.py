@@ -40,86 +40,94 @@ example = "regard predict runs/translate lines.txt --beam 10 > answers.txt"
 
 
 def run(
-    folder: Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run.")],
+    folder: Annotated[str, typer.Argument(metavar="RUN", help="Folder of the run.")],
     file: Annotated[
         str,
-        typer.Argument(metavar="FILE", help="One text (or pair, TAB between) a line; - or nothing for standard input."),
+        typer.Argument(
+            metavar="FILE", help="File with one text, or TAB-separated pair, per line; - is standard input."
+        ),
     ] = "-",
     as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object a line, with log_prob and log_prob_per_token.")
+        bool, typer.Option("--json", help="Print one JSON object per line, with log_prob and log_prob_per_token.")
     ] = False,
-    beam: Annotated[
-        int | None, typer.Option("--beam", metavar="N", help="Search with a beam of this width."), range_of(Hypotheses)
-    ] = None,
-    nbest: Annotated[
+    beam: Annotated[int | None, typer.Option("--beam", metavar="N", help="Beam size."), range_of(Hypotheses)] = None,
+    n_best: Annotated[
         int,
-        typer.Option("--nbest", metavar="N", help="How many answers, best first; needs --json."),
+        typer.Option("--n-best", metavar="N", help="Number of predictions per input, best first; needs --json."),
         range_of(Hypotheses),
     ] = 1,
-    sample: Annotated[bool, typer.Option("--sample", help="Draw answers instead of searching the best.")] = False,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Sample instead of searching for the best prediction.")
+    ] = False,
     temperature: Annotated[
         float | None,
-        typer.Option("--temperature", metavar="T", help="With --sample: below 1 surer, above 1 freer."),
+        typer.Option("--temperature", metavar="T", help="With --sample: temperature; lower is less random."),
         range_of(Temperature),
     ] = None,
     top_k: Annotated[
         int | None,
-        typer.Option("--top-k", metavar="K", help="With --sample: only the K likeliest tokens."),
+        typer.Option("--top-k", metavar="K", help="With --sample: draw from the K most likely tokens."),
         range_of(Count),
     ] = None,
     top_p: Annotated[
         float | None,
-        typer.Option("--top-p", metavar="P", help="With --sample: only tokens that make up this share."),
+        typer.Option("--top-p", metavar="P", help="With --sample: draw from the most likely tokens that sum to P."),
         Range(0, 1, above=True),
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option("--seed", metavar="S", help="With --sample: the same seed draws the same."),
+        typer.Option("--seed", metavar="S", help="With --sample: random seed."),
         range_of(Seed),
     ] = None,
     groups: Annotated[
         int | None,
-        typer.Option("--groups", metavar="N", help="Share the beam out to N groups that differ."),
+        typer.Option("--groups", metavar="N", help="Split the beam into N diverse groups."),
         range_of(Hypotheses),
     ] = None,
     diversity: Annotated[
         float | None,
-        typer.Option("--diversity", metavar="X", help="With --groups: how much they should differ; 0.5."),
+        typer.Option("--diversity", metavar="X", help="With --groups: diversity penalty (default: 0.5)."),
         range_of(NonNegative),
     ] = None,
-    least: Annotated[
-        int | None, typer.Option("--least", metavar="N", help="At least N tokens an answer."), range_of(LengthOrNone)
+    min_length: Annotated[
+        int | None,
+        typer.Option("--min-length", metavar="N", help="Minimum number of tokens per prediction."),
+        range_of(LengthOrNone),
     ] = None,
     no_repeat: Annotated[
         int | None,
-        typer.Option("--no-repeat", metavar="N", help="No N tokens in a row come twice in an answer."),
+        typer.Option("--no-repeat-ngram", metavar="N", help="Do not repeat any n-gram of this size in a prediction."),
         range_of(FewOrNone),
     ] = None,
-    prefix: Annotated[str, typer.Option("--prefix", metavar="TEXT", help="Every answer begins with this.")] = "",
+    prefix: Annotated[
+        str, typer.Option("--prefix", metavar="TEXT", help="Start every prediction with this text.")
+    ] = "",
     allowed: Annotated[
-        str, typer.Option("--allowed", metavar="FILE", help="Only the answers in this file, one a line, come out.")
+        str, typer.Option("--allowed", metavar="FILE", help="Allow only the predictions in this file, one per line.")
     ] = "",
     scoring: Annotated[
-        bool, typer.Option("--score", help="Lines hold source TAB target: the target's log-probability comes out.")
+        bool, typer.Option("--score", help="Print the log-probability of each target; lines are source TAB target.")
     ] = False,
     tagging: Annotated[
-        bool, typer.Option("--stream", help="Tag tokens as they come, a line each; an empty line ends the sentence.")
+        bool, typer.Option("--stream", help="Tag tokens as they arrive, line by line; an empty line ends the sentence.")
     ] = False,
     strict: Annotated[
         bool,
-        typer.Option("--strict", help="Stop at the first line that cannot be answered, instead of leaving it out."),
+        typer.Option("--strict", help="Stop at the first line that fails instead of continuing."),
     ] = False,
-    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu, cuda or mps.")] = "auto",
-    trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the run names.")] = False,
+    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="Device: auto, cpu, cuda or mps.")] = "auto",
+    trust: Annotated[bool, typer.Option("--trust", help="Allow the run to import your own code.")] = False,
 ) -> None:
-    """Answer line after line. One line comes out for one line in, in order, as soon as it is there. Exit code 3 means
-    that some lines could not be answered: each is named on stderr, and its answer is empty."""
-    if nbest != 1 and not as_json:
-        raise RegardError(f"--nbest {nbest} without --json", do="add --json: a line holds one answer")
+    """Predict line by line. Prints one line for each input line, in order, as soon as it is ready. Exit code 3 means
+    that some lines failed: each one is reported on stderr, and its output line is empty."""
+    if n_best != 1 and not as_json:
+        raise RegardError(
+            f"--n-best {n_best} without --json", do="add --json, since plain output has one prediction per line"
+        )
     if tagging and as_json:
-        raise RegardError("--stream and --json", expected="one of them")
+        raise RegardError("--stream and --json", expected="only one of them")
     sampling = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
-    wanted = search(beam, nbest, sample, sampling) | _grouped(groups, diversity, sample, nbest)
+    wanted = search(beam, n_best, sample, sampling) | _grouped(groups, diversity, sample, n_best)
     # read1 waits for some bytes, where read would wait for all it was asked for.
     given = getattr(sys.stdin.buffer, "read1", sys.stdin.buffer.read) if file == "-" else None
     name, bad, count = "standard input" if given else file, 0, 0
@@ -127,15 +135,15 @@ def run(
         from regard.api import load
 
         model = load(folder, device, trust)
-        if wanted.get("name") == "beam" and "width" not in wanted:
+        if wanted.get("name") == "beam" and "beam_size" not in wanted:
             spec = model.config.get("search")
             own: dict[str, Any] = spec if isinstance(spec, dict) else {}
             shares = max(1, wanted.get("groups", own.get("groups", 1)))
-            wanted["width"] = -(-max(nbest, own.get("width", 5)) // shares) * shares
-        wanted |= _limits(model, least, no_repeat, prefix, allowed)
+            wanted["beam_size"] = -(-max(n_best, own.get("beam_size", 5)) // shares) * shares
+        wanted |= _limits(model, min_length, no_repeat, prefix, allowed)
         if scoring:
             if wanted or tagging:
-                raise RegardError("--score searches for nothing", do="leave out the options of a search, and --stream")
+                raise RegardError("--score does not search", do="remove the search options and --stream")
             model.score([])  # whether it can is told before a line is waited for
         if wanted:
             model.predict([], **wanted)  # options that make no search are told before a line is waited for
@@ -151,7 +159,7 @@ def run(
             bad += _put(some, strict, at_once=answer is not None)
             count += len(lines)
     if bad:
-        print(f"regard: {bad:,} of {counted(count, 'line')} could not be answered", file=sys.stderr)
+        print(f"regard: {bad:,} of {counted(count, 'line')} failed", file=sys.stderr)
         raise typer.Exit(3)
 
 
@@ -176,7 +184,7 @@ def _put(answers: Iterable[Answered], strict: bool, at_once: bool) -> int:
 def _tagger(model: "Model", folder: str) -> Callable[[str], str]:
     """Labels of the tokens of a line, which go on from the line before; a line without any begins anew."""
     if not hasattr(model.task, "stream"):
-        raise RegardError(f"--stream: {folder} is a run of {model.config['task']}", expected="one of tag")
+        raise RegardError(f"--stream: {folder} is a run of task {model.config['task']}", expected="a run of task tag")
     try:
         stream = model.task.stream(model.network)
     except RegardError as error:
@@ -192,26 +200,26 @@ def _tagger(model: "Model", folder: str) -> Callable[[str], str]:
     return answer
 
 
-def _grouped(groups: int | None, diversity: float | None, sample: bool, nbest: int) -> dict[str, Any]:
+def _grouped(groups: int | None, diversity: float | None, sample: bool, n_best: int) -> dict[str, Any]:
     """The options of a beam in groups, where one was asked for."""
     if groups is None:
         if diversity is not None:
-            raise RegardError("--diversity without --groups", do="add --groups, or leave it out")
+            raise RegardError("--diversity without --groups", do="add --groups, or remove --diversity")
         return {}
     if sample:
-        raise RegardError("--sample and --groups", expected="one of them")
+        raise RegardError("--sample and --groups", expected="only one of them")
     given = {} if diversity is None else {"diversity": diversity}
-    return {"name": "beam", "nbest": nbest, "groups": groups, **given}
+    return {"name": "beam", "n_best": n_best, "groups": groups, **given}
 
 
 def _limits(
-    model: "Model", least: int | None, no_repeat: int | None, prefix: str, allowed: str
+    model: "Model", min_length: int | None, no_repeat: int | None, prefix: str, allowed: str
 ) -> dict[str, dict[str, Any]]:
     """The limits of the search, texts as the tokens of the task's answers."""
-    given = {"least": least, "repeat": no_repeat}
+    given = {"min_length": min_length, "no_repeat_ngram": no_repeat}
     limits: dict[str, Any] = {key: number for key, number in given.items() if number is not None}
     if (prefix or allowed) and not model.searches:
-        raise RegardError(f"{model.config['task']} has no search", do="leave out --prefix and --allowed")
+        raise RegardError(f"{model.config['task']} has no search", do="remove --prefix and --allowed")
     if prefix:
         limits["prefix"] = _tokens(model, prefix, f"--prefix {prefix!r}")[:-1]
     if allowed:
@@ -221,7 +229,7 @@ def _limits(
             if line.error is not None:
                 raise line.error
         if not lines:
-            raise RegardError(f"{allowed}: no answers", expected="one a line")
+            raise RegardError(f"{allowed}: no predictions", expected="one per line")
         limits["allowed"] = [_tokens(model, line.text, line.where) for line in lines]
     return {"limits": limits} if limits else {}
 
@@ -233,5 +241,5 @@ def _tokens(model: "Model", text: str, where: str) -> list[int]:
     tokens: list[int] = target.encode(text)
     if target.unknown in tokens:
         piece = target.tokens(text)[tokens.index(target.unknown)].text
-        raise RegardError(f"{where}: {piece!r} is not in the vocabulary of the answers", do="write it otherwise")
+        raise RegardError(f"{where}: {piece!r} is not in the target vocabulary", do="use other words")
     return tokens

@@ -14,58 +14,63 @@ example = "regard serve runs/translate --port 8000"
 
 
 def run(
-    folders: Annotated[list[str], typer.Argument(metavar="RUN …", help="Folders of runs.")],
+    folders: Annotated[list[str], typer.Argument(metavar="RUN …", help="Folders of the runs.")],
     host: Annotated[
-        str, typer.Option("--host", metavar="ADDRESS", help="Where to listen; beyond this machine only with a token.")
+        str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on; other machines need a token.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", metavar="N", help="0 takes any that is free."), Range(0, 65535)] = 8000,
+    port: Annotated[int, typer.Option("--port", metavar="N", help="Port (0: any free port)."), Range(0, 65535)] = 8000,
     token: Annotated[
-        str, typer.Option("--token", metavar="TOKEN", help="What requests must show; better set as REGARD_TOKEN.")
+        str, typer.Option("--token", metavar="TOKEN", help="Token that requests must send; better set as REGARD_TOKEN.")
     ] = "",
     batch: Annotated[
-        int, typer.Option("--batch", metavar="N", help="Texts answered together at most."), Range(1, 10**6)
+        int, typer.Option("--batch", metavar="N", help="Maximum number of texts per batch."), Range(1, 10**6)
     ] = 32,
     window: Annotated[
         float,
-        typer.Option("--window", metavar="MS", help="Milliseconds a text waits for others to join it."),
+        typer.Option("--window", metavar="MS", help="Milliseconds to wait for a batch to fill."),
         Range(0, 60_000),
     ] = 3.0,
     queue: Annotated[
-        int, typer.Option("--queue", metavar="N", help="Texts that may wait; more are refused."), Range(1, 10**6)
+        int,
+        typer.Option("--queue", metavar="N", help="Maximum number of texts in the queue; more are refused."),
+        Range(1, 10**6),
     ] = 256,
     texts: Annotated[
         int | None,
-        typer.Option("--texts", metavar="N", help="Texts in one request at most; 64, or the queue."),
+        typer.Option(
+            "--texts", metavar="N", help="Maximum number of texts per request (default: 64, or --queue if smaller)."
+        ),
         Range(1, 10**6),
     ] = None,
     characters: Annotated[
-        int, typer.Option("--characters", metavar="N", help="Characters of one text at most."), range_of(Number)
+        int, typer.Option("--characters", metavar="N", help="Maximum number of characters per text."), range_of(Number)
     ] = 10_000,
     body: Annotated[
-        int, typer.Option("--body", metavar="BYTES", help="Size of one request at most."), range_of(Number)
+        int, typer.Option("--body", metavar="BYTES", help="Maximum size of a request."), range_of(Number)
     ] = 1 << 20,
     connections: Annotated[
         int,
-        typer.Option("--connections", metavar="N", help="Connections of one other machine at most."),
+        typer.Option("--connections", metavar="N", help="Maximum number of connections per client."),
         range_of(Number),
     ] = 256,
     origins: Annotated[
         list[str] | None,
-        typer.Option("--allow-origin", metavar="URL", help="A site whose proxy shows this page; may be repeated."),
+        typer.Option("--allow-origin", metavar="URL", help="Site whose proxy serves this page (repeatable)."),
     ] = None,
     grace: Annotated[
         float,
-        typer.Option("--grace", metavar="SECONDS", help="Time to finish what is queued when told to stop."),
+        typer.Option("--grace", metavar="SECONDS", help="Time to finish queued requests on shutdown."),
         Range(0, 3600),
     ] = 10.0,
-    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu, cuda or mps.")] = "auto",
-    trust: Annotated[bool, typer.Option("--trust", help="Run code of yours that the runs name.")] = False,
+    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="Device: auto, cpu, cuda or mps.")] = "auto",
+    trust: Annotated[bool, typer.Option("--trust", help="Allow the runs to import your own code.")] = False,
 ) -> None:
-    """Serve runs over HTTP, with a page. The API is told of at /docs; SIGTERM or Ctrl-C finishes what is queued."""
+    """Serve runs over HTTP, with a web page. The API is documented at /docs. Ctrl-C or SIGTERM finishes
+    queued requests and stops."""
     from regard import serving
 
     def say(address: str, names: list[str]) -> None:
-        print(f"{address}  ({plain(', '.join(names))}; Ctrl-C stops)", flush=True)
+        print(f"{address}  ({plain(', '.join(names))}; Ctrl-C to stop)", flush=True)
 
     serving.serve(
         folders,

@@ -78,7 +78,7 @@ def likely(prediction: "Prediction") -> list[str]:
     """Of an answer that was given its log_prob, and below the probability of each token; nothing of one found."""
     if not prediction.tokens:
         return []
-    from regard.look.gaze import visible
+    from regard.look.attention_map import visible
 
     each = [f"{plain(visible(token.text))} {math.exp(log_prob):.2f}" for token, log_prob in prediction.tokens]
     lines = [""]
@@ -87,15 +87,17 @@ def likely(prediction: "Prediction") -> list[str]:
     total, mean = (
         figure(math.nan if one is None else one) for one in (prediction.log_prob, prediction.log_prob_per_token)
     )
-    return ["\n".join([f"log_prob = {total}, log_prob_per_token = {mean}; p of each token:", *lines])]
+    return ["\n".join([f"log_prob = {total}, log_prob_per_token = {mean}; probability of each token:", *lines])]
 
 
 def looked(prediction: "Prediction", inputs: Sequence[str], searched: bool = True, true: str | None = None) -> str:
     """What was asked and answered, and under it where the model looked."""
     from regard.look.terminal import show
 
-    line, gaze = answered(prediction, inputs, searched, true), prediction.look
-    if gaze is None:
+    line, attention_map = answered(prediction, inputs, searched, true), prediction.look
+    if attention_map is None:
         return line
     # A title that is only the inputs has been said by the line.
-    return f"{line}\n\n{show(replace(gaze, title='') if gaze.title == between.join(inputs) else gaze)}"
+    if attention_map.title == between.join(inputs):
+        attention_map = replace(attention_map, title="")
+    return f"{line}\n\n{show(attention_map)}"

@@ -24,30 +24,34 @@ short = 40  # characters of inputs whose alignment fits on any screen
 def run(
     ctx: typer.Context,
     task: Annotated[
-        str | None, typer.Argument(metavar="TASK", help="What to learn; without it, the tasks are listed.")
+        str | None, typer.Argument(metavar="TASK", help="Task to train; omit it to list all tasks.")
     ] = None,
     pairs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="KEY=VALUE", help="Options of the parts; 'regard list' shows them all."),
+        typer.Argument(metavar="KEY=VALUE", help="Options; 'regard list' shows all of them."),
     ] = None,
     data: Annotated[
-        str, typer.Option("--data", metavar="DATA", help="A file, a folder, train.de,train.en or hf:NAME.")
+        str,
+        typer.Option("--data", metavar="DATA", help="Training data: a file, a folder, train.de,train.en or hf:NAME."),
     ] = "",
-    out: Annotated[str, typer.Option("--out", metavar="DIR", help="Where the run lies; runs/TASK if not given.")] = "",
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="Folder of the run (default: runs/TASK).")] = "",
     config: Annotated[
-        str | None, typer.Option("--config", metavar="FILE", help="A TOML file of options; pairs count over it.")
+        str | None,
+        typer.Option("--config", metavar="FILE", help="TOML file with options; KEY=VALUE pairs override it."),
     ] = None,
     time: Annotated[
-        str, typer.Option("--time", metavar="TIME", help="Time for all of it, from reading to testing: 90s, 5m, 1h30m.")
+        str, typer.Option("--time", metavar="TIME", help="Time limit from reading the data to testing: 90s, 5m, 1h30m.")
     ] = "",
-    fresh: Annotated[bool, typer.Option("--fresh", help="Begin again, even if the run is there.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show model, data and a batch; write nothing.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress on the way.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over and replace an existing run.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the model, the data and a batch; write nothing.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Do not show progress.")] = False,
     trust: Annotated[
-        bool, typer.Option("--trust", help="Run code of yours that the run or the --config file names.")
+        bool, typer.Option("--trust", help="Allow the run or the --config file to import your own code.")
     ] = False,
 ) -> None:
-    """Train a model for a task. The same command goes on where a training was stopped; so does --out RUN alone."""
+    """Train a model for a task. To resume a stopped run, repeat the command, or give only --out RUN."""
     started = clock.monotonic()
     task, pairs = _named(task, pairs or [], out, trust)
     if task is None:
@@ -89,8 +93,8 @@ def _stopped(trained: "Trained", words: list[str]) -> None:
     again = shlex.join(["regard", *(word for word in words if word != "--fresh")])  # --fresh would begin again
     by = signal.Signals(trained.outcome.stopped or 0).name
     print(
-        f"stopped at step {trained.outcome.step:,} by {by}, saved in {plain(str(trained.model.run.folder))}; "
-        f"the same command goes on: {plain(again)}"
+        f"stopped at step {trained.outcome.step:,} by {by}, saved to {plain(str(trained.model.run.folder))}; "
+        f"resume with: {plain(again)}"
     )
 
 
@@ -99,25 +103,25 @@ def _ending(trained: "Trained") -> None:
     outcome, model = trained.outcome, trained.model
     folder = str(model.run.folder)
     if not outcome.per_second:
-        print(f"this run was finished already, at step {outcome.step:,}")
-        print(f"train it longer: {plain(trained.longer)}")
+        print(f"this run is already finished, at step {outcome.step:,}")
+        print(f"to train longer: {plain(trained.longer)}")
     best = model.task.best
     if trained.test:
         score = trained.test.get(best)
         first = "" if score is None else f": {best} {figure(score)}"
         whole = len(trained.splits.test)
         part = f"{trained.tested:,} of " if trained.tested < whole else ""
-        print(f"test, {part}{counted(whole, 'example')}{first}")
+        print(f"test set, {part}{counted(whole, 'example')}{first}")
         print(figures(trained.test))
     else:
-        print(f"no test set; best {best} on valid: {figure(outcome.best)}")
+        print(f"no test set; best {best} on the validation set: {figure(outcome.best)}")
     chosen = _short([*trained.splits.test, *trained.splits.valid, *trained.splits.train])
     alone = model.task.columns == 1  # text that is gone on with: a beginning shows more than a whole
     inputs = (_beginning(chosen.inputs[0]),) if alone else chosen.inputs
     [prediction] = model.predict([inputs])
     shown = looked(prediction, inputs, model.searches, None if alone else chosen.target)
     if trained.warnings:  # where a model that has learned nothing looks would only mislead
-        print(f"\n{shown.splitlines()[0]}\n\nThis model has learned too little:")
+        print(f"\n{shown.splitlines()[0]}\n\nThis model has not learned enough:")
         for warning in trained.warnings:
             print(f"  - {plain(warning)}")
     else:
@@ -127,8 +131,8 @@ def _ending(trained: "Trained") -> None:
     if prediction.look is not None:
         lines.append(f"look {name} {texts} -o look.html")
     parts = [str(model.run.folder / part) for part in getattr(model.task, "yields", ())]
-    also = f", and runs of their own in {' and '.join(map(plain, parts))}" if parts else ""
-    print(f"\nThe run lies in {plain(folder)}{also}. Try next:")
+    also = f", with separate runs in {' and '.join(map(plain, parts))}" if parts else ""
+    print(f"\nSaved to {plain(folder)}{also}. Try next:")
     for line in (*lines, f"evaluate {name}"):
         print(plain(f"  regard {line}"))
 

@@ -12,17 +12,17 @@ from regard.errors import RegardError
 __all__ = ["told"]
 
 advice = {
-    errno.ENOENT: "check the name",
-    errno.ENOTDIR: "a part of this path is a file; choose another",
+    errno.ENOENT: "check the path",
+    errno.ENOTDIR: "part of this path is a file; use another path",
     errno.EISDIR: "give a file, not a folder",
-    errno.EEXIST: "choose another place",
-    errno.EACCES: "choose a place that is yours",
-    errno.EPERM: "choose a place that is yours",
-    errno.EROFS: "choose a place that can be written to",
-    errno.ENOSPC: "free some space; the same command then goes on",
-    errno.EDQUOT: "free some space; the same command then goes on",
+    errno.EEXIST: "use another path",
+    errno.EACCES: "check the permissions, or use another path",
+    errno.EPERM: "check the permissions, or use another path",
+    errno.EROFS: "use a path that is writable",
+    errno.ENOSPC: "free some space, then repeat the command to resume",
+    errno.EDQUOT: "free some space, then repeat the command to resume",
 }
-no_memory = "ran out of memory; lower train.tokens, or choose a smaller model"
+no_memory = "ran out of memory; lower train.batch_tokens, or use a smaller model"
 
 
 def told(error: BaseException) -> tuple[int, str]:
@@ -43,14 +43,14 @@ def told(error: BaseException) -> tuple[int, str]:
         where = f"{error.filename}: " if error.filename is not None else ""
         return 2, f"{where}{reason}; {advice.get(error.errno or 0, 'check the file and its folder')}"
     if name == "SafetensorError":  # how safetensors tells of a disk that is full, too
-        return 2, f"weights could not be written or read ({text}); check the folder and the space left"
-    return 1, f"this is a fault of regard's own ({name}: {text}); see all of it with --debug"
+        return 2, f"cannot read or write the weights ({text}); check the folder and the free disk space"
+    return 1, f"internal error in regard ({name}: {text}); use --debug to see the traceback"
 
 
 def _misused(error: BaseException) -> str:
     message = " ".join(error.format_message().split()).rstrip(".")  # type: ignore[attr-defined]
     option = str(getattr(error, "option_name", ""))
     if "." in option:
-        return f"no option {option}; write {option.lstrip('-')}=value, without dashes"
+        return f"no option {option}; write {option.lstrip('-')}=value without dashes"
     verb = getattr(getattr(error, "ctx", None), "command_path", "regard")
     return f"{message[:1].lower()}{message[1:]}; see {verb} --help"

@@ -45,12 +45,12 @@ def _longest(lengths: Lengths) -> npt.NDArray[np.int64]:
     return sides if sides.ndim == 1 else sides.max(axis=1)
 
 
-def _cut(longest: npt.NDArray[np.int64], order: npt.NDArray[np.intp], tokens: int, rows: int) -> list[list[int]]:
+def _cut(max_length: npt.NDArray[np.int64], order: npt.NDArray[np.intp], tokens: int, rows: int) -> list[list[int]]:
     if tokens < 0 or rows < 0 or not (tokens or rows):
         raise RegardError(f"a batch of tokens={tokens}, rows={rows}", expected="a positive number of tokens or of rows")
     cut: list[list[int]] = []
     widest = 0
-    for row, length in zip(order.tolist(), longest[order].tolist(), strict=True):
+    for row, length in zip(order.tolist(), max_length[order].tolist(), strict=True):
         full = cut and (
             (rows and len(cut[-1]) >= rows) or (tokens and max(widest, length) * (len(cut[-1]) + 1) > tokens)
         )

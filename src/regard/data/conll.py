@@ -23,7 +23,7 @@ def read_conll(path: str, text: Iterable[str], columns: int = 2, fields: tuple[s
     """A sentence each; with one column no label is wanted, and none need be there."""
     if not all(name.isdecimal() and int(name) > 0 for name in fields):
         raise RegardError(
-            f"{path}: the columns {', '.join(fields)}", expected="numbers, as data.source=1 data.target=2"
+            f"{path}: columns {', '.join(fields)}", expected="numbers, for example data.source=1 data.target=2"
         )
     wanted = [int(name) - 1 for name in fields] or [0, -1][:columns]
     examples: list[Example] = []
@@ -36,7 +36,7 @@ def read_conll(path: str, text: Iterable[str], columns: int = 2, fields: tuple[s
                 width, first = len(cells), number
             if len(rows) == most:
                 raise RegardError(
-                    f"{path}:{number}: a sentence of more than {most:,} tokens", do="put blank lines between"
+                    f"{path}:{number}: sentence longer than {most:,} tokens", do="separate sentences with blank lines"
                 )
             rows.append(_chosen(f"{path}:{number}", cells, wanted, width, first))
         elif rows:
@@ -44,7 +44,7 @@ def read_conll(path: str, text: Iterable[str], columns: int = 2, fields: tuple[s
             examples.append(Example((sides[0],), "".join(sides[1:]), f"{path}:{number - len(rows)}"))
             rows = []
     if not examples:
-        raise RegardError(f"{path}: no token", expected="a token and its label a line")
+        raise RegardError(f"{path}: no tokens", expected="one token and its label per line")
     return examples
 
 
@@ -56,7 +56,7 @@ def _cells(line: str) -> list[str]:
 def _chosen(where: str, cells: list[str], wanted: list[int], width: int, first: int) -> list[str]:
     """The token of a line, and its label where one is wanted."""
     if len(wanted) > 1 and len(cells) == 1:
-        raise RegardError(f"{where}: 1 column", expected="a token and its label, with a space or a tab between")
+        raise RegardError(f"{where}: 1 column", expected="a token and its label, separated by a space or a tab")
     if len(cells) != width:
         raise RegardError(f"{where}: {len(cells)} columns", expected=f"{width}, as in line {first}")
     if max(wanted) >= width:
@@ -64,5 +64,5 @@ def _chosen(where: str, cells: list[str], wanted: list[int], width: int, first: 
     chosen = [cells[column] for column in wanted]
     for cell in chosen:
         if len(cell.split()) != 1:
-            raise RegardError(f"{where}: {cell!r}", expected="one word, with no space inside")
+            raise RegardError(f"{where}: {cell!r}", expected="one word without spaces")
     return chosen

@@ -27,7 +27,7 @@ def read_hf(name: str, fields: tuple[str, ...] = ()) -> Splits:
     found = _load(name)
     if "train" not in found:
         raise RegardError(
-            f"{name}: no split 'train'", expected="train, validation, test", do=f"it has {', '.join(found)}"
+            f"{name}: no split 'train'", expected="train, validation, test", do=f"the data set has {', '.join(found)}"
         )
     parts = {}
     for ours, theirs in splits.items():

@@ -22,7 +22,7 @@ def lines(path: str) -> list[str]:
     """Every line of a file that is needed whole."""
     found = list(islice(each_line(path), most + 1))
     if len(found) > most:
-        raise RegardError(f"{path}: more than {most:,} lines", do="divide it into smaller files")
+        raise RegardError(f"{path}: more than {most:,} lines", do="split it into smaller files")
     return found
 
 
@@ -48,7 +48,7 @@ def each_line(path: str) -> Iterator[str]:
     if rest:
         yield _text(path, rest, number, head).removesuffix("\r")
     elif not number:
-        raise RegardError(f"{path}: the file is empty", expected="one example a line")
+        raise RegardError(f"{path}: the file is empty", expected="one example per line")
 
 
 def _text(path: str, data: bytes, before: int, head: bytes) -> str:
@@ -58,7 +58,7 @@ def _text(path: str, data: bytes, before: int, head: bytes) -> str:
     except UnicodeDecodeError as error:
         at = error.start
     if head == b"\x1f\x8b":
-        raise RegardError(f"{path}: packed with gzip", do="let its name end in .gz")
+        raise RegardError(f"{path}: compressed with gzip", do="rename it to end in .gz")
     if head in (b"\xff\xfe", b"\xfe\xff"):
         raise RegardError(f"{path}: UTF-16", expected="UTF-8", do="save it as UTF-8")
     line = before + data.count(b"\n", 0, at) + 1

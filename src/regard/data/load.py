@@ -2,7 +2,7 @@
 
 `train` may be
 
-- `made:dates`: a set that regard makes itself;
+- `builtin:dates`: a set that regard makes itself;
 - `hf:name`: one from the Hugging Face hub (see hf.py);
 - a file (see read.py), or parallel files: `train.de,train.en`;
 - a folder that holds `train.*`, `valid.*` (or `val.*`, `dev.*`) and `test*.*`, or, with source=de and
@@ -14,13 +14,14 @@ are written where their names do not, as `data.form=labelled data.train=stsa.bin
 What is missing: without valid, some of train becomes valid, and test too if there is none. Where valid
 was given and test was not, test stays empty: a held-out set one did not ask for would shrink train.
 
-    load(default="made:dates", columns=2, known=(), labels=None, train="multi30k", source="de", target="en")
+    load(default="builtin:dates", columns=2, known=(), labels=None, train="multi30k", source="de", target="en")
 """
 
 import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 from regard.data.hf import read_hf
 from regard.data.read import Form, form_of, read, read_parallel
@@ -39,15 +40,20 @@ def load(
     columns: int,
     known: tuple[tuple[str, ...], ...],
     labels: Labels | None,
-    train: str = "",
-    valid: str = "",
-    test: str = "",
-    source: str = "",
-    target: str = "",
-    form: Form = "auto",
+    train: Annotated[
+        str, "a file, a folder, parallel files (a.de,a.en), builtin:NAME or hf:NAME; empty: the task's own set"
+    ] = "",
+    valid: Annotated[str, "validation file or parallel files; empty: the one beside train, or a part of train"] = "",
+    test: Annotated[
+        str, "test file or parallel files; empty: the one beside train, or, without valid, a part of train"
+    ] = "",
+    source: Annotated[str, "column or key of the input; of two inputs both, as premise,hypothesis"] = "",
+    target: Annotated[str, "column or key of the target"] = "",
+    form: Annotated[Form, "format of the files; auto goes by their names"] = "auto",
 ) -> Splits:
-    """`default` stands in for an empty `train`; `columns` is the number of inputs and the target together.
+    """Training, validation and test examples, as the `data` section asks for them.
 
+    `default` stands in for an empty `train`; `columns` is the number of inputs and the target together.
     `known` are sets of names that are taken where a file has them and none were given (see read.py).
     `labels` gives those of an example, where targets are labels: none is held out that train does not have.
     """
@@ -81,9 +87,11 @@ def load_part(
     if "," in spec and not os.path.exists(os.path.expanduser(spec)):
         paths = tuple(path.strip() for path in spec.split(","))
         if len(paths) != columns or not all(paths):
-            raise RegardError(f"{spec!r}: {len(paths)} files", expected=f"{columns}, side by side")
+            raise RegardError(f"{spec!r}: {len(paths)} files", expected=f"{columns} parallel files")
         if form != "auto":
-            raise RegardError(f"{spec!r} with data.form={form}", expected="one file, or no form for parallel files")
+            raise RegardError(
+                f"{spec!r} with data.form={form}", expected="one file", do="remove data.form= for parallel files"
+            )
         return read_parallel(paths)
     return read(spec, columns, fields, known, form, notes)
 
@@ -93,8 +101,8 @@ Part = Callable[[str], list[Example]]
 
 def _whole(spec: str, fields: tuple[str, ...], form: Form, part: Part) -> Splits:
     kind, _, name = spec.partition(":")
-    if kind == "made":
-        return build("data.made", name).splits()  # type: ignore[no-any-return]
+    if kind == "builtin":
+        return build("data.builtin", name).splits()  # type: ignore[no-any-return]
     if kind == "hf":
         return read_hf(spec, fields)
     if os.path.isdir(os.path.expanduser(spec)):
@@ -117,14 +125,14 @@ def _folder(folder: str, fields: tuple[str, ...], part_of: Part) -> Splits:
             parts[part] = part_of(path)
         elif any(parallel):
             wanted = [f"{part}.{field}" for field, path in zip(fields, parallel, strict=True) if not path]
-            raise RegardError(f"{folder}: no {', '.join(wanted)}", do=f"it should stand beside {max(parallel)}")
+            raise RegardError(f"{folder}: no {', '.join(wanted)}", do=f"put it next to {max(parallel)}")
         else:
             parts[part] = []
     if not parts["train"]:
         raise RegardError(
             f"{folder}: no file named train",
             expected="train.tsv, .csv or .jsonl, or train.de and train.en with data.source=de data.target=en",
-            do=f"it holds {', '.join(files[:10]) or 'nothing'}" + (", …" if len(files) > 10 else ""),
+            do=f"the folder contains {', '.join(files[:10]) or 'nothing'}" + (", …" if len(files) > 10 else ""),
         )
     return Splits(**parts)
 

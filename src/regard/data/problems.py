@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from regard.data.splits import Splits
+from regard.errors import counted
 from regard.types import Example
 
 __all__ = ["Problem", "are_labels", "problems"]
@@ -38,7 +39,8 @@ class Problem:
     do: str
 
     def __str__(self) -> str:
-        return f"{self.split}: {self.count:,} {self.what}, as {self.examples[0]}; {self.do}"
+        noun = {"header": "line", "character": "character"}.get(self.kind, "example")
+        return f"{self.split}: {counted(self.count, noun)} {self.what}, e.g. {self.examples[0]}; {self.do}"
 
 
 Found = Iterator[Problem]
@@ -75,7 +77,7 @@ def headers(parts: Parts) -> Found:
     for name, first in firsts.items():
         same = sum(fields[name] == other for other in fields.values()) > 1
         if same or {field.strip().lower() for field in fields[name]} <= usual_headers:
-            do = "if it names the columns, choose by name with data.source= and data.target="
+            do = "if it is a header, name the columns with data.source= and data.target="
             yield from _some("header", name, [at(first)], "that looks like a header", do)
 
 
@@ -85,7 +87,7 @@ def leaks(parts: Parts) -> Found:
         if left in parts and right in parts:
             seen = {e.inputs: e for e in reversed(parts[left])}
             both = [f"{at(e)} = {at(seen[e.inputs])}" for e in parts[right] if e.inputs in seen]
-            yield from _some("leak", right, both, f"with the same source as in {left}", "remove them from one")
+            yield from _some("leak", right, both, f"with the same source as in {left}", "remove them from one split")
 
 
 def empties(parts: Parts) -> Found:
@@ -103,7 +105,7 @@ def new_labels(parts: Parts) -> Found:
         known = {e.target for e in train}
         for name in names[1:]:
             new = [f"{e.target!r} at {at(e)}" for e in parts.get(name, []) if e.target not in known]
-            yield from _some("label", name, new, "with a target that train never has", "check how it is spelt")
+            yield from _some("label", name, new, "with a label that is not in train", "check the spelling")
 
 
 def new_characters(parts: Parts) -> Found:
@@ -116,7 +118,7 @@ def new_characters(parts: Parts) -> Found:
                 for character in sorted(set().union(*texts(e)) - known):
                     for_each.setdefault(character, at(e))
             new = [f"{c if c.isprintable() else ascii(c)[1:-1]} at {where}" for c, where in sorted(for_each.items())]
-            yield from _some("character", name, new, f"characters of the {side} not in train", "they become <unk>")
+            yield from _some("character", name, new, f"of the {side} not in train", "they become <unk>")
 
 
 def odd_characters(parts: Parts) -> Found:
@@ -142,7 +144,7 @@ def mixed_forms(parts: Parts) -> Found:
                     whole += not unicodedata.is_normalized("NFD", text)
     if whole:
         for name, bad in apart.items():
-            yield from _some("form", name, bad, "not in Unicode form NFC, unlike others", "bring all text to NFC")
+            yield from _some("form", name, bad, "not in Unicode form NFC, unlike others", "convert all text to NFC")
 
 
 def repeats(parts: Parts) -> Found:
@@ -153,29 +155,31 @@ def repeats(parts: Parts) -> Found:
             if (e.inputs, e.target) in before:
                 again.append(at(e))
             before.add((e.inputs, e.target))
-        yield from _some("repeat", name, again, "that were there before", "remove them, or weigh them knowingly")
+        yield from _some("repeat", name, again, "repeated from an earlier line", "remove them unless they are intended")
 
 
-def quarrels(parts: Parts) -> Found:
+def conflicts(parts: Parts) -> Found:
     for name, part in parts.items():
         first: dict[tuple[str, ...], Example] = {}
         bad = [
             f"{at(e)} and {at(before)}" for e in part if (before := first.setdefault(e.inputs, e)).target != e.target
         ]
-        do = "decide which is right" if are_labels(part) else "fine where several answers are right"
-        yield from _some("quarrel", name, bad, "with a source seen before with another target", do)
+        do = "decide which is right" if are_labels(part) else "fine if several targets are right"
+        yield from _some("conflict", name, bad, "with the source of an earlier example but another target", do)
 
 
 def copies(parts: Parts) -> Found:
     for name, part in parts.items():
         bad = [at(e) for e in part if e.target in e.inputs and e.target.strip()]
-        yield from _some("copy", name, bad, "whose target is its source", "remove them unless copying is the task")
+        yield from _some("copy", name, bad, "whose target equals the source", "remove them unless copying is the task")
 
 
 def long_rows(parts: Parts) -> Found:
     for name, part in parts.items():
         bad = [at(e) for e in part if max(map(len, (*e.inputs, e.target))) > long]
-        yield from _some("long", name, bad, f"longer than {long:,} characters", "shorten them, or expect much memory")
+        yield from _some(
+            "long", name, bad, f"longer than {long:,} characters", "shorten them, or expect high memory use"
+        )
 
 
 def odd_ratios(parts: Parts) -> Found:
@@ -196,7 +200,7 @@ def odd_ratios(parts: Parts) -> Found:
         if len(bad) > max(2, len(part) / 20):
             continue  # lengths are free here, as in summaries
         what = f"whose target is over {ratio:g} times longer or shorter than usual"
-        yield from _some("ratio", name, bad, what, "check that they belong together")
+        yield from _some("ratio", name, bad, what, "check that source and target match")
 
 
 checks: list[Callable[[Parts], Found]] = [
@@ -208,7 +212,7 @@ checks: list[Callable[[Parts], Found]] = [
     odd_characters,
     mixed_forms,
     repeats,
-    quarrels,
+    conflicts,
     copies,
     long_rows,
     odd_ratios,

@@ -88,18 +88,22 @@ def read(
     first = next(text, None)  # before all else: a file that is not there says more than its ending
     if kind == "auto":
         raise RegardError(
-            f"{path}: unknown kind of file",
+            f"{path}: unknown file type",
             expected=", ".join(forms) + " (each may be .gz)",
-            do="say what it is with data.form=, or for parallel files give both, as 'train.de,train.en'",
+            do="set data.form=, or give both parallel files as 'train.de,train.en'",
         )
     if first is None:
-        raise RegardError(f"{path}: only blank lines", expected="one example a line")
+        raise RegardError(f"{path}: only blank lines", expected="one example per line")
     text = chain([first], text)
     if kind in ("labelled", "conll") and columns > 2:
-        raise RegardError(f"{path}: read as {kind}", expected=f"a form with {columns - 1} inputs, as tsv or jsonl")
+        raise RegardError(
+            f"{path}: read as {kind}, which has one input", expected=f"{columns - 1} inputs, as in tsv or jsonl"
+        )
     if kind == "labelled":
         if fields:
-            raise RegardError(f"{path}: read as labelled", do="leave out data.source= and data.target=")
+            raise RegardError(
+                f"{path}: read as labelled, which has no named columns", do="remove data.source= and data.target="
+            )
         return _labelled(path, text, columns)
     if kind == "conll":
         return read_conll(path, text, columns, fields)
@@ -108,8 +112,8 @@ def read(
             fields = _recognised(_keys(first), columns, known)
         if columns > 2 and not fields:
             raise RegardError(
-                f"{path}: {columns - 1} inputs and no names for them",
-                do="name the keys, as data.source=premise,hypothesis data.target=label",
+                f"{path}: {columns - 1} inputs without names",
+                do="name the keys, for example data.source=premise,hypothesis data.target=label",
             )
         examples = _json_lines(path, text, fields or ("source", "target")[:columns])
     else:
@@ -144,7 +148,7 @@ def _decided(path: str, examples: list[Example], fields: tuple[str, ...], notes:
         raise RegardError(f"{path}: every {fields[-1]} is {nothing!r}", expected="labels")
     if notes is not None and len(agreed) < len(examples):
         left = f"{len(examples) - len(agreed):,} of {len(examples):,}"
-        notes.append(f"{path}: {left} rows left out: their {fields[-1]} is {nothing!r}, no label was agreed on")
+        notes.append(f"{path}: skipped {left} examples: {fields[-1]} is {nothing!r} (no agreed label)")
     return agreed
 
 
@@ -164,13 +168,13 @@ def read_parallel(paths: Sequence[str]) -> list[Example]:
             rows += [("",) * len(paths)] * blank + [row]
             blank = 0
     if not rows:
-        raise RegardError(f"{paths[0]}: only blank lines", expected="one example a line")
+        raise RegardError(f"{paths[0]}: only blank lines", expected="one example per line")
     return [Example(row[:-1], row[-1], f"{paths[0]}:{number}") for number, row in enumerate(rows, 1)]
 
 
 def _uneven(paths: Sequence[str]) -> RegardError:
     counts = ", ".join(f"{path} has {sum(1 for _ in each_line(path)):,} lines" for path in paths)
-    return RegardError(counts, expected="the same number", do="give files whose lines belong together")
+    return RegardError(counts, expected="the same number", do="check that the files are parallel")
 
 
 blanks = 1_000_000  # in a row: more are a damaged file
@@ -219,7 +223,7 @@ def _table(
             raise _wrong_width(f"{path}:{number}", row, columns, bool(fields), between)
         examples.append(_example([row[i] for i in chosen] if chosen else row, f"{path}:{number}"))
     if not examples:
-        raise RegardError(f"{path}: no line after the header", expected="one example a line")
+        raise RegardError(f"{path}: no lines after the header", expected="one example per line")
     return examples
 
 
@@ -247,7 +251,7 @@ def _csv(path: str, text: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
             yield begin, row
             begin = reader.line_num + 1
     except csv.Error as error:
-        raise RegardError(f"{path}:{begin}: not CSV ({error})", do="check the quotes of that row") from None
+        raise RegardError(f"{path}:{begin}: not CSV ({error})", do="check the quotes in that row") from None
     finally:
         csv.field_size_limit(limit)
 
@@ -272,14 +276,14 @@ def _json_lines(path: str, text: Iterable[str], fields: tuple[str, ...]) -> list
         except (ValueError, RecursionError) as error:  # not JSON, or a number of thousands of digits
             if not line.strip():
                 raise RegardError(f"{where}: blank line", do="remove it") from None
-            raise RegardError(f"{where}: not JSON ({error})", expected="one object a line") from None
+            raise RegardError(f"{where}: not JSON ({error})", expected="one object per line") from None
         if not isinstance(row, dict):
-            raise RegardError(f"{where}: a JSON {type(row).__name__}", expected="one object a line")
+            raise RegardError(f"{where}: a JSON {type(row).__name__}", expected="one object per line")
         values = [_told(pick(row, name, where), f"{where}: {name!r}") for name in fields]
         if "\\u" in line:
             for name, value in zip(fields, values, strict=True):
                 if any("\ud800" <= character <= "\udfff" for character in value):
-                    raise RegardError(f"{where}: {name!r} holds half a surrogate pair", expected="whole characters")
+                    raise RegardError(f"{where}: {name!r} contains an unpaired surrogate", expected="valid Unicode")
         examples.append(_example(values, where))
     return examples
 

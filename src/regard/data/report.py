@@ -1,6 +1,6 @@
 """What a data set holds, and what may be wrong with it: what `regard data` shows.
 
-print(report(load(default="made:dates", columns=2, known=(), labels=None)))
+print(report(load(default="builtin:dates", columns=2, known=(), labels=None)))
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from regard.types import Example
 
 __all__ = ["Lengths", "Part", "Report", "report"]
 
-steps = {"least": 0.0, "5 %": 0.05, "half": 0.5, "95 %": 0.95, "most": 1.0}
+steps = {"min": 0.0, "5 %": 0.05, "median": 0.5, "95 %": 0.95, "max": 1.0}
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Report:
         return asdict(self)
 
     def __str__(self) -> str:
-        table = [["", "rows", "distinct", "alphabet", "length of", "in", *steps]]
+        table = [["", "examples", "distinct", "alphabet", "length of", "in", *steps]]
         for name, part in self.parts.items():
             several = len(part.inputs) > 1
             sides = [(f"input {i}" if several else "source", side) for i, side in enumerate(part.inputs, 1)]
@@ -63,10 +63,10 @@ class Report:
         for name, part in self.parts.items():
             if part.labels is not None:
                 most = [f"{label or '(none)'} {count:,}" for label, count in list(part.labels.items())[:10]]
-                count = f"{len(part.labels)} target{'s' * (len(part.labels) != 1)}"
+                count = f"{len(part.labels)} label{'s' * (len(part.labels) != 1)}"
                 said.append(f"{name}: {count}: {', '.join(most)}" + ", …" * (len(part.labels) > 10))
         said.append("")
-        said += [str(problem) for problem in self.problems] or ["nothing found that looks wrong"]
+        said += [str(problem) for problem in self.problems] or ["no problems found"]
         return "\n".join(said)
 
 

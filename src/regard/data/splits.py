@@ -34,8 +34,8 @@ class Splits:
         """Raise where nothing is held out: no weights could be chosen, which a training would find out late."""
         if not self.valid:
             raise RegardError(
-                f"{name}: {counted(len(self.train), 'example')}, none of which can be held out for validation",
-                do="add others, or give a file of them with data.valid=",
+                f"{name}: cannot hold out a validation set from {counted(len(self.train), 'example')}",
+                do="add more examples, or give a validation set with data.valid=",
             )
 
 

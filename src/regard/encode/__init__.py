@@ -23,7 +23,7 @@ class Encoder(nn.Module):
     chooses: bool = False  # whether it chooses tokens, which is learned by reinforcement
     phase: Literal["supervised", "policy", "both"] = "supervised"  # what is learned at this point of a training
 
-    def advance(self, progress: float) -> None:
+    def on_step(self, progress: float) -> None:
         """Told before each step how much of the training is done (0 to 1), for what has phases."""
 
     def forward(self, inputs: Sequences) -> Memory:

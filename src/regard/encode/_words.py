@@ -20,7 +20,7 @@ their shapes follow from `vocab`, `found` and the options.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from jaxtyping import Float, Int
@@ -47,40 +47,45 @@ class Words(nn.Module):
         self,
         vocab: int,
         found: int,
-        width: Width = 300,
-        vectors: str = "",
-        mode: Literal["fixed", "tuned", "missing"] = "missing",
-        most: Count = 50_000,
-        drop: Dropout = 0.0,
-        init_std: NonNegative = 0.0,
+        dim: Annotated[Width, "size of the word vectors; a file of vectors decides it"] = 300,
+        vectors: Annotated[str, "file of pre-trained vectors, as GloVe's; several with commas are joined"] = "",
+        mode: Annotated[
+            Literal["fixed", "tuned", "missing"],
+            "what to train with a file: all vectors (tuned), those it lacks (missing), one for all it lacks (fixed)",
+        ] = "missing",
+        max_vectors: Annotated[
+            Count, "words to take from the file's beginning besides those of the training data"
+        ] = 50_000,
+        dropout: Annotated[Dropout, "dropout on the word vectors"] = 0.0,
+        init_std: Annotated[NonNegative, "standard deviation of new vectors at the start; 0 is 1/√dim"] = 0.0,
     ) -> None:
         super().__init__()
         if not 0 <= found <= (max(vocab - len(special), 0) if vectors else 0):
             raise RegardError(
                 f"vectors for {found} of {vocab} words", expected="none without a file, at most all but special ones"
             )
-        self.vocab, self.found, self.width, self.drop = vocab, found, width, drop
+        self.vocab, self.found, self.dim, self.dropout = vocab, found, dim, dropout
         self.mode = mode if vectors else "tuned"
         rows = {"fixed": 2, "missing": vocab - found, "tuned": vocab}[self.mode]
-        self.learned = nn.Parameter(torch.empty(rows, width).normal_(std=init_std or width**-0.5))
+        self.learned = nn.Parameter(torch.empty(rows, dim).normal_(std=init_std or dim**-0.5))
         with torch.no_grad():
             self.learned[0] = 0.0
         if self.mode != "tuned":
-            self.register_buffer("fixed", torch.zeros(found + 1, width))
+            self.register_buffer("fixed", torch.zeros(found + 1, dim))
             self.register_buffer("fixed_row", torch.zeros(vocab, dtype=torch.long))
             self.register_buffer("learned_row", torch.zeros(vocab, dtype=torch.long))
             self._place(torch.arange(found) + len(special))  # any place, until filled or loaded
 
     @property
     def size(self) -> int:
-        return self.width
+        return self.dim
 
     def fill(self, vocabulary: Sequence[str], vectors: Vectors) -> None:
         """Take the vectors of a vocabulary's words; for a model that is new."""
         rows = known(vocabulary, vectors)
         for what, got, expected in (
             ("a vocabulary of {}", len(vocabulary), self.vocab),
-            ("vectors of width {}", vectors.width, self.width),
+            ("vectors of width {}", vectors.width, self.dim),
             ("{} words that have vectors", len(rows), self.found),
         ):
             if got != expected:
@@ -109,7 +114,7 @@ class Words(nn.Module):
         else:
             fixed = embedding(self.fixed_row[tokens], self.fixed)
             vectors = fixed + embedding(self.learned_row[tokens], self.learned, padding_idx=0)
-        return dropout(vectors, self.drop, self.training)
+        return dropout(vectors, self.dropout, self.training)
 
 
 @dataclass(frozen=True)

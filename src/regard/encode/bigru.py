@@ -7,7 +7,7 @@ sentence vectors (`pool=last`, `pool=max`); the default here is `source2token`.
     Bigru(inputs=300)(sequences).values                  # [batch, time, 600]
 """
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from regard.encode.recurrent import Recurrent
 from regard.find import Spec
@@ -21,5 +21,11 @@ class Bigru(Recurrent):
 
     pool: ClassVar[Spec] = "source2token"
 
-    def __init__(self, inputs: int, hidden: Width = 300, layers: Depth = 1, dropout: Dropout = 0.0) -> None:
-        super().__init__(inputs, "gru", hidden, layers, both=True, dropout=dropout)
+    def __init__(
+        self,
+        inputs: int,
+        hidden: Annotated[Width, "units of the hidden state in each direction"] = 300,
+        layers: Annotated[Depth, "number of layers"] = 1,
+        dropout: Annotated[Dropout, "dropout between layers; with one layer it has no effect"] = 0.0,
+    ) -> None:
+        super().__init__(inputs, "gru", hidden, layers, bidirectional=True, dropout=dropout)

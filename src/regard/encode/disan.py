@@ -1,6 +1,6 @@
 """DiSAN: feature-wise self-attention twice, over what came before a token and over what comes after it.
 
-For each direction `h = elu(W x + b)`, `s_j = Σ_i a_ij ⊙ h_i` over the earlier (later) tokens i with an energy for each
+For each direction `h = elu(W x + b)`, `s_j = Σ_i a_ij ⊙ h_i` over the earlier (later) tokens i with an score for each
 feature, and a gate between a token and what it saw: `F = σ(W_f1 s + W_f2 h + b)`, `u = F ⊙ h + (1 − F) ⊙ s`. The
 states are `[u_fw; u_bw]`, pooled by source2token. Shen et al. 2018, "DiSAN: Directional Self-Attention Network for
 RNN/CNN-Free Language Understanding", sections 3.1 and 3.2.
@@ -11,7 +11,7 @@ Both directions are computed side by side, as one attention: the one backwards c
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -103,10 +103,16 @@ class Disan(Encoder):
     """Directional feature-wise self-attention, `u = F ⊙ h + (1 − F) ⊙ s`, both ways"""
 
     pool: ClassVar[Spec] = "source2token"
-    panels: ClassVar[tuple[str, ...]] = ("forward", "backward")  # what the two squares of its look are
+    head_names: ClassVar[tuple[str, ...]] = ("forward", "backward")  # what the two squares of its look are
 
     @ranged
-    def __init__(self, inputs: int, hidden: Width = 300, c: Positive = 5.0, dropout: Dropout = 0.0) -> None:
+    def __init__(
+        self,
+        inputs: int,
+        hidden: Annotated[Width, "features of each direction"] = 300,
+        c: Annotated[Positive, "attention scores are bounded to ±c"] = 5.0,
+        dropout: Annotated[Dropout, "dropout before each linear layer"] = 0.0,
+    ) -> None:
         super().__init__()
         self.W = Two(inputs, hidden)
         self.W_attend = Two(hidden, 2 * hidden)  # of the queries and of the keys

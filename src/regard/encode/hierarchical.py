@@ -15,7 +15,7 @@ as in the code that the authors of the comparison released: three layers of 300 
 """
 
 from math import sqrt
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from torch import nn
@@ -39,11 +39,13 @@ class Hierarchical(Encoder):
     def __init__(
         self,
         inputs: int,
-        hidden: Width = 300,
-        layers: Depth = 3,
-        kernel: Few = 5,
-        positions: LengthOrNone = 512,
-        dropout: Dropout = 0.0,
+        hidden: Annotated[Width, "channels of each layer"] = 300,
+        layers: Annotated[Depth, "number of convolutional layers"] = 3,
+        kernel: Annotated[Few, "width of the convolutions, in tokens"] = 5,
+        positions: Annotated[
+            LengthOrNone, "learned positions; tokens beyond them share the last, and 0 uses none"
+        ] = 512,
+        dropout: Annotated[Dropout, "dropout before each layer"] = 0.0,
     ) -> None:
         super().__init__()
         self.p = nn.Embedding(positions, inputs) if positions else None

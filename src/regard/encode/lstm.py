@@ -5,7 +5,7 @@ Hochreiter & Schmidhuber 1997, "Long Short-Term Memory". `recurrent` with the si
     Lstm(inputs=300)(sequences).values                   # [batch, time, 300]
 """
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from regard.encode.recurrent import Recurrent
 from regard.find import Spec
@@ -19,5 +19,11 @@ class Lstm(Recurrent):
 
     pool: ClassVar[Spec] = "last"
 
-    def __init__(self, inputs: int, hidden: Width = 300, layers: Depth = 1, dropout: Dropout = 0.0) -> None:
-        super().__init__(inputs, "lstm", hidden, layers, both=False, dropout=dropout)
+    def __init__(
+        self,
+        inputs: int,
+        hidden: Annotated[Width, "units of the hidden state"] = 300,
+        layers: Annotated[Depth, "number of layers"] = 1,
+        dropout: Annotated[Dropout, "dropout between layers; with one layer it has no effect"] = 0.0,
+    ) -> None:
+        super().__init__(inputs, "lstm", hidden, layers, bidirectional=False, dropout=dropout)

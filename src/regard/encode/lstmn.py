@@ -4,14 +4,14 @@
     [i; f; o; ĉ] = W [h̃_t; x_t] + b,   c_t = σ(f) ⊙ c̃_t + σ(i) ⊙ tanh(ĉ),   h_t = σ(o) ⊙ tanh(c_t)
 
 Cheng, Dong & Lapata 2016, "Long Short-Term Memory-Networks for Machine Reading", section 3. Only h, never c, enters
-the energies. The first token has nothing behind it: there h̃ and c̃ are zeros, and so is its row of the weights. One
+the scores. The first token has nothing behind it: there h̃ and c̃ are zeros, and so is its row of the weights. One
 way, so a state knows only what came before it; the mean of the tape of h is its sentence vector. Time and memory grow
 with the square of the length.
 
     Lstmn(inputs=300)(sequences).looks[0][1].weights     # [batch, t, i], i < t
 """
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from jaxtyping import Bool, Float
@@ -32,7 +32,12 @@ class Lstmn(Encoder):
 
     pool: ClassVar[Spec] = "mean"
 
-    def __init__(self, inputs: int, hidden: Width = 300, dropout: Dropout = 0.0) -> None:
+    def __init__(
+        self,
+        inputs: int,
+        hidden: Annotated[Width, "units of the hidden state"] = 300,
+        dropout: Annotated[Dropout, "dropout on the input vectors"] = 0.0,
+    ) -> None:
         super().__init__()
         self.W_h = nn.Linear(hidden, hidden, bias=False)
         self.W_x = nn.Linear(inputs, hidden, bias=False)

@@ -9,7 +9,7 @@ tables there are 8 heads of 75, no biases and no projection W_o of the heads joi
     MultiHead(inputs=300)(sequences).values              # [batch, time, 600]
 """
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from torch import nn
@@ -36,11 +36,11 @@ class MultiHead(Encoder):
     def __init__(
         self,
         inputs: int,
-        heads: Few = 8,
-        size: Width = 600,
-        residual: bool = False,
-        norm: bool = False,
-        dropout: Dropout = 0.0,
+        heads: Annotated[Few, "attention heads; they must divide size"] = 8,
+        size: Annotated[Width, "width of all heads together"] = 600,
+        residual: Annotated[bool, "add the input to the output (residual connection)"] = False,
+        norm: Annotated[bool, "normalise the output (layer norm)"] = False,
+        dropout: Annotated[Dropout, "dropout on the input vectors"] = 0.0,
     ) -> None:
         super().__init__()
         around = Heads(inputs, inputs, inputs, heads, size, bare=True)
@@ -56,7 +56,7 @@ class MultiHead(Encoder):
         x = x.masked_fill(~mask.unsqueeze(-1), 0.0)
         dropped = dropout(x, self.dropout, self.training)
         look = self.attention(dropped, self.attention.prepare(dropped, mask=mask))
-        h = look.answer
+        h = look.context
         if self.residual:
             h = h + (x if self.W_x is None else self.W_x(x))
         if self.norm is not None:

@@ -10,7 +10,7 @@ then the `max` of the states. 3, 4, 5 × 200 filters are the sizes of the senten
     MultiWindow(inputs=300)(sequences).values            # [batch, time, 600]
 """
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from jaxtyping import Float
@@ -39,7 +39,11 @@ class MultiWindow(Encoder):
     pool: ClassVar[Spec] = "max"
 
     def __init__(
-        self, inputs: int, windows: tuple[Few, ...] = (3, 4, 5), filters: Width = 200, dropout: Dropout = 0.0
+        self,
+        inputs: int,
+        windows: Annotated[tuple[Few, ...], "widths of the convolutions, in tokens"] = (3, 4, 5),
+        filters: Annotated[Width, "filters of each width"] = 200,
+        dropout: Annotated[Dropout, "dropout on the input vectors"] = 0.0,
     ) -> None:
         super().__init__()
         if not windows or min(windows) < 1:

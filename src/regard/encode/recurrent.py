@@ -7,7 +7,7 @@ whole sequence around its word. Padding never enters a state: each sequence is r
     Recurrent(inputs=256, cell="gru", hidden=512)(sequences).keys     # [batch, time, 1024]
 """
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from jaxtyping import Float
@@ -30,18 +30,18 @@ class Recurrent(Encoder):
     def __init__(
         self,
         inputs: int,
-        cell: Literal["elman", "lstm", "gru"] = "gru",
-        hidden: Width = 256,
-        layers: Depth = 1,
-        both: bool = True,
-        dropout: Dropout = 0.0,
+        cell: Annotated[Literal["elman", "lstm", "gru"], "kind of recurrent cell"] = "gru",
+        hidden: Annotated[Width, "units of the hidden state in each direction"] = 256,
+        layers: Annotated[Depth, "number of layers"] = 1,
+        bidirectional: Annotated[bool, "read in both directions"] = True,
+        dropout: Annotated[Dropout, "dropout between layers; with one layer it has no effect"] = 0.0,
     ) -> None:
         super().__init__()
         # Dropout stands between layers, so with one layer there is no place for it.
         between = dropout if layers > 1 else 0.0
-        self.rnn = CELLS[cell](inputs, hidden, layers, batch_first=True, bidirectional=both, dropout=between)
-        self.both = both
-        self.size = self.summary = hidden * (2 if both else 1)
+        self.rnn = CELLS[cell](inputs, hidden, layers, batch_first=True, bidirectional=bidirectional, dropout=between)
+        self.bidirectional = bidirectional
+        self.size = self.summary = hidden * (2 if bidirectional else 1)
 
     def forward(self, inputs: Sequences) -> Memory:
         # An empty sequence is read as one step of padding, and what that gives is zeroed below.
@@ -52,7 +52,7 @@ class Recurrent(Encoder):
         out, final = self.rnn(packed)
         states = pad_packed_sequence(out, batch_first=True, total_length=values.shape[1])[0][:, :time]
         last = final[0] if isinstance(final, tuple) else final  # an LSTM also gives its cell
-        summary = torch.cat([last[-2], last[-1]], dim=-1) if self.both else last[-1]
+        summary = torch.cat([last[-2], last[-1]], dim=-1) if self.bidirectional else last[-1]
         if bool((inputs.lengths == 0).any()):
             states = states.masked_fill(~inputs.mask.unsqueeze(-1), 0.0)
             summary = summary.masked_fill(~inputs.mask.any(-1, keepdim=True), 0.0)
@@ -62,7 +62,7 @@ class Recurrent(Encoder):
         self, values: Float[Tensor, "batch time inputs"], state: Any = None
     ) -> tuple[Float[Tensor, "batch time size"], Any]:
         """Read on from a state (None: the beginning), for a stream that is read as it arrives; one way only."""
-        if self.both:
+        if self.bidirectional:
             raise RegardError("an encoder that reads from both ends", expected="a one-way one", do="use encoder=lstm")
         states, state = self.rnn(values, state)
         return states, state

@@ -88,14 +88,18 @@ class Resan(Disan):
     def __init__(
         self,
         inputs: int,
-        hidden: Width = 300,
-        c: Positive = 5.0,
-        dropout: Dropout = 0.0,
-        soft: Probability = 0.5,
-        policy: Probability = 0.1,
-        start: Annotated[float, Range(-1000, 1000)] = 1.0,
-        unchosen: Literal["mean", "none"] = "mean",
-        sample: bool = False,
+        hidden: Annotated[Width, "features of each direction"] = 300,
+        c: Annotated[Positive, "attention scores are bounded to ±c"] = 5.0,
+        dropout: Annotated[Dropout, "dropout before each linear layer"] = 0.0,
+        soft: Annotated[Probability, "share of the training that comes first and uses all tokens"] = 0.5,
+        policy: Annotated[
+            Probability, "share of the training that comes next and trains the choice of tokens alone"
+        ] = 0.1,
+        start: Annotated[float, Range(-1000, 1000), "log-odds of choosing a token at the start"] = 1.0,
+        unchosen: Annotated[
+            Literal["mean", "none"], "what an unchosen token becomes: the mean of those before or after it, or nothing"
+        ] = "mean",
+        sample: Annotated[bool, "sample tokens outside training too, instead of taking the likeliest choice"] = False,
     ) -> None:
         super().__init__(inputs, hidden, c, dropout)
         if not soft + policy <= 1 + 1e-9:
@@ -106,7 +110,7 @@ class Resan(Disan):
         self.soft, self.policy, self.unchosen, self.sample = soft, policy, unchosen, sample
         self.phase: Literal["supervised", "policy", "both"] = "both"
 
-    def advance(self, progress: float) -> None:
+    def on_step(self, progress: float) -> None:
         if progress < self.soft:
             self.phase = "supervised"
         else:

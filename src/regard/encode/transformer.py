@@ -5,7 +5,7 @@
 Vaswani et al. 2017, "Attention Is All You Need", sections 3.1 and 3.4, with the norm before each part (see
 `regard.attend.block`). Sizes are those that serve small corpora (JoeyNMT's for Multi30k); the paper's base model has
 size 512, 6 layers, 8 heads and inner 2048. `positions` are sinusoids, learned or rotary; learned ones end after
-`longest` tokens. `score` and `weigh` are those of the self-attention.
+`max_length` tokens. `score` and `normalizer` are those of the self-attention.
 
     Transformer(inputs=256)(sequences).values            # [batch, time, 256]
 """
@@ -34,23 +34,29 @@ class Transformer(Encoder):
     def __init__(
         self,
         inputs: int,
-        size: Width = 256,
-        layers: Depth = 4,
-        heads: Few = 4,
-        inner: Width = 1024,
-        dropout: Dropout = 0.1,
-        positions: Kind = "sinusoid",
-        longest: Length = 1024,
-        score: Annotated[Spec, In("attend.score")] = "scaled_dot",
-        weigh: Annotated[Spec, In("attend.weigh")] = "softmax",
+        size: Annotated[Width, "width of the model (d_model)"] = 256,
+        layers: Annotated[Depth, "number of layers"] = 4,
+        heads: Annotated[Few, "attention heads in each layer; they must divide size"] = 4,
+        ffn: Annotated[Width, "units of the feed-forward layer"] = 1024,
+        dropout: Annotated[
+            Dropout, "dropout on the embeddings, in the feed-forward layer and on what each sublayer adds"
+        ] = 0.1,
+        positions: Annotated[Kind, "how tokens know their position"] = "sinusoid",
+        max_length: Annotated[
+            Length, "longest text that learned positions can read, in tokens (positions=learned)"
+        ] = 1024,
+        score: Annotated[Spec, In("attend.score"), "how self-attention compares a query and a key"] = "scaled_dot",
+        normalizer: Annotated[
+            Spec, In("attend.normalizer"), "how self-attention turns scores into weights"
+        ] = "softmax",
     ) -> None:
         super().__init__()
         self.dropout = dropout
         self.scale = inputs**0.5  # words are made with a variance of 1/inputs (Vaswani, section 3.4)
         self.W_x = nn.Linear(inputs, size) if inputs != size else None
-        self.positions = Positions(positions, size, heads, longest)
+        self.positions = Positions(positions, size, heads, max_length)
         self.blocks: Any = nn.ModuleList(
-            Block(size, heads, inner, dropout, score=score, weigh=weigh) for _ in range(layers)
+            Block(size, heads, ffn, dropout, score=score, normalizer=normalizer) for _ in range(layers)
         )
         self.norm = nn.LayerNorm(size)
         self.size = self.summary = size

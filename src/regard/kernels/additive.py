@@ -1,7 +1,7 @@
 """Additive attention, fused: `e_qk = Σ_f w_f tanh(q_qf + k_kf)`, `answer_q = Σ_k softmax_k(e_qk + bias_qk) v_k`.
 
 Bahdanau, Cho & Bengio 2014, "Neural Machine Translation by Jointly Learning to Align and Translate", appendix A.1.2.
-Queries and keys come projected. Written out, the energies need query × key × feature numbers; here neither the
+Queries and keys come projected. Written out, the scores need query × key × feature numbers; here neither the
 answer nor its gradients ever store them. `additive_weights` works out the weights of some rows, or the largest of
 each row, when a person wants to look.
 
@@ -24,7 +24,7 @@ from regard.errors import RegardError
 from regard.kernels import additive_cpu
 from regard.kernels.direct import TRITON, directly, pulled
 from regard.kernels.hidden import reaching, shielded
-from regard.kernels.mask import Sight, flat
+from regard.kernels.mask import MaskSpec, flat
 
 __all__ = ["additive_attention", "additive_reference", "additive_weights", "additive_weights_reference"]
 
@@ -40,15 +40,15 @@ def additive_weights_reference(
 ) -> Float[Tensor, "batch query key"]:
     """The readable path: `softmax_k(wᵀ tanh(q + k) + bias)` over the keys seen (a bias of -inf hides its key too);
     zeros where there are none."""
-    energies = torch.tanh(q.unsqueeze(2) + k.unsqueeze(1)) @ w.to(q.dtype)
+    scores = torch.tanh(q.unsqueeze(2) + k.unsqueeze(1)) @ w.to(q.dtype)
     if bias is not None:
-        energies = energies + bias
-        there = (bias != float("-inf")).expand(energies.shape)
+        scores = scores + bias
+        there = (bias != float("-inf")).expand(scores.shape)
         seen = there if seen is None else seen & there
     if seen is None:
-        return torch.softmax(energies, dim=-1)
-    energies = energies.masked_fill(~seen, torch.finfo(energies.dtype).min)
-    return torch.softmax(energies, dim=-1).masked_fill(~seen, 0.0)
+        return torch.softmax(scores, dim=-1)
+    scores = scores.masked_fill(~seen, torch.finfo(scores.dtype).min)
+    return torch.softmax(scores, dim=-1).masked_fill(~seen, 0.0)
 
 
 def additive_reference(
@@ -81,7 +81,7 @@ def _forward(
     key_positions: Tensor | None, dropout: float, seed: Tensor | None, backend: str,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The answers, and the weights for the backward pass (none where there are too many)."""
-    sight = Sight.again(lengths, query_lengths, pattern, band, allowed, query_positions, key_positions)
+    sight = MaskSpec.again(lengths, query_lengths, pattern, band, allowed, query_positions, key_positions)
     return _path(backend).forward(q, k, v, w, bias, sight, dropout, seed)  # type: ignore[no-any-return]
 
 
@@ -102,7 +102,7 @@ def _(q: Tensor, k: Tensor, v: Tensor, w: Tensor, *rest: Any) -> tuple[Tensor, T
 def _pulled(grad: Tensor, p: Tensor, *inputs: Any) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:
     """The gradients; no tensor for that of a bias where there is none."""
     q, k, v, w, bias, *hidden, dropout, seed, backend = inputs
-    return _path(backend).backward(grad, q, k, v, w, bias, Sight.again(*hidden), dropout, seed, p)  # type: ignore[no-any-return]
+    return _path(backend).backward(grad, q, k, v, w, bias, MaskSpec.again(*hidden), dropout, seed, p)  # type: ignore[no-any-return]
 
 
 def _backward(
@@ -199,14 +199,14 @@ def additive_attention(
     query_lengths: Int[Tensor, "*few"] | None = None,
     backend: Backend = "auto",
 ) -> Float[Tensor, "*lead query value"]:
-    """The answers, in the type of the values. What may be seen: see `Sight.of`; a query that sees nothing gets zeros.
-    `bias` is added to the energies, `dropout` falls on the weights (call it with 0 outside training)."""
+    """The answers, in the type of the values. What may be seen: `MaskSpec.of`; a query that sees nothing gets zeros.
+    `bias` is added to the scores, `dropout` falls on the weights (call it with 0 outside training)."""
     if not 0 <= dropout < 1:
         raise RegardError(f"dropout: got {dropout}", expected="0 or more and less than 1")
     q, k = _alike(q, k)
     (*lead, queries, _), keys = q.shape, k.shape[-2]
     batch = prod(lead)
-    sight = Sight.of(lead, queries, keys, mask, lengths=lengths, query_lengths=query_lengths, pattern=pattern,
+    sight = MaskSpec.of(lead, queries, keys, mask, lengths=lengths, query_lengths=query_lengths, pattern=pattern,
                      band=band, positions=positions, device=q.device)  # fmt: skip
     term = None if bias is None else flat(bias, "bias", lead, queries, keys).contiguous()
     flat_q, flat_k, flat_v = (q, k, v) if len(lead) == 1 else (t.reshape(batch, *t.shape[-2:]) for t in (q, k, v))
@@ -255,7 +255,7 @@ def additive_weights(
     keys they are, [*lead, row, top]. To look at, without gradients; before any dropout."""
     q, k = _alike(q, k)
     lead, queries, keys, batch = q.shape[:-2], q.shape[-2], k.shape[-2], prod(q.shape[:-2])
-    sight = Sight.of(lead, queries, keys, mask, lengths=lengths, query_lengths=query_lengths, pattern=pattern,
+    sight = MaskSpec.of(lead, queries, keys, mask, lengths=lengths, query_lengths=query_lengths, pattern=pattern,
                      band=band, positions=positions, device=q.device)  # fmt: skip
     term = None if bias is None else flat(bias, "bias", lead, queries, keys).contiguous()
     chosen = _chosen(backend, q, k, w)
@@ -271,7 +271,7 @@ def additive_weights(
         add = term if term is None or term.shape[1] == 1 else term[:, part]
         if chosen == "reference":
             return additive_weights_reference(flat_q[:, part], flat_k, w, seen, add)
-        return _path(chosen).weights(flat_q[:, part], flat_k, w, add, Sight(allowed=seen)).to(q.dtype)  # type: ignore[no-any-return]
+        return _path(chosen).weights(flat_q[:, part], flat_k, w, add, MaskSpec(allowed=seen)).to(q.dtype)  # type: ignore[no-any-return]
 
     if top is None:
         return some(every).reshape(*lead, len(every), keys)

@@ -7,7 +7,7 @@ nothing of size query × key × feature is ever stored. Where |q| + |k| could le
 sigmoid; where it is small, r would have fewer digits than tanh, and `tanh(q + k) = (x + y)/(1 + x·y)` with x = tanh q
 and y = tanh k serves. Half precision is computed in float32.
 
-    answer, weights = forward(q, k, v, w, None, Sight(pattern="causal"), 0.0, None)
+    answer, weights = forward(q, k, v, w, None, MaskSpec(pattern="causal"), 0.0, None)
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,13 +19,13 @@ from torch import Tensor
 
 from regard.kernels.blocks_cpu import GROUPS, VECTORS, Share, Team, added, alone, few, grid, largest, shares, small
 from regard.kernels.hidden import poisoned, tame
-from regard.kernels.mask import Sight
+from regard.kernels.mask import MaskSpec
 
 __all__ = ["CHUNK", "backward", "forward", "pieces", "weights", "whole"]
 
 BLOCK = 2**19  # numbers in a block: 2 MB. Smaller ones cost more in Python than a nearer cache gives back
 SMALL = 2**23  # numbers of a whole call that is small: see `blocks_cpu.py`
-CHUNK = 2**26  # energies held at once; beyond it the queries are taken in pieces
+CHUNK = 2**26  # scores held at once; beyond it the queries are taken in pieces
 BOUND = 42.0  # |q| + |k|: 1 + e^{2·42} is finite
 NEAR = 1.5  # below it tanh is about its argument
 LIGHT = 1e-6  # the smallest |w| that r may be divided by beforehand
@@ -39,14 +39,14 @@ def _morse(width: int) -> Tensor:
 
 
 class _Units:
-    """`u = r`, or tanh itself where that is better, of any block; an energy is `factor · u`, but for a constant.
+    """`u = r`, or tanh itself where that is better, of any block; an score is `factor · u`, but for a constant.
 
-    Terms of one sign would add up to a number much larger than the energies, which differ little, and cost them their
+    Terms of one sign would add up to a number much larger than the scores, which differ little, and cost them their
     last digits. So r is that of (q + k)·s, where s = ±1 makes w·s change its sign as the Thue–Morse sequence does,
     often in every part of it. The slope r(1 - r) is the same for both signs.
     """
 
-    def __init__(self, q: Tensor, k: Tensor, w: Tensor, sight: Sight, room: Callable[[Tensor], Tensor]) -> None:
+    def __init__(self, q: Tensor, k: Tensor, w: Tensor, sight: MaskSpec, room: Callable[[Tensor], Tensor]) -> None:
         self.sight, self.batch, self.queries, self.keys, self.width = sight, *q.shape[:2], *k.shape[1:]
         self.q, self.k, self.most = q, k, (most := largest(q) + largest(k))
         self.near, self.product, self.finite = most < NEAR, NEAR <= most <= BOUND, isfinite(most)
@@ -163,9 +163,9 @@ class _Piece:
     def weigh(self, share: Share, buffer: Tensor) -> None:
         """The weights of a share, into its part of `p`; zeros where nothing is visible."""
         units, here, hidden = self.units, self.here(share), self.hidden
-        energies = self.p[here]
+        scores = self.p[here]
         if hidden is not None:  # blocks that nobody sees are left out
-            energies.fill_(float("-inf"))
+            scores.fill_(float("-inf"))
         for rows, tall, wide, cells in units.walk(share):
             xs, ys = units.x[rows, share.queries].unsafe_split(tall, 1), units.y[rows].unsafe_split(wide, 2)
             es = [part.unsafe_split(wide, 2) for part in self.p[rows, here[1]].unsafe_split(tall, 1)]
@@ -176,25 +176,25 @@ class _Piece:
                 else:
                     es[i][j].copy_(u @ units.factor)
         with alone():
-            self._normalise(energies, share)
+            self._normalise(scores, share)
 
-    def _normalise(self, energies: Tensor, share: Share) -> None:
-        """In place: from energies to weights."""
+    def _normalise(self, scores: Tensor, share: Share) -> None:
+        """In place: from scores to weights."""
         here, hidden = self.here(share), self.hidden
         if hidden is None and self.bias is None:
-            torch.softmax(energies, -1, out=energies)
+            torch.softmax(scores, -1, out=scores)
             return
         if self.bias is not None:
             own = self.bias if self.bias.shape[0] == 1 else self.bias[share.rows]
-            energies += own if own.shape[1] == 1 else own[:, share.queries]
+            scores += own if own.shape[1] == 1 else own[:, share.queries]
         if hidden is not None:
-            energies.masked_fill_(hidden[here], float("-inf"))
-        top = energies.amax(-1, keepdim=True)
-        energies.sub_(top.masked_fill_(top == float("-inf"), 0.0)).exp_()
-        total = energies.sum(-1, keepdim=True)
-        energies.div_(total.masked_fill_(total == 0, 1.0))
+            scores.masked_fill_(hidden[here], float("-inf"))
+        top = scores.amax(-1, keepdim=True)
+        scores.sub_(top.masked_fill_(top == float("-inf"), 0.0)).exp_()
+        total = scores.sum(-1, keepdim=True)
+        scores.div_(total.masked_fill_(total == 0, 1.0))
         if hidden is not None:
-            energies.masked_fill_(hidden[here], 0.0)
+            scores.masked_fill_(hidden[here], 0.0)
 
     def dropped(self, share: Share) -> Tensor:
         """The weights of a share that count."""
@@ -202,7 +202,7 @@ class _Piece:
         return self.p[here] if self.keep is None else self.p[here] * self.keep[here]
 
     def slopes(self, share: Share, up: Tensor, v: Tensor) -> Tensor:
-        """The gradient of the energies of a share, given that of its answers."""
+        """The gradient of the scores of a share, given that of its answers."""
         here = self.here(share)
         p, slopes = self.p[here], torch.bmm(up, v.transpose(1, 2))
         if self.keep is not None:
@@ -212,7 +212,7 @@ class _Piece:
         return slopes if self.hidden is None else slopes.masked_fill_(p == 0, 0.0)
 
 
-def _clean(k: Tensor, v: Tensor, queries: int, sight: Sight, bias: Tensor | None) -> tuple[Tensor, Tensor]:
+def _clean(k: Tensor, v: Tensor, queries: int, sight: MaskSpec, bias: Tensor | None) -> tuple[Tensor, Tensor]:
     """What is hidden may hold anything (see `hidden`)."""
     if (sight.everything and bias is None) or tame(v):
         return k, v
@@ -222,7 +222,14 @@ def _clean(k: Tensor, v: Tensor, queries: int, sight: Sight, bias: Tensor | None
 
 
 def forward(
-    q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, sight: Sight, dropout: float, seed: Tensor | None
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    w: Tensor,
+    bias: Tensor | None,
+    sight: MaskSpec,
+    dropout: float,
+    seed: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
     """The answers [batch, query, value], and the weights for `backward` (none where the queries went in pieces)."""
     k, v = _clean(k, v, q.shape[1], sight, bias)
@@ -246,7 +253,7 @@ def forward(
 
 
 def backward(
-    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, sight: Sight, dropout: float,
+    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, sight: MaskSpec, dropout: float,
     seed: Tensor | None, p: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:  # fmt: skip
     """The gradients of q, k, v, w and, where there is one, of the bias; `p` as `forward` left it."""
@@ -301,7 +308,7 @@ def backward(
         )
 
 
-def weights(q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, sight: Sight) -> Tensor:
+def weights(q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, sight: MaskSpec) -> Tensor:
     """The weights themselves, float32 [batch, query, key]."""
     if not q.numel():
         return torch.empty(*q.shape[:2], k.shape[1])

@@ -1,4 +1,4 @@
-"""A tile of the energies of additive attention, and where a tile has all the keys, its answers. `additive_triton`
+"""A tile of the scores of additive attention, and where a tile has all the keys, its answers. `additive_triton`
 launches it.
 
 With X = e^{2q} and Y = e^{2k}, made once a row, `tanh(q + k) = 1 - 2r` and `r = 1 / (1 + X·Y)`; two terms, or four of
@@ -20,7 +20,7 @@ from regard.kernels.math_triton import first_of, reciprocal, second_of, tanh
 from regard.kernels.product_triton import exact_dot
 from regard.kernels.softmax_triton import kept, weights_of
 
-__all__ = ["energies_kernel"]
+__all__ = ["scores_kernel"]
 
 VALUES = tl.constexpr(64)  # of a value, summed together
 
@@ -122,30 +122,30 @@ def tile(
                 acc += part
                 part = tl.zeros([Q, K], dtype=tl.float32)
         acc += part
-    energies = -2.0 * acc
+    scores = -2.0 * acc
     places_q, places_k = first + rows[:, None], cols[None, :]
     inside = (rows[:, None] < count) & (places_k < keys)
     if BIAS:
         at = bias + b64 * bias_batch + places_q.to(tl.int64) * bias_query + places_k
-        energies += tl.load(at, mask=inside, other=0.0).to(tl.float32)
+        scores += tl.load(at, mask=inside, other=0.0).to(tl.float32)
     seen = visible(b, places_q, places_k, queries, keys, low, high, skip, lengths, query_lengths,
                    allowed, allowed_batch, allowed_query, query_positions, key_positions,
                    LENGTHS, QUERY_LENGTHS, ALLOWED, POSITIONS)  # fmt: skip
-    energies = tl.where(seen, energies, float("-inf"))
+    scores = tl.where(seen, scores, float("-inf"))
     if SHORT:
-        p = weights_of(energies)
+        p = weights_of(scores)
         if KEEP:
             tl.store(places, p, mask=inside)
         p *= kept(seed, b * queries + places_q, places_k, DROPOUT, dropout)
         rows_of_answer = answer + (b64 * count + rows) * values
         sums(p, v + b64 * keys * values, rows_of_answer, rows < count, keys, values, Q, K)
     else:
-        tl.store(places, energies, mask=inside)
+        tl.store(places, scores, mask=inside)
 
 
 @triton.jit(do_not_specialize=LENGTHS_OF_ENERGIES)
 @no_type_check
-def energies_kernel(
+def scores_kernel(
     x, y, table, sizes, q, k, w, bias, out, v, answer, seed, lengths, query_lengths, allowed, query_positions,
     key_positions, batch, count, queries, keys, width, first, groups, x_stride, y_stride, stride, q_parts, k_parts,
     bias_batch, bias_query, low, high, skip, allowed_batch, allowed_query, values, dropout,
@@ -153,8 +153,8 @@ def energies_kernel(
     BIAS: tl.constexpr, ANCHOR: tl.constexpr, SHORT: tl.constexpr, KEEP: tl.constexpr, DROPOUT: tl.constexpr,
     FOUR: tl.constexpr, REST: tl.constexpr, TURNS: tl.constexpr, Q: tl.constexpr, K: tl.constexpr,
 ):  # fmt: skip
-    """A tile of energies; -inf where hidden. `count` queries from `first` on, of `queries` in all. SHORT: the tile has
-    all the keys, so that the answers follow at once, and `out` gets weights instead of energies, if anything (KEEP).
+    """A tile of scores; -inf where hidden. `count` queries from `first` on, of `queries` in all. SHORT: the tile has
+    all the keys, so that the answers follow at once, and `out` gets weights instead of scores, if anything (KEEP).
     FOUR: of batch rows in the range of four factors; REST: of all others. One kernel for both holds the registers of
     both (164 for 128 a thread), one for each takes two launches; a program takes TURNS tiles, since most of those of
     REST will find that nothing is theirs."""

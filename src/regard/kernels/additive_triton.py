@@ -1,10 +1,10 @@
 """Additive attention in Triton: `e_qk = Σ_f w_f tanh(q_f + k_f)` without anything of size query × key × feature.
 
-The kernels are in `additive_tiles_triton.py`, with the algebra. Energies and weights are float32 `[batch, query, key]`.
+The kernels are in `additive_tiles_triton.py`, with the algebra. Scores and weights are float32 `[batch, query, key]`.
 Where there are too many of them the queries are taken in pieces, and the backward pass computes a piece's weights
 again instead of keeping them.
 
-    answer, weights = forward(q, k, v, w, None, Sight(pattern="causal"), 0.0, None)
+    answer, weights = forward(q, k, v, w, None, MaskSpec(pattern="causal"), 0.0, None)
 """
 
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ from torch import Tensor
 from regard.kernels import exponents_triton
 from regard.kernels.additive_cpu import pieces, whole
 from regard.kernels.additive_gradient_triton import gradient_kernel
-from regard.kernels.additive_tiles_triton import energies_kernel
+from regard.kernels.additive_tiles_triton import scores_kernel
 from regard.kernels.clean_triton import clean_kernel
 from regard.kernels.exponents_triton import WIDE, Exponents, exponents, padded, powers_plan
 from regard.kernels.launch_triton import Launch, blocks
-from regard.kernels.mask import Sight
+from regard.kernels.mask import MaskSpec
 from regard.kernels.mask_triton import Seen, arguments
 from regard.kernels.product_triton import multiplies, parts, product
 from regard.kernels.softmax_triton import softmax_, softmax_backward, softmax_backward_plan, softmax_plan
@@ -55,10 +55,10 @@ TILES = Tiles()  # the best of those tried on one H200, at every size (docs/LOG.
 
 @lru_cache(maxsize=4096)
 def _numbers(pattern: str, band: int, queries: int, keys: int) -> Seen:
-    return arguments(Sight(pattern=pattern, band=band), queries, keys)
+    return arguments(MaskSpec(pattern=pattern, band=band), queries, keys)
 
 
-def _seen(sight: Sight, queries: int, keys: int) -> Seen:
+def _seen(sight: MaskSpec, queries: int, keys: int) -> Seen:
     """What the kernels are told of what may be seen; kept where no tensor is part of it."""
     ends = sight.lengths is not None or sight.query_lengths is not None
     if ends or sight.allowed is not None or sight.query_positions is not None:
@@ -70,8 +70,8 @@ class Plan(NamedTuple):
     """All that is launched for the answers of some of the queries."""
 
     exponents: exponents_triton.Plan  # of all of them
-    energies: tuple[Launch, ...]  # together they write every batch row
-    shape: tuple[int, int, int]  # of the energies: their rows are padded
+    scores: tuple[Launch, ...]  # together they write every batch row
+    shape: tuple[int, int, int]  # of the scores: their rows are padded
     softmax: Launch
     answers: tuple[Launch, Launch] | None  # both of these at once, and the product: without the weights, and with them
 
@@ -100,22 +100,18 @@ def _plan(
         )  # fmt: skip
         last = (values, dropout) if short else (16, 0.0)  # 16: no kernel of its own for what it does not use
         registers = 128 if four and not rest else None
-        return Launch(
-            energies_kernel, grid, (*numbers, *last), constants, warps, ready.launch.parts, registers=registers
-        )
+        return Launch(scores_kernel, grid, (*numbers, *last), constants, warps, ready.launch.parts, registers=registers)
 
     near = (tile.queries, tile.keys, tile.warps)
     together = batch * count * keys * width <= tile.together
-    energies = (
-        (launch(True, True, *near),) if together else (launch(True, False, *near), launch(False, True, *tile.far))
-    )
+    scores = (launch(True, True, *near),) if together else (launch(True, False, *near), launch(False, True, *tile.far))
     softmax = softmax_plan(batch, count, stride, queries, keys, first, dtype, dropout, kind[0])
     fit, answers = [sizes for sizes in tile.short if sizes[0] >= keys], None
     if together and fit and multiplies(kind[0]):
         most, tall, warps = fit[0]
         alone, both = (launch(True, True, tall, most, warps, short=True, keep=keep) for keep in (False, True))
         answers = (alone, both)
-    return Plan(ready, energies, (batch, count, stride), softmax, answers)
+    return Plan(ready, scores, (batch, count, stride), softmax, answers)
 
 
 def _planned(
@@ -133,15 +129,15 @@ def _planned(
     )  # fmt: skip
 
 
-def _energies(
+def _scores(
     ready: Exponents, q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, seen: Seen, first: int, count: int,
     tile: Tiles, plan: Plan | None = None,
 ) -> Tensor:  # fmt: skip
-    """[batch, count, padded key]: the energies of `count` queries from `first` on; the padding is not written."""
+    """[batch, count, padded key]: the scores of `count` queries from `first` on; the padding is not written."""
     if plan is None:
         plan = _planned(q, k, 1, bias, seen, first, count, torch.float32, 0.0, tile)
     out = torch.empty(plan.shape, dtype=torch.float32, device=q.device)
-    for launch in plan.energies:
+    for launch in plan.scores:
         launch(ready.data, q, k, w, bias, out, None, None, None, *seen.tensors)
     return out
 
@@ -156,7 +152,7 @@ class Pull(NamedTuple):
     """All that is launched for the gradients of some of the queries, and of the keys through them."""
 
     softmax: Launch
-    numbers: int  # of the tensor that holds the energies' gradient turned; of small work the powers lie behind it
+    numbers: int  # of the tensor that holds the scores' gradient turned; of small work the powers lie behind it
     powers: tuple[exponents_triton.Plan, ...]  # of both sides; of large work those of the keys, then of the queries
     dq: Launch
     dk: Launch
@@ -206,7 +202,7 @@ def _clean_plan(batch: int, keys: int, width: int, values: int, *kind: Any) -> L
     return Launch(clean_kernel, (batch * keys,), (width, values), (128,), 1)
 
 
-def _clean(k: Tensor, v: Tensor, sight: Sight, bias: Tensor | None) -> tuple[Tensor, Tensor]:
+def _clean(k: Tensor, v: Tensor, sight: MaskSpec, bias: Tensor | None) -> tuple[Tensor, Tensor]:
     """What is hidden may hold anything (see `hidden`): one launch, and none where nothing is hidden."""
     if sight.everything and bias is None:
         return k, v
@@ -218,7 +214,8 @@ def _clean(k: Tensor, v: Tensor, sight: Sight, bias: Tensor | None) -> tuple[Ten
 
 
 def forward(
-    q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, sight: Sight, dropout: float, seed: Tensor | None,
+    q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, sight: MaskSpec, dropout: float,
+    seed: Tensor | None,
     keep: bool = True, tile: Tiles | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The answers [batch, query, value], and the weights for `backward` (none where the queries went in pieces; the
@@ -241,7 +238,7 @@ def forward(
             place, v = p if keep else w, v.contiguous()
             plan.answers[keep](ready.data, q, k, w, bias, place, v, answer, seed, *seen.tensors)
             return answer, p
-        p = _energies(ready, q, k, w, bias, seen, first, count, tile, plan)
+        p = _scores(ready, q, k, w, bias, seen, first, count, tile, plan)
         factors = softmax_(p, keys, queries, first, v.dtype, dropout, seed, plan.softmax)
         right = right if answers else parts(v, queries)
         answers.append(product(factors, v, right))
@@ -250,7 +247,7 @@ def forward(
 
 
 def backward(
-    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, sight: Sight, dropout: float,
+    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, sight: MaskSpec, dropout: float,
     seed: Tensor | None, p: Tensor, tile: Tiles | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:  # fmt: skip
     """The gradients of q, k, v, w and, where there is one, of the bias; `p` as `forward` left it."""
@@ -270,7 +267,7 @@ def backward(
             seen.types,
         )  # fmt: skip
         if ready is not None:
-            p = _energies(ready, q, k, weight, bias, seen, first, count, tile)
+            p = _scores(ready, q, k, weight, bias, seen, first, count, tile)
             softmax_(p, keys, queries, first, torch.float32, 0.0, None)
         pull = grad if count == queries else grad[:, first : first + count]
         dp = torch.bmm(pull, v.transpose(1, 2))
@@ -315,12 +312,12 @@ def backward(
     return dq, dk, dv, dw if weight is w else dw.to(w.dtype), term
 
 
-def weights(q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, sight: Sight) -> Tensor:
+def weights(q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, sight: MaskSpec) -> Tensor:
     """The weights themselves, float32 [batch, query, key]."""
     queries, keys = q.shape[1], k.shape[1]
     q, k, w = q.contiguous(), k.contiguous(), w.float().contiguous()
     ready = exponents(q, k, w)
     seen = _seen(sight, queries, keys)
-    p = _energies(ready, q, k, w, bias, seen, 0, queries, TILES)
+    p = _scores(ready, q, k, w, bias, seen, 0, queries, TILES)
     softmax_(p, keys, queries, 0, torch.float32, 0.0, None)
     return p[:, :, :keys]

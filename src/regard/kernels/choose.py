@@ -38,18 +38,18 @@ SDPA = Route("sdpa", "fused: a dot product under a softmax, which PyTorch's scal
 ADDITIVE = Route("additive", "fused: an additive score under a softmax, large enough to be worth it")
 FEATURE = Route("feature", "fused: a feature-wise score under a softmax, large enough to be worth it")
 EXACT = Route("readable", "readable: float64 takes the reference path")
-WEIGHED = Route("readable", "readable: this weighing has no fused form")
+WEIGHED = Route("readable", "readable: this normalizer has no fused form")
 SCORED = Route("readable", "readable: this score has no fused form")
 PAIRED = Route("readable", "readable: a bias gives every pair of query and key a term of its own")
 NARROW = Route("readable", "readable: so few queries over many keys leave a fused kernel's GPU idle")
 LITTLE = Route("readable", "readable: too little work for a fused kernel to pay")
 
 
-def choose(score: str | None, weigh: str | None, q: Tensor, keys: Tensor, paired: bool = False) -> Route:
-    """`score` and `weigh` name the kernel that could serve each; `paired` says that keys differ by query."""
+def choose(score: str | None, normalizer: str | None, q: Tensor, keys: Tensor, paired: bool = False) -> Route:
+    """`score` and `normalizer` name the kernel that could serve each; `paired` says that keys differ by query."""
     if q.dtype == torch.float64:
         return EXACT
-    if weigh != "softmax":
+    if normalizer != "softmax":
         return WEIGHED
     if score not in ("dot", "additive", "feature"):
         return SCORED
@@ -62,6 +62,6 @@ def choose(score: str | None, weigh: str | None, q: Tensor, keys: Tensor, paired
     return ADDITIVE if score == "additive" else FEATURE
 
 
-def explain(score: str | None, weigh: str | None, q: Tensor, keys: Tensor, paired: bool = False) -> str:
+def explain(score: str | None, normalizer: str | None, q: Tensor, keys: Tensor, paired: bool = False) -> str:
     """Which path such a call takes and why, in words."""
-    return choose(score, weigh, q, keys, paired).why
+    return choose(score, normalizer, q, keys, paired).why

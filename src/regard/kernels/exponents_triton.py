@@ -2,7 +2,7 @@
 
 `tanh(q + k) = 1 - 2 / (1 + e^{2q}·e^{2k})` holds in float32 while the largest |q| + |k| lies between `NEAR`
 and `BOUND`; the largest sizes of each batch row are left on the GPU for the kernels to look at. The weight of a feature
-is folded into its factor, `w / (1 + X·Y) = s·1 / (c·X·Y + c)` with c = s/w, which spares the energies a product.
+is folded into its factor, `w / (1 + X·Y) = s·1 / (c·X·Y + c)` with c = s/w, which spares the scores a product.
 
     ready = exponents(q, k, w)      # c·e^{2q}, e^{2k} by pairs of features, what was folded and the sizes
     plan = powers_plan(batch, q_time, k_time, width)    # e^{2q}, e^{-2q} and e^{2k} row by row, for the gradients
@@ -33,7 +33,7 @@ MANY = tl.constexpr(128)  # sizes looked at together
 ROWS = 32  # rows of a tile
 FOLDED = tl.constexpr(20)  # what is kept of eight features: c of each, a of each, half the sum of a/c, the scale
 WEIGHTS = tl.constexpr(512)  # weights looked at together
-WIDE = 128  # rows of energies and of features are padded to this: every load is aligned, and none needs a mask
+WIDE = 128  # rows of scores and of features are padded to this: every load is aligned, and none needs a mask
 
 
 @triton.jit

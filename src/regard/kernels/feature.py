@@ -24,7 +24,7 @@ from regard.errors import RegardError
 from regard.kernels import feature_cpu
 from regard.kernels.direct import directly, straight
 from regard.kernels.hidden import reaching, shielded
-from regard.kernels.mask import Sight, flat
+from regard.kernels.mask import MaskSpec, flat
 
 __all__ = ["feature_attention", "feature_reference", "feature_weights", "feature_weights_reference"]
 
@@ -40,14 +40,14 @@ def feature_weights_reference(
     bias: Float[Tensor, "batch query key"] | None = None,
 ) -> Float[Tensor, "batch query key feature"]:
     """The readable path: `softmax_k(c·tanh((q + k)/c) + bias)` over the keys seen; zeros where there are none."""
-    energies = scale * torch.tanh((q.unsqueeze(2) + k.unsqueeze(1)) / scale)
+    scores = scale * torch.tanh((q.unsqueeze(2) + k.unsqueeze(1)) / scale)
     if bias is not None:
-        energies = energies + bias.unsqueeze(-1)
+        scores = scores + bias.unsqueeze(-1)
         seen = bias != float("-inf") if seen is None else seen & (bias != float("-inf"))
     if seen is None:
-        return torch.softmax(energies, dim=2)
-    energies = energies.masked_fill(~seen.unsqueeze(-1), torch.finfo(energies.dtype).min)
-    return torch.softmax(energies, dim=2).masked_fill(~seen.unsqueeze(-1), 0.0)
+        return torch.softmax(scores, dim=2)
+    scores = scores.masked_fill(~seen.unsqueeze(-1), torch.finfo(scores.dtype).min)
+    return torch.softmax(scores, dim=2).masked_fill(~seen.unsqueeze(-1), 0.0)
 
 
 def feature_reference(
@@ -81,7 +81,7 @@ def _path(backend: str, device: torch.device) -> Any:
     return feature_cpu
 
 
-def _relative(bias: Tensor | None, sight: Sight, keys: int, path: Any) -> Tensor | None:
+def _relative(bias: Tensor | None, sight: MaskSpec, keys: int, path: Any) -> Tensor | None:
     """A bias less its largest visible value in each row, −inf where a pair is hidden; in bits for Triton."""
     if bias is None:
         return None
@@ -94,7 +94,7 @@ def _relative(bias: Tensor | None, sight: Sight, keys: int, path: Any) -> Tensor
 def _answer(*given: Any, keep: bool = False) -> tuple[Tensor, Tensor, Tensor]:
     """What `_forward` gives; where nothing is kept for a backward pass, only the answer means something."""
     q, k, v, scale, lengths, query_lengths, pattern, band, allowed, at_q, at_k, bias, dropout, seed, backend = given
-    sight = Sight.again(lengths, query_lengths, pattern, band, allowed, at_q, at_k)
+    sight = MaskSpec.again(lengths, query_lengths, pattern, band, allowed, at_q, at_k)
     path = _path(backend, q.device)
     more = () if path is feature_cpu else (keep,)
     relative = _relative(bias, sight, k.shape[1], path)
@@ -131,7 +131,7 @@ def _backward(
     key_positions: Tensor | None, bias: Tensor | None, dropout: float, seed: Tensor | None, backend: str,
     bias_gradient: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
-    sight = Sight.again(lengths, query_lengths, pattern, band, allowed, query_positions, key_positions)
+    sight = MaskSpec.again(lengths, query_lengths, pattern, band, allowed, query_positions, key_positions)
     path = _path(backend, q.device)
     grad, q, k, v = grad.contiguous(), q.contiguous(), k.contiguous(), v.contiguous()
     relative = _relative(bias, sight, k.shape[1], path)
@@ -213,14 +213,14 @@ def feature_attention(
     backend: Backend = "auto",
 ) -> Float[Tensor, "*lead query feature"]:
     """The answer to projected queries. A pair is looked at where `mask`, `lengths`, `pattern` and `band` all allow
-    it; a query that sees nothing answers zeros. `bias` is added to the energies of every feature; `dropout` acts on
+    it; a query that sees nothing answers zeros. `bias` is added to the scores of every feature; `dropout` acts on
     the weights. `positions` (one tensor, or one each for queries and keys) replace 0, 1, … in pattern and band."""
     if not scale > 0:
         raise RegardError(f"scale: got {scale}", expected="a number above 0")
     if not 0 <= dropout < 1:
         raise RegardError(f"dropout: got {dropout}", expected="a number from 0 up to, but not, 1")
     lead, queries, keys, features = q.shape[:-2], q.shape[-2], k.shape[-2], q.shape[-1]
-    sight = Sight.of(
+    sight = MaskSpec.of(
         lead, queries, keys, mask, lengths=lengths, query_lengths=query_lengths, pattern=pattern, band=band,
         positions=positions, device=q.device,
     )  # fmt: skip
@@ -273,7 +273,7 @@ def feature_weights(
 ) -> Float[Tensor, "*lead row key some"]:
     """Where the answers came from: the weights of some query rows and some features (default: all, which is large)."""
     lead, queries, keys = q.shape[:-2], q.shape[-2], k.shape[-2]
-    sight = Sight.of(
+    sight = MaskSpec.of(
         lead, queries, keys, mask, lengths=lengths, query_lengths=query_lengths, pattern=pattern, band=band,
         positions=positions, device=q.device,
     )  # fmt: skip

@@ -18,7 +18,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from regard.kernels.blocks_cpu import GROUPS, Share, Team, added, by_key, by_query, grid, largest, shares, small
-from regard.kernels.mask import Sight
+from regard.kernels.mask import MaskSpec
 
 __all__ = ["backward", "forward", "kept"]
 
@@ -73,7 +73,7 @@ class _Walk:
     """The blocks of one call, and the exponents and the weights (before their sum is divided out) of each."""
 
     def __init__(
-        self, q: Tensor, k: Tensor, v: Tensor, scale: float, sight: Sight, bias: Tensor | None, dropout: float,
+        self, q: Tensor, k: Tensor, v: Tensor, scale: float, sight: MaskSpec, bias: Tensor | None, dropout: float,
         seed: Tensor | None, small: bool,
     ) -> None:  # fmt: skip
         (self.batch, self.queries, self.features), self.keys = q.shape, k.shape[1]
@@ -121,7 +121,7 @@ class _Walk:
             for name in ("lengths", "query_lengths", "allowed", "query_positions", "key_positions")
             for value in [getattr(self.sight, name)]
         }
-        sight = Sight(pattern=self.sight.pattern, band=self.sight.band, **own)
+        sight = MaskSpec(pattern=self.sight.pattern, band=self.sight.band, **own)
         return sight.dense(together.stop - together.start, self.queries, self.keys)
 
     def room(self, x: Tensor, y: Tensor, buffer: Tensor) -> list[Tensor]:
@@ -152,7 +152,7 @@ class _Walk:
         return e.mul_(rest.mul_(e) if self.safe else rest.sigmoid_())
 
     def weights(self, at: _Block, e: Tensor, w: Tensor) -> Tensor:
-        """exp(energy), but for a factor the same for all, zero where hidden; `w` may be `e`."""
+        """exp(score), but for a factor the same for all, zero where hidden; `w` may be `e`."""
         if self.lift:
             e = torch.add(e, self.lift, out=w)
         if self.bias is not None:
@@ -183,7 +183,7 @@ def forward(
     k: Tensor,
     v: Tensor,
     scale: float,
-    sight: Sight,
+    sight: MaskSpec,
     bias: Tensor | None,
     dropout: float,
     seed: Tensor | None,
@@ -217,10 +217,10 @@ def forward(
 
 
 def backward(
-    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, exact: Tensor, den: Tensor, scale: float, sight: Sight,
+    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, exact: Tensor, den: Tensor, scale: float, sight: MaskSpec,
     bias: Tensor | None, dropout: float, seed: Tensor | None, bias_gradient: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
-    """Gradients of q, k, v and, if asked for, of the energies summed over features (else empty)."""
+    """Gradients of q, k, v and, if asked for, of the scores summed over features (else empty)."""
     with Team(_small(q, k)) as team:
         walk = _Walk(q, k, v, scale, sight, bias, dropout, seed, team.small)
         walk.flatten(q, k)
@@ -250,7 +250,7 @@ def backward(
                         values = walk.drop(at, (values * walk.keep_scale).expand_as(w).clone())
                         dropped = walk.drop(at, rest.copy_(w))
                     by_key(dropped, dv[at.j])
-                    walk.clean(at, twice(w, values, os[at.i], 0, grad_input=w))  # the gradient of the energies, twice
+                    walk.clean(at, twice(w, values, os[at.i], 0, grad_input=w))  # the gradient of the scores, twice
                     if dbias.numel():
                         dbias[at.b, at.q, at.k] = w.sum(-1).div_(2)
                     walk.clean(at, w.mul_(e))

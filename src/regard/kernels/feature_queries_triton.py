@@ -7,7 +7,7 @@ from typing import no_type_check
 import triton
 import triton.language as tl
 
-from regard.kernels.feature_energy_triton import grown, kept, row_hash, two
+from regard.kernels.feature_score_triton import grown, kept, row_hash, two
 from regard.kernels.feature_walk_triton import CHUNK, FAR, PART, all_see, largest, listed, pair_seen, places, row, span
 
 __all__ = ["walk_queries_kernel"]

@@ -1,6 +1,6 @@
 """Feature-wise attention on a GPU: Triton kernels that never store anything of size query × key × feature.
 
-Since the energies `c·tanh((q+k)/c)` lie in (−c, c), their softmax needs no running maximum: a tile of answers is two
+Since the scores `c·tanh((q+k)/c)` lie in (−c, c), their softmax needs no running maximum: a tile of answers is two
 sums over the keys. `prepare` makes `e^{2q/c}` or `e^{2k/c}` once a row, with the largest magnitudes; where their
 products could leave the range of float32 a tile adds `q + k` first instead, and each tile decides for itself, on the
 device. `feature_keys_triton` has the walk over the keys (answers, gradient of the queries), `feature_queries_triton`
@@ -20,12 +20,12 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from regard.kernels.feature_energy_triton import grown, kept, row_hash, settled
 from regard.kernels.feature_keys_triton import walk_keys_kernel
 from regard.kernels.feature_queries_triton import walk_queries_kernel
+from regard.kernels.feature_score_triton import grown, kept, row_hash, settled
 from regard.kernels.feature_walk_triton import STEP
 from regard.kernels.launch_triton import Launch, Parts, blocks
-from regard.kernels.mask import Sight
+from regard.kernels.mask import MaskSpec
 from regard.kernels.math_triton import reciprocal
 
 __all__ = ["ROOM", "TILES", "WIDE", "backward", "forward", "numbers", "tile"]
@@ -114,7 +114,7 @@ def bias_gradient_kernel(
     Q, K, F, parts_q, parts_k, step, decay, room, threshold,
     DROPPED: tl.constexpr, BQ: tl.constexpr, BK: tl.constexpr,
 ):  # fmt: skip
-    """A tile of pairs walks over the features: what the energies of a pair, summed over features, would change.
+    """A tile of pairs walks over the features: what the scores of a pair, summed over features, would change.
     Its weights are made as the walks make theirs: D is the mean of g·v by those, and by no others do they cancel."""
     blocks_k, blocks_q = tl.cdiv(K, BK), tl.cdiv(Q, BQ)
     pid = tl.program_id(0)
@@ -186,7 +186,7 @@ def _plan(
 ) -> _Plan:  # fmt: skip
     """`away`: rows have positions of their own (`placed`: and nothing but these tells what is seen); `allowed` and
     `bias` are strides over batch, query and key; `kind` the device and the types of the tensors."""
-    low, high, skip = Sight(pattern=pattern, band=band).diagonal(0, 0 if away else keys - queries)
+    low, high, skip = MaskSpec(pattern=pattern, band=band).diagonal(0, 0 if away else keys - queries)
     ranged = bias is None and (pattern != "none" or band >= 0)
     *growth, decay, threshold, keep_scale = numbers(scale, dropout)
     parts = blocks(keys, STEP.value), blocks(queries, STEP.value)
@@ -236,7 +236,7 @@ def _strides(tensor: Tensor | None) -> tuple[int, ...] | None:
 
 
 def _ready(
-    q: Tensor, k: Tensor, v: Tensor, scale: float, sight: Sight, bias: Tensor | None, dropout: float,
+    q: Tensor, k: Tensor, v: Tensor, scale: float, sight: MaskSpec, bias: Tensor | None, dropout: float,
     seed: Tensor | None,
 ) -> tuple[_Plan, tuple[Tensor, ...]]:  # fmt: skip
     """The plan of this call, and the pointers that all its walks share (anything where there is none: q)."""
@@ -264,7 +264,7 @@ def forward(
     k: Tensor,
     v: Tensor,
     scale: float,
-    sight: Sight,
+    sight: MaskSpec,
     bias: Tensor | None,
     dropout: float,
     seed: Tensor | None,
@@ -289,10 +289,10 @@ def forward(
 
 
 def backward(
-    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, exact: Tensor, den: Tensor, scale: float, sight: Sight,
+    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, exact: Tensor, den: Tensor, scale: float, sight: MaskSpec,
     bias: Tensor | None, dropout: float, seed: Tensor | None, bias_gradient: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
-    """Gradients of q, k, v and, if asked for, of the energies summed over features (else empty)."""
+    """Gradients of q, k, v and, if asked for, of the scores summed over features (else empty)."""
     plan, pointers = _ready(q, k, v, scale, sight, bias, dropout, seed)
     work = torch.empty(plan.sizes[1], dtype=torch.float32, device=q.device)
     dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)

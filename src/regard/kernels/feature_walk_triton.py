@@ -1,5 +1,5 @@
 """What a tile of feature-wise attention needs on its walk over the other side's rows, in Triton: which of them it
-may see (by the three numbers of a `Sight`, see `mask.py`), which chunks it sees whole, and their loads.
+may see (by the three numbers of a `MaskSpec`, see `mask.py`), which chunks it sees whole, and their loads.
 """
 
 from typing import no_type_check
@@ -9,7 +9,7 @@ import triton.language as tl
 
 __all__ = ["CHUNK", "FAR", "PART", "STEP", "all_see", "largest", "listed", "pair_seen", "places", "row", "sees", "span"]
 
-FAR = tl.constexpr(1 << 29)  # farther than any position; a Sight's own bounds may be added to it
+FAR = tl.constexpr(1 << 29)  # farther than any position; a MaskSpec's own bounds may be added to it
 CHUNK = tl.constexpr(32)  # rows walked over between two looks at whether all of them are visible
 STEP = tl.constexpr(128)  # rows whose largest magnitude is kept as one number a feature
 PART = tl.constexpr(32)  # the same among chosen rows, which are fetched by many small programs
@@ -18,7 +18,7 @@ PART = tl.constexpr(32)  # the same among chosen rows, which are fetched by many
 @triton.jit
 @no_type_check
 def sees(qp, kp, low, high, skip, RANGED: tl.constexpr):
-    """Whether position qp may look at position kp (either may be a vector), by the three numbers of a `Sight`."""
+    """Whether position qp may look at position kp (either may be a vector), by the three numbers of a `MaskSpec`."""
     apart = kp - qp
     ok = apart > -FAR
     if RANGED:

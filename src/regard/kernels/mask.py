@@ -1,4 +1,4 @@
-"""What a fused kernel may see, in one canonical form: a `Sight`.
+"""What a fused kernel may see, in one canonical form: a `MaskSpec`.
 
 Every pattern that compares places (causal, forward, backward, not self, band) says only how far a key may stand
 from its query, so that all of them come down to three whole numbers: a pair is visible where
@@ -8,7 +8,7 @@ from its query, so that all of them come down to three whole numbers: a pair is 
 together with the lengths (keys and queries that are there) and any boolean mask. A kernel gets the three numbers
 and the pointers; `dense` gives the same as a boolean mask, for the readable path. True = may be looked at.
 
-    sight = Sight.of((2,), 5, 5, pattern="causal", lengths=torch.tensor([5, 3]))
+    sight = MaskSpec.of((2,), 5, 5, pattern="causal", lengths=torch.tensor([5, 3]))
     sight.dense(2, 5, 5)          # [2, 5, 5]
 """
 
@@ -24,7 +24,7 @@ from torch import Tensor
 from regard.errors import RegardError
 from regard.find import nearest
 
-__all__ = ["FAR", "PATTERNS", "Sight", "flat"]
+__all__ = ["FAR", "PATTERNS", "MaskSpec", "flat"]
 
 FAR = 2**30
 """Further than any two places are apart: a bound that holds nothing back, and a `skip` that skips nothing."""
@@ -59,7 +59,7 @@ def flat(
 
 
 @dataclass(frozen=True)
-class Sight:
+class MaskSpec:
     """Which keys each query may look at. The leading axes (batch, heads) are one axis here."""
 
     lengths: Int[Tensor, " batch"] | None = None  # of the keys
@@ -91,7 +91,7 @@ class Sight:
         band: int = -1,
         positions: Int[Tensor, "*lead time"] | tuple[Tensor, Tensor] | None = None,
         device: torch.device | str | None = None,
-    ) -> "Sight":
+    ) -> "MaskSpec":
         """From what a caller gives. `lead` are the sizes of the axes before [time, feature]; a mask broadcasts to
         [*lead, query, key], lengths and positions to [*lead] and [*lead, time] (without a head axis: the same for
         every head). One tensor of positions serves queries and keys alike."""
@@ -115,7 +115,7 @@ class Sight:
 
         if mask is not None:
             mask = flat(mask, "mask", lead, queries, keys).to(device, non_blocking=True)
-        return Sight(
+        return MaskSpec(
             lengths=whole(lengths, "lengths"),
             query_lengths=whole(query_lengths, "query lengths"),
             pattern=pattern,
@@ -129,12 +129,12 @@ class Sight:
     def again(
         lengths: Tensor | None, query_lengths: Tensor | None, pattern: str, band: int, allowed: Tensor | None,
         query_positions: Tensor | None, key_positions: Tensor | None,
-    ) -> "Sight":  # fmt: skip
+    ) -> "MaskSpec":  # fmt: skip
         """From its parts, as an operator hands them on."""
         given = (allowed, query_positions, key_positions)
         if lengths is None and query_lengths is None and given == (None, None, None):
             return _plain(pattern, band)
-        return Sight(lengths, query_lengths, pattern, band, *given)
+        return MaskSpec(lengths, query_lengths, pattern, band, *given)
 
     @property
     def everything(self) -> bool:
@@ -183,6 +183,6 @@ class Sight:
 
 
 @lru_cache(maxsize=256)
-def _plain(pattern: str, band: int) -> Sight:
+def _plain(pattern: str, band: int) -> MaskSpec:
     """A sight without tensors: what is asked for most often is made once."""
-    return Sight(pattern=pattern, band=band)
+    return MaskSpec(pattern=pattern, band=band)

@@ -1,4 +1,4 @@
-"""A `Sight` inside a Triton kernel: its arguments, and which pairs of a tile are visible.
+"""A `MaskSpec` inside a Triton kernel: its arguments, and which pairs of a tile are visible.
 
 seen = arguments(sight, queries, keys)
     kernel[grid](…, *seen.tensors, …, *seen.numbers)        # the kernel names these parameters and hands them on
@@ -12,7 +12,7 @@ import triton  # type: ignore[import-untyped, unused-ignore]
 import triton.language as tl  # type: ignore[import-untyped, unused-ignore]
 from torch import Tensor
 
-from regard.kernels.mask import Sight
+from regard.kernels.mask import MaskSpec
 
 __all__ = ["Seen", "arguments", "reach", "visible"]
 
@@ -27,7 +27,7 @@ class Seen:
     types: tuple[torch.dtype | None, ...]  # of the tensors
 
 
-def arguments(sight: Sight, queries: int, keys: int) -> Seen:
+def arguments(sight: MaskSpec, queries: int, keys: int) -> Seen:
     """What a kernel that calls `visible` is given, in the order it names them."""
     low, high, skip = sight.diagonal(queries, keys)
     allowed, steps = sight.allowed, (0, 0)

@@ -11,7 +11,7 @@ feature-wise attention gathers nothing: its kernels find the chosen rows by them
 
 How many rows to make room for is known only to the device. A caller who knows a bound gives it as `capacity`; without
 one, feature-wise attention makes room for all (rows beyond the count cost next to nothing), and additive attention,
-whose energies lie in memory, waits for the device once to find out.
+whose scores lie in memory, waits for the device once to find out.
 """
 
 from typing import Any, Literal

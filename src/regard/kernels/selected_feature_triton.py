@@ -24,13 +24,13 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from regard.errors import RegardError
-from regard.kernels.feature_energy_triton import grown
 from regard.kernels.feature_keys_triton import walk_keys_kernel
 from regard.kernels.feature_queries_triton import walk_queries_kernel
+from regard.kernels.feature_score_triton import grown
 from regard.kernels.feature_triton import ROOM, TILES, WIDE, numbers, tile
 from regard.kernels.feature_walk_triton import PART, listed
 from regard.kernels.launch_triton import Launch, blocks
-from regard.kernels.mask import Sight
+from regard.kernels.mask import MaskSpec
 
 __all__ = ["selected_feature"]
 
@@ -168,7 +168,7 @@ def _plan(
     """`kind` are the device and the types of the tensors."""
     if not 0 <= dropout < 1:
         raise RegardError(f"dropout: got {dropout}", expected="a number from 0 up to, but not, 1")
-    low, high, skip = Sight(pattern=pattern, band=band).diagonal(room, room)
+    low, high, skip = MaskSpec(pattern=pattern, band=band).diagonal(room, room)
     batch, time, features = shape
     *growth, decay, threshold, keep_scale = numbers(scale, dropout)
     ranged = pattern != "none" or band >= 0

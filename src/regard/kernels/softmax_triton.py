@@ -4,7 +4,7 @@ Rows lie `stride` apart (padded, the padding is never read); a row with nothing 
 keeps is a function of the seed and the place alone, so that the backward pass finds it again. Rows of up to `LONGEST`
 keys are read once and kept in registers; longer ones a piece at a time, as often as they are needed.
 
-    factors = softmax_(energies, keys, queries, 0, torch.bfloat16, 0.1, seed)    # energies are weights now
+    factors = softmax_(scores, keys, queries, 0, torch.bfloat16, 0.1, seed)    # scores are weights now
 """
 
 from functools import lru_cache
@@ -41,24 +41,24 @@ def kept(seed, row, column, DROPOUT: tl.constexpr, dropout):
 
 @triton.jit
 @no_type_check
-def weights_of(energies):
+def weights_of(scores):
     """Of whole rows."""
-    top = tl.max(energies, 1)[:, None]
-    x = tl.exp(energies - tl.where(top == float("-inf"), 0.0, top))
+    top = tl.max(scores, 1)[:, None]
+    x = tl.exp(scores - tl.where(top == float("-inf"), 0.0, top))
     total = tl.sum(x, 1)[:, None]
-    return tl.where(energies == float("-inf"), 0.0, x * tl.where(total == 0.0, 0.0, 1.0 / total))  # 0: none was visible
+    return tl.where(scores == float("-inf"), 0.0, x * tl.where(total == 0.0, 0.0, 1.0 / total))  # 0: none was visible
 
 
 # Whether the keys divide by 16 may make another kernel, with wide loads; no other length does.
 @triton.jit(do_not_specialize=["rows", "count", "queries", "first", "dropout"])
 @no_type_check
 def softmax_kernel(
-    energies, out, seed, rows, count, queries, keys, first, stride, dropout,
+    scores, out, seed, rows, count, queries, keys, first, stride, dropout,
     DROPOUT: tl.constexpr, COPY: tl.constexpr, ONCE: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Energies become weights in place; COPY: `out` gets them as the matrix product wants them."""
+    """Scores become weights in place; COPY: `out` gets them as the matrix product wants them."""
     r = tl.program_id(0) * R + tl.arange(0, R)[:, None]
-    at = energies + r.to(tl.int64) * stride
+    at = scores + r.to(tl.int64) * stride
     to = out + r.to(tl.int64) * stride
     row = r // count * queries + first + r % count
     if ONCE:
@@ -177,22 +177,22 @@ def softmax_backward_plan(
 
 
 def softmax_(
-    energies: Tensor, keys: int, queries: int, first: int, dtype: torch.dtype, dropout: float, seed: Tensor | None,
+    scores: Tensor, keys: int, queries: int, first: int, dtype: torch.dtype, dropout: float, seed: Tensor | None,
     plan: Launch | None = None,
 ) -> Tensor:  # fmt: skip
     """In place; what comes back are the weights in `dtype` with dropout (the same tensor where nothing changes).
-    The energies are those of `energies.shape[1]` queries from `first` on, of `queries`."""
-    out = torch.empty_like(energies, dtype=dtype) if dropout > 0 or dtype != torch.float32 else energies
+    The scores are those of `scores.shape[1]` queries from `first` on, of `queries`."""
+    out = torch.empty_like(scores, dtype=dtype) if dropout > 0 or dtype != torch.float32 else scores
     if plan is None:
-        plan = softmax_plan(*energies.shape, queries, keys, first, dtype, dropout, energies.device)
-    plan(energies, out, seed)
+        plan = softmax_plan(*scores.shape, queries, keys, first, dtype, dropout, scores.device)
+    plan(scores, out, seed)
     return out
 
 
 def softmax_backward(
     p: Tensor, dp: Tensor, turned: Tensor, dtype: torch.dtype, dropout: float, seed: Tensor | None, plan: Launch
 ) -> tuple[Tensor, Tensor]:
-    """The gradient of the energies (zero where hidden), which takes the place of dP where that has its shape and type,
+    """The gradient of the scores (zero where hidden), which takes the place of dP where that has its shape and type,
     and the weights in `dtype` with dropout. `turned` gets the gradient as [batch, key, padded query]."""
     de = dp if dp.shape == p.shape and dp.dtype == p.dtype else torch.empty_like(p)
     out = torch.empty_like(p, dtype=dtype) if dropout > 0 or dtype != p.dtype else p

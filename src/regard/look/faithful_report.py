@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from regard.look.gaze import visible
+from regard.look.attention_map import visible
 from regard.markdown import code, escaped
 
 __all__ = ["lines", "markdown", "picture"]

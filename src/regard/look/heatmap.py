@@ -1,10 +1,10 @@
-"""A gaze as a picture for slides and papers: PNG, or SVG whose text stays text.
+"""An attention map as a picture for slides and papers: PNG, or SVG whose text stays text.
 
 Input tokens stand above, output tokens to the left; the darker a cell, the more was looked at it. Known
 true links are outlined, heads stand side by side as small multiples. Tokens that were not chosen are grey and in
 brackets, and a strong line stands where another input begins.
 
-    save(gaze, "date.svg")
+    save(attention_map, "date.svg")
 
 Text is drawn letter by letter as it is: `$` opens no formula, and what no installed font can draw is
 written as its number, ⟨U+1F600⟩, in a PNG. An SVG keeps every character, for the fonts of its viewer.
@@ -38,7 +38,7 @@ from matplotlib.patches import Rectangle
 from rich.cells import cell_len
 
 from regard.errors import RegardError
-from regard.look.gaze import Gaze, visible, write
+from regard.look.attention_map import AttentionMap, visible, write
 
 __all__ = ["draw", "render", "save"]
 
@@ -56,19 +56,19 @@ most_pixels = 10_000  # a side
 _drawing = threading.Lock()
 
 
-def save(gaze: Gaze, path: str | os.PathLike[str]) -> Path:
+def save(attention_map: AttentionMap, path: str | os.PathLike[str]) -> Path:
     """Write a PNG or an SVG, as the suffix says; whole or not at all."""
     path = Path(path)
-    return write(path, render(gaze, path.suffix.lower().removeprefix(".")))
+    return write(path, render(attention_map, path.suffix.lower().removeprefix(".")))
 
 
-def render(gaze: Gaze, kind: str) -> bytes:
+def render(attention_map: AttentionMap, kind: str) -> bytes:
     """The bytes of a "png" or "svg" file."""
     if kind not in ("png", "svg"):
         raise RegardError(f"a picture of kind {kind!r}", expected="png or svg")
     out = BytesIO()
     with _contained():
-        figure = draw(gaze, escape=kind == "png")
+        figure = draw(attention_map, escape=kind == "png")
         canvas: Any = FigureCanvasAgg(figure) if kind == "png" else FigureCanvasSVG(figure)
         if kind == "png":
             canvas.print_png(out)
@@ -79,7 +79,7 @@ def render(gaze: Gaze, kind: str) -> bytes:
 
 @contextmanager
 def _contained() -> Iterator[None]:
-    """Matplotlib set to write text as text and the same file for the same gaze; left afterwards as it was."""
+    """Matplotlib set to write text as text and the same file for the same attention map; left afterwards as it was."""
     # Text of an SVG belongs to its viewer's fonts: that one is missing here, or has an unusual weight, is no matter.
     log = logging.getLogger("matplotlib.font_manager")
     settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "regard"}
@@ -96,10 +96,10 @@ def _no_weights(record: logging.LogRecord) -> bool:
     return "Failed to find font weight" not in record.msg
 
 
-def draw(gaze: Gaze, escape: bool = True) -> Figure:
+def draw(attention_map: AttentionMap, escape: bool = True) -> Figure:
     """The picture as a matplotlib figure of its own (no pyplot). `escape` writes undrawable letters as numbers."""
-    rows, columns, names, title, fonts = _texts(gaze, escape)
-    heads = gaze.heads
+    rows, columns, names, title, fonts = _texts(attention_map, escape)
+    heads = attention_map.heads
     across = min(len(heads), 4)
     longer = max(len(rows), len(columns), 1)
     cell = min(one_cell, all_cells / math.sqrt(across) / longer)
@@ -112,10 +112,10 @@ def draw(gaze: Gaze, escape: bool = True) -> Figure:
     panels = []
     for number, weights in enumerate(heads):
         axes = figure.add_axes((0, 0, 1, 1), label=f"head {number + 1}")
-        _heat(axes, weights, gaze, cell)
+        _heat(axes, weights, attention_map, cell)
         _labels(axes, rows, columns, cell, small)
-        _grey(axes, gaze)
-        if len(heads) > 1 or gaze.panels:
+        _grey(axes, attention_map)
+        if len(heads) > 1 or attention_map.head_names:
             axes.set_title(names[number], loc="left", size=10, **style)
         panels.append(axes)
     # What the labels really take, in inches, decides how large the figure is and where its panels stand.
@@ -124,7 +124,9 @@ def draw(gaze: Gaze, escape: bool = True) -> Figure:
     top = 0.4 if title else 0.0
     down = math.ceil(len(heads) / across)
     heading = figure.text(0, 0, title, size=13, va="top", **style)
-    note = figure.text(0, 0, "(word) was not chosen" * any(map(any, gaze.left_out)), size=8, **{**style, "color": grey})
+    note = figure.text(
+        0, 0, "(word) was not chosen" * any(map(any, attention_map.left_out)), size=8, **{**style, "color": grey}
+    )
     texts_wide = max(text.get_window_extent(canvas.get_renderer()).width for text in (heading, note)) / figure.dpi
     width = max(across * (left + wide + right) + 0.55, texts_wide + 0.4)
     height = top + down * (above + high + 0.1) + (0.3 if note.get_text() else 0.1)
@@ -138,38 +140,38 @@ def draw(gaze: Gaze, escape: bool = True) -> Figure:
         axes.set_position((x / width, y / height, wide / width, high / height))
     x, long = across * (left + wide + right), min(high, 1.5)
     scale = figure.add_axes((x / width, (height - top - above - long) / height, 0.08 / width, long / height))
-    _scale(scale, gaze, style)
+    _scale(scale, attention_map, style)
     return figure
 
 
-def _texts(gaze: Gaze, escape: bool) -> tuple[list[str], list[str], list[str], str, list[str]]:
+def _texts(attention_map: AttentionMap, escape: bool) -> tuple[list[str], list[str], list[str], str, list[str]]:
     """Labels of rows and columns, names of heads and the title as they will be drawn, and the fonts for them."""
-    texts = [_short(visible(t.text), longest) for t in (*gaze.rows, *gaze.columns)]
-    texts += [_short(visible(name), longest) for name in gaze.names]
-    texts.append(_short(visible(gaze.title), 4 * longest) if gaze.title else "")
+    texts = [_short(visible(t.text), longest) for t in (*attention_map.rows, *attention_map.columns)]
+    texts += [_short(visible(name), longest) for name in attention_map.names]
+    texts.append(_short(visible(attention_map.title), 4 * longest) if attention_map.title else "")
     fonts, undrawable = _fonts("".join(texts))
     if escape:
         # A picture of a control character (␛ is U+241B) gives the number of what it stands for (U+001B).
         numbers = {ord(c): f"⟨U+{ord(c) - 0x2400 if '␀' <= c <= '␟' else ord(c):04X}⟩" for c in undrawable}
         texts = [_short(text.translate(numbers), 4 * longest) for text in texts]
-    left_out = [one for side in gaze.left_out for one in side]
+    left_out = [one for side in attention_map.left_out for one in side]
     labels = [f"({text})" if out else text for text, out in zip(texts, left_out, strict=False)]
     names = texts[len(labels) : -1]
-    return labels[: len(gaze.rows)], labels[len(gaze.rows) :], names, texts[-1], fonts
+    return labels[: len(attention_map.rows)], labels[len(attention_map.rows) :], names, texts[-1], fonts
 
 
-def _heat(axes: Axes, weights: Float[np.ndarray, "row column"], gaze: Gaze, cell: float) -> None:
+def _heat(axes: Axes, weights: Float[np.ndarray, "row column"], attention_map: AttentionMap, cell: float) -> None:
     """The cells, a fine grid where they are large enough for one, where inputs begin, and the true links."""
     rows, columns = weights.shape
     if weights.size:
-        axes.imshow(weights, cmap=colours, vmin=0, vmax=gaze.top, interpolation="nearest", aspect="auto")
+        axes.imshow(weights, cmap=colours, vmin=0, vmax=attention_map.top, interpolation="nearest", aspect="auto")
     if cell > least_pitch:
         axes.hlines(np.arange(1, rows) - 0.5, -0.5, columns - 0.5, color=faint, linewidth=0.5)
         axes.vlines(np.arange(1, columns) - 0.5, -0.5, rows - 0.5, color=faint, linewidth=0.5)
     width = min(1.6, 12 * cell)
     for color, thick in (("white", 4 * width), (ink, width)):  # white on both sides, or dark cells would hide it
-        axes.vlines(np.array(gaze.breaks) - 0.5, -0.7, rows - 0.3, color=color, linewidth=thick, clip_on=False)
-    frames = [Rectangle((column - 0.46, row - 0.46), 0.92, 0.92) for row, column in gaze.links]
+        axes.vlines(np.array(attention_map.breaks) - 0.5, -0.7, rows - 0.3, color=color, linewidth=thick, clip_on=False)
+    frames = [Rectangle((column - 0.46, row - 0.46), 0.92, 0.92) for row, column in attention_map.links]
     axes.add_collection(PatchCollection(frames, facecolor="none", edgecolor=accent, linewidth=width, zorder=3))
     axes.set(xlim=(-0.5, max(columns, 1) - 0.5), ylim=(max(rows, 1) - 0.5, -0.5))
     for spine in axes.spines.values():
@@ -191,20 +193,20 @@ def _labels(axes: Axes, rows: list[str], columns: list[str], cell: float, style:
     axes.tick_params(length=0 if step == 1 else 2, width=0.3, color=ink, pad=3)
 
 
-def _grey(axes: Axes, gaze: Gaze) -> None:
+def _grey(axes: Axes, attention_map: AttentionMap) -> None:
     """Tokens that were not chosen step back; their labels stand in brackets already."""
-    for axis, left_out in zip((axes.yaxis, axes.xaxis), gaze.left_out, strict=True):
+    for axis, left_out in zip((axes.yaxis, axes.xaxis), attention_map.left_out, strict=True):
         for place, label in zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=True):
             if left_out[int(place)]:
                 label.set_color(grey)
 
 
-def _scale(axes: Axes, gaze: Gaze, style: dict[str, Any]) -> None:
+def _scale(axes: Axes, attention_map: AttentionMap, style: dict[str, Any]) -> None:
     """What the colours stand for, from 0 to the largest weight."""
     axes.imshow(np.linspace(1, 0, 256)[:, None], cmap=colours, vmin=0, vmax=1, aspect="auto", extent=(0, 1, 0, 1))
     axes.yaxis.tick_right()
     axes.set_xticks([])
-    axes.set_yticks([0, 1], ["0", f"{gaze.top:.2g}"], size=9, **style)
+    axes.set_yticks([0, 1], ["0", f"{attention_map.top:.2g}"], size=9, **style)
     axes.tick_params(length=0, pad=3)
     for spine in axes.spines.values():
         spine.set(color=faint, linewidth=0.5)

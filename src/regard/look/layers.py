@@ -2,7 +2,7 @@
 
     check(model.network, "all", "runs/translate")
     with shown(model.network, "all", "runs/translate"):
-        model.predict(["guten Tag"])  # its gazes have the heads of every layer
+        model.predict(["guten Tag"])  # its attention maps have the heads of every layer
 
 What is said stays the same whichever are shown.
 """

@@ -4,7 +4,7 @@ The page asks the network for nothing and runs nothing but its own script: a Con
 names the hashes of its one style and one script and forbids the rest (a live page may ask the service
 that gave it). Tokens travel as JSON and reach the page as text, never as markup.
 
-    Path("looks.html").write_text(page(gazes, "Ten dates"), encoding="utf-8")
+    Path("looks.html").write_text(page(attention_maps, "Ten dates"), encoding="utf-8")
     Path("looks.html").write_text(page(scene(items, runs)), encoding="utf-8")
 
 `page.js` is built from the TypeScript in the folder `page`: `npm ci && npm run build` there.
@@ -21,15 +21,15 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from regard.look.gaze import Gaze
-from regard.look.scene import of_gazes
+from regard.look.attention_map import AttentionMap
+from regard.look.scene import of_maps
 
 __all__ = ["fragment", "page"]
 
 
-def page(shown: Mapping[str, Any] | Sequence[Gaze], title: str = "") -> str:
-    """The whole page as text, of a scene or of gazes alone."""
-    data = shown if isinstance(shown, Mapping) else of_gazes(shown, title)
+def page(shown: Mapping[str, Any] | Sequence[AttentionMap], title: str = "") -> str:
+    """The whole page as text, of a scene or of attention maps alone."""
+    data = shown if isinstance(shown, Mapping) else of_maps(shown, title)
     style, script = _part("page.css"), _part("page.js")
     return Template(_part("page.html")).substitute(
         style_hash=_hash(style),
@@ -42,12 +42,12 @@ def page(shown: Mapping[str, Any] | Sequence[Gaze], title: str = "") -> str:
     )
 
 
-def fragment(gaze: Gaze) -> str:
+def fragment(attention_map: AttentionMap) -> str:
     """The page in a frame of its own, for a notebook: its style and script stay inside, and ours outside."""
-    longer = max(len(gaze.rows), 1)
-    cell = 30 if max(longer, len(gaze.columns)) <= 40 else 15
+    longer = max(len(attention_map.rows), 1)
+    cell = 30 if max(longer, len(attention_map.columns)) <= 40 else 15
     height = min(430 + cell * longer, 900)
-    whole = html.escape(page([gaze], gaze.title), quote=True)
+    whole = html.escape(page([attention_map], attention_map.title), quote=True)
     return (
         '<iframe title="what was looked at" sandbox="allow-scripts allow-downloads" width="100%" '
         f'height="{height}" frameborder="0" srcdoc="{whole}"></iframe>'

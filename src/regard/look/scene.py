@@ -22,11 +22,11 @@ from typing import Any
 from rich.cells import cell_len
 
 from regard.files import read_whole
-from regard.look.gaze import Gaze, visible
+from regard.look.attention_map import AttentionMap, visible
 from regard.look.layers import count
 from regard.types import Prediction, Step, Token
 
-__all__ = ["describe_run", "item", "of_gazes", "scene", "short", "table"]
+__all__ = ["describe_run", "item", "of_maps", "scene", "short", "table"]
 
 longest = 200  # characters of a token as it is shown; the style shows fewer where room is short
 digits = 4  # of the largest weight; the eye sees two
@@ -90,7 +90,9 @@ def item(
     run: int, inputs: Sequence[str], prediction: Prediction, without: Sequence[Sequence[int]] = ()
 ) -> dict[str, Any]:
     """One answer with all that was looked at for it, the answer's own look first."""
-    gazes = [gaze for gaze in (prediction.look, *prediction.looks) if gaze is not None]
+    attention_maps = [
+        attention_map for attention_map in (prediction.look, *prediction.looks) if attention_map is not None
+    ]
     return {
         "run": run,
         "inputs": list(inputs),
@@ -99,7 +101,7 @@ def item(
         "others": [{"text": one.text, **_probable(one)} for one in prediction.others],
         "without": [list(places) for places in without] or [[] for _ in inputs],
         "steps": [[_step(one) for one in step] for step in prediction.steps] or None,
-        "gazes": [table(gaze) for gaze in gazes],
+        "gazes": [table(attention_map) for attention_map in attention_maps],
     }
 
 
@@ -117,44 +119,44 @@ def _step(one: Step) -> dict[str, Any]:
     }
 
 
-def of_gazes(gazes: Sequence[Gaze], title: str = "") -> dict[str, Any]:
-    """A scene of gazes alone, where nothing is known of the model."""
+def of_maps(attention_maps: Sequence[AttentionMap], title: str = "") -> dict[str, Any]:
+    """A scene of attention maps alone, where nothing is known of the model."""
     nothing = {"run": -1, "inputs": [], "answer": "", "log_prob": None, "log_prob_per_token": None}
     nothing |= {"others": [], "without": [], "steps": None}
-    return scene([{**nothing, "gazes": [table(gaze)]} for gaze in gazes], [], title)
+    return scene([{**nothing, "gazes": [table(attention_map)]} for attention_map in attention_maps], [], title)
 
 
-def table(gaze: Gaze) -> dict[str, Any]:
-    """What the page needs of a gaze: heads as flat lists, their mean first where there are several."""
-    heads = [(short(visible(name)), head) for name, head in zip(gaze.names, gaze.heads, strict=True)]
+def table(attention_map: AttentionMap) -> dict[str, Any]:
+    """What the page needs of an attention map: heads as flat lists, their mean first where there are several."""
+    heads = [(short(visible(name)), head) for name, head in zip(attention_map.names, attention_map.heads, strict=True)]
     if len(heads) > 1 and heads[0][0] != "mean":
-        heads.insert(0, ("mean", gaze.mean().weights))
-    rows_out, columns_out = gaze.left_out
-    places = min(digits - 1 - math.floor(math.log10(gaze.top)), 300)
-    kind = _kind(gaze)
+        heads.insert(0, ("mean", attention_map.mean().weights))
+    rows_out, columns_out = attention_map.left_out
+    places = min(digits - 1 - math.floor(math.log10(attention_map.top)), 300)
+    kind = _kind(attention_map)
     return {
-        "title": short(visible(gaze.title)) if gaze.title else "",
-        "rows": _tokens(gaze.rows, rows_out),
-        "columns": _tokens(gaze.columns, columns_out),
-        "directions": {"rows": _direction(gaze.rows), "columns": _direction(gaze.columns)},
+        "title": short(visible(attention_map.title)) if attention_map.title else "",
+        "rows": _tokens(attention_map.rows, rows_out),
+        "columns": _tokens(attention_map.columns, columns_out),
+        "directions": {"rows": _direction(attention_map.rows), "columns": _direction(attention_map.columns)},
         "names": [name for name, _ in heads],
         "heads": [head.round(places).ravel().tolist() for _, head in heads],
-        "top": gaze.top,
-        "links": [list(link) for link in gaze.links],
-        "breaks": list(gaze.breaks),
+        "top": attention_map.top,
+        "links": [list(link) for link in attention_map.links],
+        "breaks": list(attention_map.breaks),
         "kind": kind,
         "features": kind == "features",
     }
 
 
-def _kind(gaze: Gaze) -> str:
+def _kind(attention_map: AttentionMap) -> str:
     """What the panels are. Rows that only count ("label 1", "label 2", …) are asked by learned queries."""
-    names = gaze.panels[1:] if gaze.panels[:1] == ("mean",) else gaze.panels
+    names = attention_map.head_names[1:] if attention_map.head_names[:1] == ("mean",) else attention_map.head_names
     for kind in ("features", "layers"):
         if names and all(name.lower().startswith(kind[:-1]) for name in names):
             return kind
-    label = gaze.rows[0].text.rpartition(" ")[0] if len(gaze.rows) > 1 else ""
-    counted = label and all(token.text == f"{label} {number}" for number, token in enumerate(gaze.rows, 1))
+    label = attention_map.rows[0].text.rpartition(" ")[0] if len(attention_map.rows) > 1 else ""
+    counted = label and all(token.text == f"{label} {number}" for number, token in enumerate(attention_map.rows, 1))
     return "rows" if counted else "heads"
 
 

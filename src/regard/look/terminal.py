@@ -1,11 +1,11 @@
-"""A gaze in the terminal: a heat map of blocks, in colour where the terminal has it.
+"""An attention map in the terminal: a heat map of blocks, in colour where the terminal has it.
 
 Each column is as wide as its token, so words stand over their columns as one reads them, and single
 characters make a dense picture. What does not fit the width goes on in a further panel below:
 nothing is left out. Colours and blocks say the same, so a copy without colour still reads. Tokens that were not
 chosen stand in brackets, and a bar where another input begins; a line below says so.
 
-    print(show(gaze))
+    print(show(attention_map))
 """
 
 import math
@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from regard.look.gaze import Gaze, visible
+from regard.look.attention_map import AttentionMap, visible
 
 __all__ = ["show"]
 
@@ -34,7 +34,7 @@ longest = 14  # cells of a label; what is longer ends in …
 narrowest = 24  # columns below which no heat map can be laid out
 
 
-def show(gaze: Gaze, width: int | None = None, colour: bool | None = None) -> str:
+def show(attention_map: AttentionMap, width: int | None = None, colour: bool | None = None) -> str:
     """The heat map as text, at most `width` columns wide; head after head where there are several."""
     if width is None:
         width = shutil.get_terminal_size((80, 24)).columns
@@ -45,30 +45,30 @@ def show(gaze: Gaze, width: int | None = None, colour: bool | None = None) -> st
     console = Console(
         file=out, width=width, force_terminal=colour, color_system="256" if colour else None, legacy_windows=False
     )
-    for line in _lines(gaze, width):
+    for line in _lines(attention_map, width):
         line.rstrip()
         console.print(line, soft_wrap=True)  # Text, never markup: a token `[/b]` is a token
     return out.getvalue().rstrip("\n")
 
 
-def _lines(gaze: Gaze, width: int) -> Iterator[Text]:
-    if gaze.title:
-        yield Text(_short(visible(gaze.title), width), Style(bold=True))
+def _lines(attention_map: AttentionMap, width: int) -> Iterator[Text]:
+    if attention_map.title:
+        yield Text(_short(visible(attention_map.title), width), Style(bold=True))
     cells = min(longest, width // 3)
     rows, columns = (
         [_label(token.text, cells, out) for token, out in zip(tokens, left_out, strict=True)]
-        for tokens, left_out in zip((gaze.rows, gaze.columns), gaze.left_out, strict=True)
+        for tokens, left_out in zip((attention_map.rows, attention_map.columns), attention_map.left_out, strict=True)
     )
     margin = max((cell_len(label.plain) for label in rows), default=0)
     wide = max((cell_len(label.plain) for label in columns), default=0)
     bar = "│ " if wide > 2 else "│"
-    bars = [bar if i in gaze.breaks else "" for i in range(len(columns))]
+    bars = [bar if i in attention_map.breaks else "" for i in range(len(columns))]
     # Single characters stand two cells apart, which makes squares; where only that makes them fit, one apart.
-    least = margin + 1 + len(columns) + len(gaze.breaks)
+    least = margin + 1 + len(columns) + len(attention_map.breaks)
     dense = wide == 1 and least + len(columns) > width >= least
     sizes = [1 if dense else max(2, cell_len(label.plain) + (wide > 2)) for label in columns]
-    for name, weights in zip(gaze.names, gaze.heads, strict=True):
-        if gaze.weights.ndim == 3:
+    for name, weights in zip(attention_map.names, attention_map.heads, strict=True):
+        if attention_map.weights.ndim == 3:
             yield Text(_short(visible(name), width), Style(italic=True))
         for start, end in _panels([size + len(bar) for size, bar in zip(sizes, bars, strict=True)], width - margin - 1):
             if start:
@@ -81,12 +81,12 @@ def _lines(gaze: Gaze, width: int) -> Iterator[Text]:
             for label, row in zip(rows, weights, strict=True):
                 line = _fill(label, margin, right=True).append(" ")
                 for weight, (_, size, bar) in zip(row[start:end], shown, strict=True):
-                    line.append(bar).append_text(_cell(float(weight) / gaze.top, size, gap=wide > 2))
+                    line.append(bar).append_text(_cell(float(weight) / attention_map.top, size, gap=wide > 2))
                 yield line
-    yield _legend(gaze.top)
-    if any(map(any, gaze.left_out)):
+    yield _legend(attention_map.top)
+    if any(map(any, attention_map.left_out)):
         yield Text().append("(word)", Style(dim=True)).append(" was not chosen")
-    if gaze.breaks:
+    if attention_map.breaks:
         yield Text("│ another input begins")
 
 

@@ -6,7 +6,7 @@ without which two BLEUs do not compare. Texts are given as they are: sacrebleu s
     Bleu(tokenize="zh")(results)  →  {"bleu": 37.1, "bleu_signature": "nrefs:1|case:mixed|…"}
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from regard.errors import RegardError
 from regard.find import nearest
@@ -16,11 +16,15 @@ __all__ = ["Bleu"]
 
 
 class Bleu:
-    """`tokenize` is one of sacrebleu's ways; `lower` forgets case."""
+    """n-grams of words shared with the target, over the whole set, from 0 to 100."""
 
     better: Literal["higher", "lower"] = "higher"
 
-    def __init__(self, tokenize: str = "13a", lower: bool = False) -> None:
+    def __init__(
+        self,
+        tokenize: Annotated[str, "tokenizer of sacrebleu, as 13a, intl, zh, char or none"] = "13a",
+        lower: Annotated[bool, "ignore case"] = False,
+    ) -> None:
         self.tokenize, self.lower = tokenize, lower
 
     def __call__(self, results: Results) -> dict[str, float | str]:

@@ -15,12 +15,16 @@ __all__ = ["Chrf"]
 
 
 class Chrf:
-    """`word_order` counts words too; `lower` forgets case."""
+    """n-grams of characters shared with the target, over the whole set, from 0 to 100."""
 
     better: Literal["higher", "lower"] = "higher"
 
     @ranged
-    def __init__(self, word_order: Annotated[int, Range(0, 10)] = 0, lower: bool = False) -> None:
+    def __init__(
+        self,
+        word_order: Annotated[int, Range(0, 10), "longest word n-gram to count beside characters; 2 is chrF++"] = 0,
+        lower: Annotated[bool, "ignore case"] = False,
+    ) -> None:
         self.word_order, self.lower = word_order, lower
 
     def __call__(self, results: Results) -> dict[str, float | str]:

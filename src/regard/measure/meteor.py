@@ -20,7 +20,7 @@ weight for function words. Texts are lower-cased; words are \w+ and every other 
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 from regard.errors import RegardError
 from regard.find import nearest
@@ -85,18 +85,18 @@ def chunks(written: Words, wanted: Words) -> int:
 
 
 class Meteor:
-    """`language` is one of Snowball's; `alpha` weighs recall, `beta` and `gamma` shape the penalty for pieces."""
+    """Words shared with the target, exactly or by their stem, and in how many pieces, from 0 to 100."""
 
     better: Literal["higher", "lower"] = "higher"
 
     @ranged
     def __init__(
         self,
-        language: str = "english",
-        alpha: Probability = 0.9,
-        beta: NonNegative = 3.0,
-        gamma: Probability = 0.5,
-        stem: Probability = 1.0,
+        language: Annotated[str, "language of the Snowball stemmer, as english or german"] = "english",
+        alpha: Annotated[Probability, "weight of recall; the rest is that of precision"] = 0.9,
+        beta: Annotated[NonNegative, "exponent of the penalty for matches in many pieces"] = 3.0,
+        gamma: Annotated[Probability, "largest penalty for matches in many pieces, as a share of the score"] = 0.5,
+        stem: Annotated[Probability, "worth of a match by stem, where an exact one is worth 1"] = 1.0,
     ) -> None:
         self.language, self.alpha, self.beta, self.gamma, self.stem = language, alpha, beta, gamma, stem
 
@@ -115,10 +115,10 @@ class Meteor:
         return {"meteor": 100 * self._score(exact, by_stem, pieces, *lengths), "meteor_variant": variant}
 
     def _score(self, exact: int, by_stem: int, chunks: int, written: int, wanted: int) -> float:
-        weighed = exact + self.stem * by_stem
-        if not weighed:
+        normalized = exact + self.stem * by_stem
+        if not normalized:
             return 0.0
-        P, R = weighed / written, weighed / wanted
+        P, R = normalized / written, normalized / wanted
         F = P * R / (self.alpha * P + (1 - self.alpha) * R)
         return float(F * (1 - self.gamma * (chunks / (exact + by_stem)) ** self.beta))
 

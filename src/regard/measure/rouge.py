@@ -17,7 +17,7 @@ rank by.
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 from regard.measure import Results
 
@@ -46,11 +46,13 @@ def longest_common(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 class Rouge:
-    """`unicode` takes letters of every script for words, not only a to z."""
+    """Words, pairs of words and their order shared with the target, as F1 from 0 to 100."""
 
     better: Literal["higher", "lower"] = "higher"
 
-    def __init__(self, unicode: bool = False) -> None:
+    def __init__(
+        self, unicode: Annotated[bool, "count letters and digits of every script, not only a-z and 0-9"] = False
+    ) -> None:
         self.unicode = unicode
 
     def __call__(self, results: Results) -> dict[str, float | str]:

@@ -42,7 +42,7 @@ def there(memory: Memory) -> tuple[Float[Tensor, "batch time dim"], Bool[Tensor,
     """The values with zeros in the padding, and the mask.
 
     A weight of 0 does not hide what is not a number (0 · NaN is NaN), neither here nor in a gradient. Where no
-    sequence of the batch has a token there is one hidden step, for not every weighing can do without.
+    sequence of the batch has a token there is one hidden step, for not every normalizer can do without.
     """
     values, mask = memory.values, memory.mask
     if values.shape[1] == 0:

@@ -1,9 +1,9 @@
 """Attention: a learned query looks at the states, `a = softmax(wᵀ tanh(W h))`, `v = Σ_i a_i h_i`.
 
 Yang et al. 2016, "Hierarchical Attention Networks for Document Classification", section 2.2 (with a bias there).
-Any weighing will do; one that samples gives its log-probability in the look.
+Any normalizer will do; one that samples gives its log-probability in the look.
 
-    Attention(inputs=600, weigh="sparsemax")(memory).look.weights        # [batch, 1, time]
+    Attention(inputs=600, normalizer="sparsemax")(memory).look.weights        # [batch, 1, time]
 """
 
 from typing import Annotated
@@ -11,9 +11,9 @@ from typing import Annotated
 from torch import Tensor
 
 from regard.attend.attention import Attention as Attend
+from regard.attend.normalizer.sample import Sample
+from regard.attend.normalizer.softmax import Softmax
 from regard.attend.score.learned_query import LearnedQuery
-from regard.attend.weigh.sample import Sample
-from regard.attend.weigh.softmax import Softmax
 from regard.find import In, Spec, build
 from regard.pool import Pool, Pooled, there
 from regard.ranges import Width
@@ -26,12 +26,15 @@ class Attention(Pool):
     """One learned query over the states: `v = Σ softmax(wᵀ tanh(W h)) h`"""
 
     def __init__(
-        self, inputs: int, hidden: Width = 300, weigh: Annotated[Spec, In("attend.weigh")] = "softmax"
+        self,
+        inputs: int,
+        hidden: Annotated[Width, "units of the layer that scores a state"] = 300,
+        normalizer: Annotated[Spec, In("attend.normalizer"), "how scores become weights"] = "softmax",
     ) -> None:
         super().__init__()
         self.size = inputs
-        self.attention = Attend(LearnedQuery(inputs, hidden), build("attend.weigh", weigh))
-        self.chooses = isinstance(self.attention.weigh, Sample)
+        self.attention = Attend(LearnedQuery(inputs, hidden), build("attend.normalizer", normalizer))
+        self.chooses = isinstance(self.attention.normalizer, Sample)
 
     def forward(self, memory: Memory) -> Pooled:
         h, mask = there(memory)
@@ -40,6 +43,6 @@ class Attention(Pool):
 
         def expected() -> Tensor:
             soft: Look = Attend(self.attention.score, Softmax())(None, prepared)
-            return soft.answer.squeeze(1)
+            return soft.context.squeeze(1)
 
-        return Pooled(look.answer.squeeze(1), look, expected=expected if self.chooses else None)
+        return Pooled(look.context.squeeze(1), look, expected=expected if self.chooses else None)

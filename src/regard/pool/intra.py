@@ -6,6 +6,8 @@ section 3.2 (no bias there): a first reading tells what the sentence is about, a
     Intra(inputs=600)(memory).look.weights               # [batch, 1, time]
 """
 
+from typing import Annotated
+
 from regard.attend.attention import Attention
 from regard.attend.score.additive import Additive
 from regard.pool import Pool, Pooled, there
@@ -19,7 +21,7 @@ __all__ = ["Intra"]
 class Intra(Pool):
     """The mean of the states asks, and additive attention answers"""
 
-    def __init__(self, inputs: int, hidden: Width = 300) -> None:
+    def __init__(self, inputs: int, hidden: Annotated[Width, "size of the projected mean and states"] = 300) -> None:
         super().__init__()
         self.size = inputs
         self.attention = Attention(Additive(query=inputs, key=inputs, hidden=hidden))
@@ -27,4 +29,4 @@ class Intra(Pool):
     def forward(self, memory: Memory) -> Pooled:
         h, mask = there(memory)
         look = self.attention(mean(h, mask).unsqueeze(1), self.attention.prepare(h, mask=mask))
-        return Pooled(look.answer.squeeze(1), look)
+        return Pooled(look.context.squeeze(1), look)

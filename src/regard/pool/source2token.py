@@ -1,4 +1,4 @@
-"""Source2token: an energy for each feature, `e_i = W elu(W₁ h_i + b₁) + b`, and `v = Σ_i softmax_i(e_i) ⊙ h_i`.
+"""Source2token: an score for each feature, `e_i = W elu(W₁ h_i + b₁) + b`, and `v = Σ_i softmax_i(e_i) ⊙ h_i`.
 
 Shen et al. 2018, "DiSAN: Directional Self-Attention Network for RNN/CNN-Free Language Understanding", section 3.2:
 multi-dimensional attention without a query. Every feature chooses its own words. Dropout stands before each layer.
@@ -7,7 +7,7 @@ multi-dimensional attention without a query. Every feature chooses its own words
     Source2token(inputs=600)(memory).vector              # [batch, 600]
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from jaxtyping import Bool, Float
@@ -23,39 +23,39 @@ __all__ = ["Source2token", "weights_of"]
 
 
 def weights_of(
-    energies: Float[Tensor, "batch time dim"], mask: Bool[Tensor, "batch time"] | None
+    scores: Float[Tensor, "batch time dim"], mask: Bool[Tensor, "batch time"] | None
 ) -> Float[Tensor, "batch time dim"]:
-    """The softmax over time of each feature, the energies of what is hidden being the least there are; zeros, with zero
+    """The softmax over time of each feature, the scores of what is hidden being the least there are; zeros, with zero
     gradients, where there is nothing."""
-    weights = torch.softmax(energies, 1)
+    weights = torch.softmax(scores, 1)
     return weights if mask is None else weights.masked_fill(~mask.unsqueeze(-1), 0.0)
 
 
 class _Weighed(torch.autograd.Function):
-    """`v = Σ_i softmax_i(e_i) ⊙ h_i`; `∂v/∂e_i = a_i ⊙ (h_i − v)`. The weights, wider than the energies under autocast,
+    """`v = Σ_i softmax_i(e_i) ⊙ h_i`; `∂v/∂e_i = a_i ⊙ (h_i − v)`. The weights, wider than the scores under autocast,
     are not kept but worked out again."""
 
     @staticmethod
-    def forward(ctx: Any, energies: Tensor, h: Tensor) -> Tensor:
-        wide = energies.dtype
+    def forward(ctx: Any, scores: Tensor, h: Tensor) -> Tensor:
+        wide = scores.dtype
         if torch.is_autocast_enabled(h.device.type):
             wide = torch.promote_types(wide, torch.float32)
-        v = torch.softmax(energies, 1, dtype=wide).mul_(h).sum(1)
-        ctx.save_for_backward(energies, h, v)
+        v = torch.softmax(scores, 1, dtype=wide).mul_(h).sum(1)
+        ctx.save_for_backward(scores, h, v)
         return v
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
-        energies, h, v = ctx.saved_tensors
-        a = torch.softmax(energies, 1, dtype=v.dtype).mul_(grad.unsqueeze(1))
-        return (h - v.unsqueeze(1)).mul_(a).to(energies.dtype), a.to(h.dtype)
+        scores, h, v = ctx.saved_tensors
+        a = torch.softmax(scores, 1, dtype=v.dtype).mul_(grad.unsqueeze(1))
+        return (h - v.unsqueeze(1)).mul_(a).to(scores.dtype), a.to(h.dtype)
 
 
 class Source2token(Pool):
     """`e = W elu(W₁ h + b₁) + b`, a softmax over the tokens for each feature"""
 
-    def __init__(self, inputs: int, dropout: Dropout = 0.0) -> None:
+    def __init__(self, inputs: int, dropout: Annotated[Dropout, "dropout before each layer"] = 0.0) -> None:
         super().__init__()
         self.size = inputs
         self.W_1, self.W = nn.Linear(inputs, inputs), nn.Linear(inputs, inputs)
@@ -65,10 +65,10 @@ class Source2token(Pool):
         h, mask = there(memory)
         # In place (and so on rows, which are no view of another tensor): what comes out is kept anyway.
         inner = elu_(self.W_1(dropout(h.flatten(0, 1), self.dropout, self.training)))
-        energies = self.W(dropout(inner, self.dropout, self.training)).view(h.shape)
+        scores = self.W(dropout(inner, self.dropout, self.training)).view(h.shape)
         if mask is not None:
-            energies = energies.masked_fill(~mask.unsqueeze(-1), torch.finfo(energies.dtype).min)
+            scores = scores.masked_fill(~mask.unsqueeze(-1), torch.finfo(scores.dtype).min)
         # h is 0 where nothing is there, so that a sentence of nothing comes out as 0 too.
-        vector = _Weighed.apply(energies, h)  # type: ignore[no-untyped-call]
-        look = Look(vector.unsqueeze(1), lambda: weights_of(energies, mask).unsqueeze(1), features=True)
+        vector = _Weighed.apply(scores, h)  # type: ignore[no-untyped-call]
+        look = Look(vector.unsqueeze(1), lambda: weights_of(scores, mask).unsqueeze(1), features=True)
         return Pooled(vector, look)

@@ -7,6 +7,8 @@ The vector is M, row after row; r is 10 here, since what reads the vector grows 
     Structured(inputs=600, rows=30)(memory).look.weights  # [batch, 30, time]
 """
 
+from typing import Annotated
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -32,15 +34,21 @@ class Structured(Pool):
     """r rows of attention side by side, `M = softmax(W₂ tanh(W₁ Hᵀ)) H`, with the penalty `‖A Aᵀ − I‖²`"""
 
     @ranged
-    def __init__(self, inputs: int, rows: Few = 10, hidden: Width = 150, penalty: NonNegative = 0.3) -> None:
+    def __init__(
+        self,
+        inputs: int,
+        hops: Annotated[Few, "rows of attention, each with an answer of its own"] = 10,
+        hidden: Annotated[Width, "units of the layer that scores a state"] = 150,
+        penalty: Annotated[NonNegative, "weight of the penalty on rows that look at the same tokens"] = 0.3,
+    ) -> None:
         super().__init__()
-        self.rows, self.size, self.penalty = rows, rows * inputs, penalty
-        self.attention = Attention(LearnedQuery(inputs, hidden, rows))
+        self.rows, self.size, self.penalty = hops, hops * inputs, penalty
+        self.attention = Attention(LearnedQuery(inputs, hidden, hops))
 
     def forward(self, memory: Memory) -> Pooled:
         H, mask = there(memory)
         look = self.attention(None, self.attention.prepare(H, mask=mask))
-        M = look.answer.flatten(1)
+        M = look.context.flatten(1)
         if not self.penalty:
             return Pooled(M, look)
         penalty = self.penalty * overlap(look.weights)

@@ -7,7 +7,7 @@ section 2) adds `h ← g ⊙ act(W_h h) + (1 − g) ⊙ h`, `g = σ(W_g h)`, as 
 """
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from jaxtyping import Float
@@ -28,10 +28,10 @@ class Classify(nn.Module):
         self,
         inputs: int,
         labels: int,
-        hidden: Width = 300,
-        act: Literal["relu", "elu", "tanh"] = "relu",
-        highway: bool = False,
-        dropout: Dropout = 0.0,
+        hidden: Annotated[Width, "units of the hidden layer"] = 300,
+        act: Annotated[Literal["relu", "elu", "tanh"], "activation of the hidden layer"] = "relu",
+        highway: Annotated[bool, "add a highway layer after the hidden layer"] = False,
+        dropout: Annotated[Dropout, "dropout before the hidden and the output layer"] = 0.0,
     ) -> None:
         super().__init__()
         self.act, self.dropout = ACTIVATIONS[act], dropout

@@ -41,12 +41,12 @@ class Regress(nn.Module):
     def __init__(
         self,
         inputs: int,
-        low: Annotated[int, Range(-1000, 1000)] = 1,
-        high: Annotated[int, Range(-1000, 1000)] = 5,
-        hidden: Width = 300,
-        act: Literal["relu", "elu", "tanh"] = "relu",
-        highway: bool = False,
-        dropout: Dropout = 0.0,
+        low: Annotated[int, Range(-1000, 1000), "lowest score of the scale"] = 1,
+        high: Annotated[int, Range(-1000, 1000), "highest score of the scale"] = 5,
+        hidden: Annotated[Width, "units of the hidden layer"] = 300,
+        act: Annotated[Literal["relu", "elu", "tanh"], "activation of the hidden layer"] = "relu",
+        highway: Annotated[bool, "add a highway layer after the hidden layer"] = False,
+        dropout: Annotated[Dropout, "dropout before the hidden and the output layer"] = 0.0,
     ) -> None:
         super().__init__()
         if low >= high:

@@ -5,7 +5,7 @@ The transducer of n inputs and n outputs. With `hidden=0` it is one linear layer
     Tag(inputs=600, labels=9)(states)                    # [batch, time, 9]
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -24,9 +24,9 @@ class Tag(nn.Module):
         self,
         inputs: int,
         labels: int,
-        hidden: WidthOrNone = 0,
-        act: Literal["relu", "elu", "tanh"] = "relu",
-        dropout: Dropout = 0.0,
+        hidden: Annotated[WidthOrNone, "units of the hidden layer; 0 uses none"] = 0,
+        act: Annotated[Literal["relu", "elu", "tanh"], "activation of the hidden layer"] = "relu",
+        dropout: Annotated[Dropout, "dropout before each layer"] = 0.0,
     ) -> None:
         super().__init__()
         self.act, self.dropout = ACTIVATIONS[act], dropout

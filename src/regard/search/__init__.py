@@ -5,11 +5,12 @@ and then, token by token, for the logits of the next. Where the decoder looked f
 hypothesis. What may not come (a banned token, or one outside the `Limits`) has its log-probability set to
 −inf *after* the softmax: the others keep the probability the model gave them, nothing is shared out anew.
 
-    [[best]] = Beam(width=5)(decoder, memory, start=1, end=2, longest=torch.tensor([50]))
-    [[short]] = Beam(limits=Limits(least=3, repeat=2))(decoder, memory, start=1, end=2, longest=torch.tensor([50]))
+    [[best]] = Beam(beam_size=5)(decoder, memory, start=1, end=2, max_length=torch.tensor([50]))
+    limits = Limits(min_length=3, no_repeat_ngram=2)
+    [[short]] = Beam(limits=limits)(decoder, memory, start=1, end=2, max_length=torch.tensor([50]))
 
 Every search is called alike, `Search.__call__`, and every limit works under each; in a configuration they are
-`search.limits.least=3`. `forced` looks at a sequence that is given instead of found; a `Trace` watches the steps.
+`search.limits.min_length=3`. `forced` looks at a sequence that is given instead of found; a `Trace` watches the steps.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +29,9 @@ from regard.types import Memory
 
 __all__ = ["Asked", "Hypothesis", "Limits", "Rules", "Search", "Steps", "Trace", "forced"]
 
-Asked = Annotated[Mapping[str, Any] | Limits | None, Of("search.Limits")]
+Asked = Annotated[
+    Mapping[str, Any] | Limits | None, Of("search.Limits"), "limits on length, repeats, prefix and allowed answers"
+]
 """`limits` as a search takes them: themselves, or (in a configuration) a table of their options."""
 
 
@@ -46,7 +49,7 @@ class Search:
         *,
         start: int,
         end: int,
-        longest: Int[Tensor, " batch"],
+        max_length: Int[Tensor, " batch"],
         weights: bool = False,
         banned: Sequence[int] = (),
         prefixes: Sequence[Sequence[int]] | None = None,
@@ -55,18 +58,18 @@ class Search:
     ) -> list[list[Hypothesis]]:
         """For each sentence of the memory its hypotheses, best first.
 
-        `longest` is the greatest number of tokens of each sentence's hypotheses, the end token included.
+        `max_length` is the greatest number of tokens of each sentence's hypotheses, the end token included.
         `prefixes` (what each sentence's answers begin with) and `allowed` stand in for those of the limits.
         `trace` is told of every step.
         """
-        if not len(longest):
+        if not len(max_length):
             return []
         device = memory.keys.device
         rules = Rules(
             self.limits,
             start=start,
             end=end,
-            longest=longest,
+            max_length=max_length,
             banned=banned,
             prefixes=prefixes,
             allowed=allowed,

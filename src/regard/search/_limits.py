@@ -1,6 +1,6 @@
 """What may come out of a search, whichever search it is: length, beginning, repeats, the allowed answers.
 
-`Limits` are options of every search (`search.limits.least=3`); `Rules` are the limits of one call as
+`Limits` are options of every search (`search.limits.min_length=3`); `Rules` are the limits of one call as
 tensors. A search asks the rules for log-probabilities instead of the decoder's own: what may not come is
 −inf, and the rest keep the probability the model gave them. A new limit is a field of `Limits` and a line
 in `Rules.log_probs`, and works under every search.
@@ -13,7 +13,7 @@ may not repeat it. Allowed answers that break another limit are struck from the 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
 import torch
@@ -33,20 +33,21 @@ __all__ = ["Limits", "Past", "Rules"]
 class Limits:
     """Options of every search.
 
-    `least`    how many tokens must come before the end; a sentence with no room for them is cut without one
-    `repeat`   no so many tokens in a row come twice (Paulus, Xiong & Socher 2017, section 2.5, take 3); 0: they may
-    `prefix`   tokens that every answer begins with, without the end
-    `allowed`  the only answers that may come out, whole, as tokens (their end may be left out); none given: any
+    A sentence with no room for `min_length` tokens is cut without an end. `no_repeat_ngram=3` is that of Paulus, Xiong
+    & Socher 2017, section 2.5. A prefix has no end; that of allowed answers may be left out.
     """
 
-    least: LengthOrNone = 0
-    repeat: FewOrNone = 0
-    prefix: tuple[Annotated[int, Range(0, 10**7)], ...] = ()
-    allowed: Any = ()  # any, for there may be thousands, and `find` would look at each token by itself
+    min_length: Annotated[LengthOrNone, "tokens that must come before the end"] = 0
+    no_repeat_ngram: Annotated[FewOrNone, "no n-gram of this many tokens comes twice; 0 allows repeats"] = 0
+    prefix: Annotated[
+        tuple[Annotated[int, Range(0, 10**7)], ...], "numbers of the tokens that every answer begins with"
+    ] = ()
+    # Any, for there may be thousands, and `find` would look at each token by itself.
+    allowed: Annotated[Any, "the only answers allowed, each a list of token numbers; empty allows all"] = ()
 
     def __post_init__(self) -> None:
-        within("limits.least", self.least, LengthOrNone)
-        within("limits.repeat", self.repeat, FewOrNone)
+        for one in fields(self):
+            within(f"limits.{one.name}", getattr(self, one.name), one.type)
         lists = isinstance(self.allowed, Iterable) and all(isinstance(one, list | tuple) for one in self.allowed)
         if not lists or not all(isinstance(token, int) for one in self.allowed for token in one):
             raise RegardError(f"limits.allowed={str(self.allowed)[:40]}", expected="answers, each a list of tokens")
@@ -70,34 +71,39 @@ class Rules:
         *,
         start: int,
         end: int,
-        longest: Int[Tensor, " batch"],
+        max_length: Int[Tensor, " batch"],
         banned: Sequence[int] = (),
         prefixes: Sequence[Sequence[int]] | None = None,
         allowed: Sequence[Sequence[int]] | None = None,
         device: torch.device | str = "cpu",
     ) -> None:
-        self.start, self.end, self.least, self.repeat = start, end, limits.least, limits.repeat
-        self.steps = steps_of(longest)
-        prefixes = [limits.prefix] * len(longest) if prefixes is None else prefixes
-        if len(prefixes) != len(longest):
-            raise RegardError(f"{len(prefixes)} prefixes", expected=f"{len(longest)}, one a sentence")
+        self.start, self.end, self.min_length, self.no_repeat_ngram = (
+            start,
+            end,
+            limits.min_length,
+            limits.no_repeat_ngram,
+        )
+        self.steps = steps_of(max_length)
+        prefixes = [limits.prefix] * len(max_length) if prefixes is None else prefixes
+        if len(prefixes) != len(max_length):
+            raise RegardError(f"{len(prefixes)} prefixes", expected=f"{len(max_length)}, one a sentence")
         tree = None
         if allowed is not None or limits.allowed:
             answers = tuple(map(tuple, limits.allowed if allowed is None else allowed))
-            tree = tree_of(answers, end, tuple(banned), limits.least, limits.repeat)
+            tree = tree_of(answers, end, tuple(banned), limits.min_length, limits.no_repeat_ngram)
         prefix = Sequences.pad(prefixes, fill=-1)
         if tree is not None or prefix.values.numel():
-            _check(prefix, tree, longest.cpu(), [end, *banned])
+            _check(prefix, tree, max_length.cpu(), [end, *banned])
         self.largest = max(-1 if tree is None else tree.largest, *(max(tokens, default=-1) for tokens in prefixes))
-        self.longest, self.prefix = longest.to(device), prefix.values.to(device)
+        self.max_length, self.prefix = max_length.to(device), prefix.values.to(device)
         self.banned = torch.tensor(list(banned), dtype=torch.long, device=device)
         self.tree = None if tree is None else tree.to(device)
 
     def begin(self, beam: int) -> Past:
         """Before the first token, for so many hypotheses a sentence."""
-        shape, device = (len(self.longest), beam), self.longest.device
+        shape, device = (len(self.max_length), beam), self.max_length.device
         return Past(
-            said=torch.zeros(*shape, 0, dtype=torch.long, device=device) if self.repeat else None,
+            said=torch.zeros(*shape, 0, dtype=torch.long, device=device) if self.no_repeat_ngram else None,
             node=torch.full(shape, ROOT, device=device) if self.tree is not None else None,
         )
 
@@ -114,13 +120,13 @@ class Rules:
         if self.largest >= vocab:
             raise RegardError(f"token {self.largest} in a prefix or an allowed answer", expected=f"less than {vocab}")
         forced = self.prefix[:, t, None] if t < self.prefix.shape[1] else None
-        if t < self.least:
+        if t < self.min_length:
             found[..., self.end] = NOTHING
         if past.said is not None:
-            again = _again(past.said, self.repeat, vocab)
+            again = _again(past.said, self.no_repeat_ngram, vocab)
             found.masked_fill_(again if forced is None else again & (forced < 0)[..., None], NOTHING)
         if self.tree is not None and past.node is not None:
-            found.masked_fill_(~self.tree.open(past.node, t, self.longest - (t + 1), vocab), NOTHING)
+            found.masked_fill_(~self.tree.open(past.node, t, self.max_length - (t + 1), vocab), NOTHING)
         if forced is not None:
             other = (forced >= 0) & (torch.arange(vocab, device=forced.device) != forced)
             found.masked_fill_(other[:, None], NOTHING)
@@ -137,7 +143,7 @@ def _again(said: Int[Tensor, "batch beam time"], n: int, vocab: int) -> Bool[Ten
     return mask[..., :vocab]
 
 
-def _check(prefix: Sequences, tree: Tree | None, longest: Int[Tensor, " batch"], never: list[int]) -> None:
+def _check(prefix: Sequences, tree: Tree | None, max_length: Int[Tensor, " batch"], never: list[int]) -> None:
     """Raise where a prefix, or all that is allowed, cannot come out: before the first step, naming the sentence."""
 
     def hold(fine: Bool[Tensor, " batch"], what: str, expected: str) -> None:
@@ -147,12 +153,12 @@ def _check(prefix: Sequences, tree: Tree | None, longest: Int[Tensor, " batch"],
     tokens, there = prefix.values, prefix.mask
     usable = ((tokens >= 0) & ~torch.isin(tokens, torch.tensor(never))) | ~there
     hold(usable.all(1), "a token in its prefix that cannot come", "tokens from 0, neither the end nor a banned one")
-    hold(prefix.lengths <= longest, "a prefix longer than its greatest length", "a shorter prefix, or more room")
+    hold(prefix.lengths <= max_length, "a prefix longer than its greatest length", "a shorter prefix, or more room")
     if tree is None:
         return
-    node = torch.full_like(longest, ROOT)
+    node = torch.full_like(max_length, ROOT)
     for token, is_there in zip(tokens.unbind(1), there.unbind(1), strict=True):
         node = torch.where(is_there, tree.after(node, token), node)
     hold(node != NOWHERE, "no allowed answer begins with its prefix", "the beginning of one")
-    room = longest - prefix.lengths
+    room = max_length - prefix.lengths
     hold(tree.need[node] <= room, "no allowed answer is short enough", "more room, or a shorter answer among them")

@@ -5,7 +5,7 @@ token, or as long as they may be) and those that go on. Nothing is worked out be
 without one keeps nothing.
 
     trace = Trace()
-    [[best]] = Beam(width=3)(decoder, memory, start=1, end=2, longest=torch.tensor([50]), trace=trace)
+    [[best]] = Beam(beam_size=3)(decoder, memory, start=1, end=2, max_length=torch.tensor([50]), trace=trace)
     [steps] = trace.steps(text.pieces)
 
 A sentence's steps are its own, whatever the batch: they stop where its answer is settled. A hypothesis under way is

@@ -67,9 +67,9 @@ def spread(
     found: Int[Tensor, "time batch some"],
     lengths: Int[Tensor, "batch some"],
     scores: Float[Tensor, "batch some"],
-    nbest: int,
+    n_best: int,
 ) -> Int[Tensor, "batch nbest"]:
-    """Which hypotheses of groups of `nbest` each make one list: every group's first before any second, none twice.
+    """Which hypotheses of groups of `n_best` each make one list: every group's first before any second, none twice.
 
     The best score comes first; −1 where there are not so many.
     """
@@ -77,9 +77,9 @@ def spread(
     for words, sizes, score in zip(found.permute(1, 2, 0).tolist(), lengths.tolist(), scores.tolist(), strict=True):
         by_score = sorted((i for i in range(len(words)) if score[i] > NOTHING), key=score.__getitem__, reverse=True)
         unlike: dict[tuple[int, ...], int] = {}
-        for i in sorted(by_score, key=lambda i: i % nbest):
+        for i in sorted(by_score, key=lambda i: i % n_best):
             unlike.setdefault(tuple(words[i][: sizes[i]]), i)
-        taken = set(list(unlike.values())[:nbest])
+        taken = set(list(unlike.values())[:n_best])
         row = [i for i in by_score if i in taken]
-        rows.append([*row, *[-1] * (nbest - len(row))])
+        rows.append([*row, *[-1] * (n_best - len(row))])
     return torch.tensor(rows)

@@ -72,7 +72,11 @@ def repeats(tokens: Sequence[int], n: int) -> bool:
 
 @lru_cache(maxsize=4)  # made of the same answers for every batch
 def tree_of(
-    answers: tuple[tuple[int, ...], ...], end: int, banned: tuple[int, ...] = (), least: int = 0, repeat: int = 0
+    answers: tuple[tuple[int, ...], ...],
+    end: int,
+    banned: tuple[int, ...] = (),
+    min_length: int = 0,
+    no_repeat_ngram: int = 0,
 ) -> Tree:
     """The tree of those answers (given with or without their end) that keep the other limits too."""
     nodes: list[dict[int, int]] = [{}, {}]
@@ -83,7 +87,7 @@ def tree_of(
             raise RegardError(
                 f"allowed[{number}] is {answer}", expected=f"tokens from 0, and the end {end} last if at all"
             )
-        if len(tokens) < least or repeats(tokens, repeat) or not never.isdisjoint(tokens):
+        if len(tokens) < min_length or repeats(tokens, no_repeat_ngram) or not never.isdisjoint(tokens):
             continue
         node = ROOT
         for depth, token in enumerate(tokens, 1):
@@ -96,7 +100,7 @@ def tree_of(
     if not nodes[ROOT] or end in never:
         raise RegardError(
             f"none of {len(answers):,} allowed answers can come out",
-            expected="one or more without a banned token, not shorter than `least` and without a repeat",
+            expected="one or more without a banned token, not shorter than `min_length` and without a repeat",
         )
     need = [0] * len(nodes)
     for node in reversed(range(ROOT, len(nodes))):  # children come after their parents

@@ -24,8 +24,8 @@ def walk(
     trace: Trace | None = None,
 ) -> list[list[Hypothesis]]:
     """`count` hypotheses a sentence; `choose`: tokens `[batch, beam]` from log-probabilities `[batch, beam, vocab]`."""
-    token = torch.full((len(rules.longest), count), rules.start, device=rules.longest.device)
-    state, past = decoder.start(memory).follow(torch.zeros_like(token)), rules.begin(count)
+    token = torch.full((len(rules.max_length), count), rules.start, device=rules.max_length.device)
+    state, past = decoder.start(memory).reorder(torch.zeros_like(token)), rules.begin(count)
     total = torch.zeros(token.shape, device=token.device)
     lengths, done = torch.zeros_like(token), torch.zeros_like(token, dtype=torch.bool)
     tokens: list[Tensor] = []
@@ -41,7 +41,7 @@ def walk(
         tokens.append(token)
         if weights:
             looks.append(look.by_key)
-        ended = (token == rules.end) | (rules.longest <= t + 1)[:, None]
+        ended = (token == rules.end) | (rules.max_length <= t + 1)[:, None]
         if trace is not None:
             own = torch.arange(count, device=token.device).expand_as(token)
             trace.add(total, token, own, ended & ~done, own.masked_fill(ended | done, NOWHERE))

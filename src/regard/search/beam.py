@@ -1,15 +1,15 @@
-"""Beam search: the `width` likeliest beginnings go on side by side; the best finished sequences are kept.
+"""Beam search: the `beam_size` likeliest beginnings go on side by side; the best finished sequences are kept.
 
-rank_score = log p(tokens) / |tokens|^length, the end token counted; length = 0 does not normalise, 1 takes
-the mean. At each step every beginning is continued by every token and the 2·width likeliest
-continuations are looked at: an end among the first `width` finishes a hypothesis, the best `width`
+rank_score = log p(tokens) / |tokens|^length_penalty, the end token counted; a length penalty of 0 does not normalise, 1
+takes the mean. At each step every beginning is continued by every token and the 2·beam_size likeliest
+continuations are looked at: an end among the first `beam_size` finishes a hypothesis, the best `beam_size`
 others go on (one end a beginning at most, so there are always as many). At a sentence's greatest
 length all of them are finished as they are.
 
-A sentence is done when no live beginning can still enter its n-best list. Its log-probability can only
-fall and its length only grow to the greatest, so no future rank_score passes best live log p / longest^length.
-From then on its list is frozen, whatever the rest of the batch does: stopping early never changes the
-result, and neither does the batch.
+A sentence is done when no live beginning can still enter its n-best list. Its log-probability can only fall and its
+length only grow to the greatest, so no future rank_score passes the best live log p divided by
+max_length^length_penalty. From then on its list is frozen, whatever the rest of the batch does: stopping early never
+changes the result, and neither does the batch.
 
 In `groups` (Vijayakumar et al. 2018, "Diverse Beam Search", algorithm 1 with its Hamming diversity) the
 width is shared out, and each group in turn searches by log p(tokens) − diversity · n, n being how many
@@ -17,8 +17,8 @@ continuations the groups before it chose at this step with the same token. Only 
 and log p stay the model's. The n-best list takes every group's best before any group's second, and no
 sequence twice.
 
-    [nbest, …] = Beam(width=5, length=1.0, nbest=3)(decoder, memory, start=1, end=2, longest=lengths)
-    [three, …] = Beam(width=6, groups=3, nbest=3)(decoder, memory, start=1, end=2, longest=lengths)
+    [n_best, …] = Beam(beam_size=5, length_penalty=1.0, n_best=3)(decoder, memory, start=1, end=2, max_length=lengths)
+    [three, …] = Beam(beam_size=6, groups=3, n_best=3)(decoder, memory, start=1, end=2, max_length=lengths)
 
 Written for a GPU: nothing is walked sentence by sentence, the host waits once a step, and tokens and
 weights are read off back-pointers once at the end, those of the n-best alone.
@@ -43,36 +43,47 @@ __all__ = ["Beam"]
 
 
 class Beam(Search):
-    """At most `nbest` hypotheses a sentence (fewer where fewer were found), best rank_score first."""
+    """At most `n_best` hypotheses a sentence (fewer where fewer were found), best rank_score first."""
 
     @ranged
     def __init__(
         self,
-        width: Hypotheses = 5,
+        beam_size: Annotated[Hypotheses, "hypotheses kept at each step"] = 5,
         # Below 0 the bound would not hold (a longer sequence would score ever lower); far above, powers overflow.
-        length: Annotated[float, Range(0, 4)] = 1.0,
-        nbest: Hypotheses = 1,
-        groups: Hypotheses = 1,
-        diversity: NonNegative = 0.5,
+        length_penalty: Annotated[
+            float, Range(0, 4), "log-probabilities are divided by the length to this power: 0 takes the sum, 1 the mean"
+        ] = 1.0,
+        n_best: Annotated[Hypotheses, "hypotheses returned for a sentence, at most"] = 1,
+        groups: Annotated[
+            Hypotheses, "groups that share out the beam (diverse beam search); they must divide beam_size"
+        ] = 1,
+        diversity: Annotated[
+            NonNegative, "log-probability taken off a token for each earlier group that chose it at this step"
+        ] = 0.5,
         limits: Asked = None,
     ) -> None:
         super().__init__(limits)
-        if width % groups:
-            raise RegardError(f"groups={groups} of a width={width}", expected="a number of groups that divides it")
-        self.width, self.length, self.nbest = width, length, nbest
+        if beam_size % groups:
+            raise RegardError(f"groups={groups} of a width={beam_size}", expected="a number of groups that divides it")
+        self.beam_size, self.length_penalty, self.n_best = beam_size, length_penalty, n_best
         self.groups, self.diversity = groups, diversity
 
     def find(
         self, decoder: Steps, memory: Memory, rules: Rules, weights: bool, trace: Trace | None = None
     ) -> list[list[Hypothesis]]:
-        batch, groups, width, device = len(rules.longest), self.groups, self.width // self.groups, memory.keys.device
+        batch, groups, width, device = (
+            len(rules.max_length),
+            self.groups,
+            self.beam_size // self.groups,
+            memory.keys.device,
+        )
         wide = 2 * width
         token = torch.full((batch, groups), rules.start, device=device)
-        state, past = decoder.start(memory).follow(torch.zeros_like(token)), rules.begin(groups)
+        state, past = decoder.start(memory).reorder(torch.zeros_like(token)), rules.begin(groups)
         live = torch.zeros(batch, groups, 1, device=device)
         # A row is one group of one sentence: from here on rows know nothing of each other.
-        longest = rules.longest.repeat_interleave(groups)
-        best = torch.full((batch * groups, self.nbest), NOTHING, device=device)  # scores of the n-best list …
+        longest = rules.max_length.repeat_interleave(groups)
+        best = torch.full((batch * groups, self.n_best), NOTHING, device=device)  # scores of the n-best list …
         place = torch.zeros_like(best, dtype=torch.long)  # … and where in the trail each ends: step · wide + rank
         done = torch.zeros_like(longest, dtype=torch.bool)
         rank = torch.arange(wide, device=device)
@@ -86,7 +97,7 @@ class Beam(Search):
             log_probs = rules.log_probs(logits, past, t).reshape(batch, groups, -1, logits.shape[-1])
             total, tokens, parents = self._likeliest(live[..., None] + log_probs, width)
             if t == 0:
-                power = torch.arange(1, rules.steps + 1, dtype=total.dtype, device=device) ** self.length
+                power = torch.arange(1, rules.steps + 1, dtype=total.dtype, device=device) ** self.length_penalty
                 farthest, powers = power[longest - 1], power.unbind()
 
             ends, cut = tokens == rules.end, longest == t + 1 if t + 1 >= soonest else None
@@ -116,15 +127,15 @@ class Beam(Search):
                 break
             live, token = going.reshape(batch, groups, width), tokens.gather(1, order).reshape(batch, -1)
             follow = in_beam(parents.gather(1, order), groups, log_probs.shape[2]).reshape(batch, -1)
-            state = state.follow(follow)
+            state = state.reorder(follow)
             if past.said is not None or past.node is not None:
-                past = rules.after(past.follow(follow), token)
+                past = rules.after(past.reorder(follow), token)
 
         truly_possible((best[:, 0] > NOTHING).reshape(batch, groups).any(dim=1))
         return walk_back(best.cpu(), place.cpu(), trail, looks, groups)
 
     def _likeliest(self, log_p: Float[Tensor, "batch group beam vocab"], width: int) -> tuple[Tensor, Tensor, Tensor]:
-        """The 2·width likeliest continuations of each row, `[row, 2·width]`: log p, token, parent."""
+        """The 2·beam_size likeliest continuations of each row, `[row, 2·beam_size]`: log p, token, parent."""
         vocab, wide = log_p.shape[-1], 2 * width
         most = min(wide, log_p.shape[2] * vocab)
         if self.groups == 1 or not self.diversity:
@@ -146,4 +157,4 @@ class Beam(Search):
         """The n-best list after these candidates; among equals the earlier stays."""
         scores, order = torch.cat([best, score], dim=1).sort(dim=1, descending=True, stable=True)
         places = torch.cat([place, here.expand_as(score)], dim=1).gather(1, order)
-        return scores[:, : self.nbest], places[:, : self.nbest]
+        return scores[:, : self.n_best], places[:, : self.n_best]

@@ -1,6 +1,6 @@
 """Greedy search: the likeliest token at every step, and never a second thought.
 
-    [[best], …] = Greedy()(decoder, memory, start=1, end=2, longest=lengths)
+    [[best], …] = Greedy()(decoder, memory, start=1, end=2, max_length=lengths)
 
 Equal to a beam of width 1 without length normalisation. rank_score and log_prob are both Σ log p(token).
 """

@@ -4,7 +4,7 @@ p'(v) ∝ p(v)^(1/temperature), kept to the `top_k` likeliest tokens (0: all) an
 of likeliest tokens that together hold at least `top_p` of p' (nucleus sampling, Holtzman et al. 2020,
 section 3.1). Drawn by the Gumbel trick, argmax(log p' + g), which never makes the host wait for a GPU.
 
-    samples = Sample(temperature=0.8, top_p=0.95, count=4, seed=1)(decoder, memory, start=1, end=2, longest=lengths)
+    samples = Sample(temperature=0.8, top_p=0.95, count=4, seed=1)(decoder, memory, start=1, end=2, max_length=lengths)
 
 rank_score and log_prob are both Σ log p(token) under the model's own distribution, before any sharpening or
 cutting. With a seed the same calls in the same order give the same samples; each call draws others.
@@ -31,11 +31,17 @@ class Sample(Search):
     @ranged
     def __init__(
         self,
-        temperature: Temperature = 1.0,
-        top_k: Count = 0,
-        top_p: Annotated[float, Range(0, 1, above=True)] = 1.0,
-        count: Annotated[int, Range(1, 100_000)] = 1,
-        seed: Seed | None = None,
+        temperature: Annotated[
+            Temperature, "divides the logits: below 1 is closer to greedy, above 1 more random"
+        ] = 1.0,
+        top_k: Annotated[Count, "draw from so many likeliest tokens; 0 draws from all"] = 0,
+        top_p: Annotated[
+            float,
+            Range(0, 1, above=True),
+            "draw from the fewest likeliest tokens that hold this probability; 1 draws from all",
+        ] = 1.0,
+        count: Annotated[int, Range(1, 100_000), "hypotheses drawn for a sentence"] = 1,
+        seed: Annotated[Seed | None, "seed of the draws; none takes PyTorch's own random numbers"] = None,
         limits: Asked = None,
     ) -> None:
         super().__init__(limits)

@@ -5,7 +5,7 @@ Krippendorff's alpha, for any number of judges, of whom some may have left some 
 
     α = 1 − D_o / D_e = 1 − (n − 1) Σ_{c<k} o_ck δ²_ck / Σ_{c<k} n_c n_k δ²_ck
 
-o_ck counts the pairs of values c, k within units, each unit of m values weighing 1/(m − 1); n_c = Σ_k o_ck and
+o_ck counts the pairs of values c, k within units, each unit of m values normalizer 1/(m − 1); n_c = Σ_k o_ck and
 n = Σ_c n_c. δ² is 1 for nominal values, (c − k)² for interval ones, (Σ_{g=c}^{k} n_g − (n_c + n_k)/2)² for ordinal.
 
 Cohen's kappa, for two judges (Cohen 1960): κ = (p_o − p_e) / (1 − p_e), with p_o the share of units on which they

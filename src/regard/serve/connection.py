@@ -69,7 +69,7 @@ class Connection(HttpToolsProtocol):
         self.timer: asyncio.TimerHandle | None = None  # runs out when the client owes us too long
         self.unread: asyncio.TimerHandle | None = None  # runs out when the client does not read
         self.lingering, self.last = False, None  # type: bool, asyncio.TimerHandle | None
-        self.refusal = (400, "this is not an HTTP request")
+        self.refusal = (400, "not an HTTP request")
 
     # --- the life of a connection ------------------------------------------------------------------------
 
@@ -87,7 +87,7 @@ class Connection(HttpToolsProtocol):
         crowd.waiting[self] = None
         key = client_key(self.client[0] if self.client else "")
         if crowd.each is not None and crowd.clients[key] >= crowd.each:
-            self.refuse(429, f"more than {crowd.each:,} connections of one client")
+            self.refuse(429, f"more than {crowd.each:,} connections from one client")
             return
         self.counted = key
         crowd.clients[key] += 1
@@ -123,7 +123,7 @@ class Connection(HttpToolsProtocol):
         if self.stage != BODY and self.unused > self.limits.head and (self.stage == HEAD or not self.answering):
             self.refuse(431, self._too_large)
         elif self.stage == BODY and self.unused > self.limits.head:
-            self.refuse(400, "more around the body than in it")
+            self.refuse(400, "too much data around the body")
         elif self.timer is None and (self.stage == HEAD or not self.answering):
             self._arm(self.limits.head_seconds, self._late)
 
@@ -138,7 +138,7 @@ class Connection(HttpToolsProtocol):
         if len(self.url) + 4 * len(self.headers) + sum(map(len, chain(*self.headers))) > self.limits.head:
             self._stop(431, self._too_large)
         if not self.url.startswith(b"/") and self.url != b"*":
-            self._stop(400, "the request must name a path alone, as in GET /health")
+            self._stop(400, "the request must name only a path, as in GET /health")
         super().on_headers_complete()
         self.stage, self.unused = BODY, 0
         self._disarm()
@@ -234,7 +234,7 @@ class Connection(HttpToolsProtocol):
 
     @property
     def _too_large(self) -> str:
-        return f"the head of the request has more than {self.limits.head:,} bytes"
+        return f"the request headers are larger than {self.limits.head:,} bytes"
 
     def _stop(self, status: int, detail: str) -> None:
         """Within the parser, which ends by `send_400_response`."""
@@ -248,7 +248,7 @@ class Connection(HttpToolsProtocol):
         elif self.stage == IDLE and not self.unused:
             self.transport.abort()
         else:
-            self.refuse(408, f"the head of the request took more than {self.limits.head_seconds:g} seconds to arrive")
+            self.refuse(408, f"the request headers took more than {self.limits.head_seconds:g} seconds to arrive")
 
     def _arm(self, seconds: float, then: Callable[[], None]) -> None:
         self._disarm()

@@ -121,7 +121,7 @@ class Guard:
             return
         scope[knows] = self.token is None or await self._shown(given.get(b"authorization"), scope)
         if not scope[knows] and scope["path"] != "/":
-            raise RefusedError(401, "no token, or a wrong one; send Authorization: Bearer TOKEN")
+            raise RefusedError(401, "missing or wrong token; send Authorization: Bearer TOKEN")
 
     async def _shown(self, given: bytes | None, scope: Scope) -> bool:
         """Whether the token was; to find it by trying takes long."""

@@ -75,13 +75,11 @@ class Hosted:
         """What is asked for, where it can be answered."""
         limits, model, without = self.limits, self.model, ask.without
         if not 1 <= len(ask.inputs) <= limits.texts:
-            raise RegardError(
-                f"inputs: {len(ask.inputs)}", expected=f"1 to {limits.texts}", do="ask in several requests"
-            )
+            raise RegardError(f"inputs: {len(ask.inputs)}", expected=f"1 to {limits.texts}", do="send several requests")
         if ask.beam is not None and ask.beam > limits.beam:
             raise RegardError(f"beam: {ask.beam:,}", expected=f"at most {limits.beam}")
         if (ask.beam is not None or ask.trace) and not model.searches:
-            raise RegardError(f"{model.config['task']} has no search", do="leave out beam and trace")
+            raise RegardError(f"{model.config['task']} has no search", do="remove beam and trace")
         if without is not None and len(without) != len(ask.inputs):
             raise RegardError(f"without: {len(without)}", expected=f"{len(ask.inputs)}, one for each of inputs")
         layers, features = self._shown(ask)
@@ -96,7 +94,7 @@ class Hosted:
         layers = "" if ask.layers is None else str(ask.layers)
         features = tuple(ask.features) if isinstance(ask.features, list) else ask.features or ()
         if (layers or features) and not ask.look:
-            raise RegardError("layers or features, and look is false", do="leave them out, or look")
+            raise RegardError("layers or features, but look is false", do="remove them, or set look to true")
         if layers:
             try:
                 check(self.model.network, layers, self.name)
@@ -114,7 +112,7 @@ class Hosted:
             raise RegardError(f"{where}: {self.model.wrong_count(len(inputs))}")
         for text in inputs:
             if not text.strip():
-                raise RegardError(f"{where}: an empty text", expected="something to answer")
+                raise RegardError(f"{where}: an empty text", expected="at least one word")
             if len(text) > self.limits.characters:
                 raise RegardError(
                     f"{where}: {len(text):,} characters",
@@ -134,7 +132,7 @@ class Hosted:
         """In the batcher's thread. What was not asked for is not passed on either."""
         options: dict[str, Any] = {}
         if way.beam is not None:
-            options |= {"name": "beam", "width": way.beam, "nbest": way.beam}
+            options |= {"name": "beam", "beam_size": way.beam, "n_best": way.beam}
         if way.trace:
             options["trace"] = True
         if way.without:
@@ -163,7 +161,7 @@ def names(folders: Sequence[str | Path]) -> list[str]:
     for folder in folders:
         path = Path(folder).expanduser().resolve()
         if path in given.values():
-            raise RegardError(f"{folder} is named twice", expected="each run once")
+            raise RegardError(f"{folder} is given twice", expected="each run once")
         name, number = path.name or "run", 1
         while name in given:
             number += 1

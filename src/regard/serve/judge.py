@@ -120,7 +120,7 @@ def judge_app(session: Session) -> Guard:
 
     @app.exception_handler(sqlite3.Error)
     async def not_kept(request: Request, error: Exception) -> Response:
-        return JSONResponse({"detail": f"the file of judgements: {error}"}, 503)
+        return JSONResponse({"detail": f"cannot use the file of judgements: {error}"}, 503)
 
     @app.exception_handler(RequestValidationError)
     async def not_read(request: Request, error: Exception) -> Response:
@@ -129,7 +129,7 @@ def judge_app(session: Session) -> Guard:
 
     def known(line: int) -> int:
         if line not in session.lines:
-            raise HTTPException(404, f"line {line} is not to be judged")
+            raise HTTPException(404, f"line {line} is not part of this session")
         return line
 
     @app.get("/api/sheet")
@@ -143,7 +143,7 @@ def judge_app(session: Session) -> Guard:
     @app.post("/api/lines/{line}")
     def mark(line: int, mark: Mark) -> dict[str, Any]:
         if mark.sheet != session.name:
-            raise HTTPException(409, "this page is of another session; load it again")
+            raise HTTPException(409, "this page belongs to another session; reload it")
         session.keep(known(line), mark)
         return {"done": len(session.store.marks(session.judge, line)) >= session.asked(line)}
 

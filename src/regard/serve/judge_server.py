@@ -39,7 +39,7 @@ def serve(
     say: Callable[[str, Stand], None] = lambda address, stand: None,
 ) -> Stand:
     """Returns when asked to stop (Ctrl-C, SIGTERM); `say` is told the address and how far the judge has come."""
-    taken = "is another page for judges open?"
+    taken = "is another 'regard judge' running?"
     with closing(listen(here, port, taken)) as listener, begin(out, sheet, seed, count) as store:
         session = Session(sheet, store, judge)
         address = f"http://{here}:{listener.getsockname()[1]}/"

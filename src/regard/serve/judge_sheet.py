@@ -52,18 +52,18 @@ class Sheet:
 def read_sheet(outputs: Sequence[str], source: str, reference: str | None = None) -> Sheet:
     """Files of one line each for one line of the source."""
     if not 2 <= len(outputs) <= most:
-        raise RegardError(f"{len(outputs)} file{'s' * (len(outputs) != 1)} of outputs", expected=f"2 to {most}")
+        raise RegardError(f"{len(outputs)} output file{'s' * (len(outputs) != 1)}", expected=f"2 to {most}")
     names = _names(outputs)
     paths = [source, *outputs, *([] if reference is None else [reference])]
     read = {path: tuple(lines(path)) for path in dict.fromkeys(paths)}
     if not any(text.strip() for text in read[source]):
-        raise RegardError(f"{source}: only blank lines", expected="one source a line")
+        raise RegardError(f"{source}: only blank lines", expected="one source per line")
     for path, texts in read.items():
         if len(texts) != len(read[source]):
             raise RegardError(
                 f"{path}: {len(texts):,} line{'s' * (len(texts) != 1)}",
                 expected=f"{len(read[source]):,}, as in {source}",
-                do="give files that belong together, a line for each line of the source",
+                do="give files with one line per source line",
             )
     named = zip(names, (read[path] for path in outputs), strict=True)
     systems = sorted(named, key=lambda system: (_digest(system[1]), system[0]))
@@ -90,7 +90,7 @@ def _names(paths: Sequence[str]) -> list[str]:
     """What systems are called in the report: as little of the path as tells them apart."""
     twice = next((path for path in paths if paths.count(path) > 1), None)
     if twice is not None:
-        raise RegardError(f"{twice}: given twice", expected="a file a system")
+        raise RegardError(f"{twice}: given twice", expected="one file per system")
     for called in (lambda path: Path(path.removesuffix(".gz")).stem, lambda path: Path(path).name, str):
         names = [called(path) for path in paths]
         if len(set(names)) == len(names):

@@ -150,10 +150,10 @@ def begin(path: Path, sheet: Sheet, seed: int | None = None, count: int | None =
             facts = dict(connection.execute("SELECT name, value FROM fact"))
             for what, digest in sheet.digests.items():
                 if facts[what] != digest:
-                    do = "give the files it was begun with, or another --out"
-                    raise RegardError(f"{path}: holds judgements of other files ({what}: not the same)", do=do)
+                    do = "use the files it was started with, or another --out"
+                    raise RegardError(f"{path}: contains judgements of other files ({what} differs)", do=do)
             if seed is not None and str(seed) != facts["seed"]:
-                raise RegardError(f"{path}: begun with seed {facts['seed']}, not {seed}", do="leave out --seed")
+                raise RegardError(f"{path}: started with seed {facts['seed']}, not {seed}", do="remove --seed")
             if count is not None:
                 connection.execute("UPDATE fact SET value = ? WHERE name = 'count'", (min(count, len(sheet.source)),))
         # Others may read while one writes, and what is committed outlives even a loss of power.
@@ -166,10 +166,10 @@ def begin(path: Path, sheet: Sheet, seed: int | None = None, count: int | None =
 def existing(path: Path) -> Store:
     """Open a file of judgements that is there."""
     if not path.is_file():
-        raise RegardError(f"{path}: no such file", expected="one that regard judge has kept")
+        raise RegardError(f"{path}: no such file", expected="a file written by regard judge")
     with _opened(path, "rw") as connection:
         if _is_new(path, connection):
-            raise RegardError(f"{path}: empty", expected="a file that regard judge has kept")
+            raise RegardError(f"{path}: empty", expected="a file written by regard judge")
         return Store(path, connection)
 
 
@@ -188,7 +188,7 @@ def _opened(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
         if isinstance(error, sqlite3.Error):
             broken = type(error) is sqlite3.DatabaseError  # the class for what is no database, or a damaged one
             why = "not a file of judgements, or a damaged one" if broken else str(error)
-            raise RegardError(f"{path}: {why}", do="check the file and its folder, or choose another") from None
+            raise RegardError(f"{path}: {why}", do="check the file and its folder, or use another") from None
         raise
 
 
@@ -201,9 +201,11 @@ def _is_new(path: Path, connection: sqlite3.Connection) -> bool:
     if not owner and not parts:
         return True
     if owner != application:
-        raise RegardError(f"{path}: a database of something else", expected="one of judgements", do="choose another")
+        raise RegardError(
+            f"{path}: database of another program", expected="a file of judgements", do="use another file"
+        )
     if version != form:
-        raise RegardError(f"{path}: form {version} of these files", expected=f"form {form}", do="choose another")
+        raise RegardError(f"{path}: file format {version}", expected=f"format {form}", do="use another file")
     return False
 
 

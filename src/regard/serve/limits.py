@@ -51,7 +51,7 @@ class Limits:
                 raise RegardError(f"--{name} {getattr(self, name)}", expected="seconds, 0 or more")
         if self.texts > self.queue:
             raise RegardError(
-                f"--texts {self.texts} with --queue {self.queue}", expected="a queue that holds a request"
+                f"--texts {self.texts} with --queue {self.queue}", expected="a queue that fits a whole request"
             )
         return self
 
@@ -60,7 +60,7 @@ async def read_body(
     headers: Mapping[str, str], receive: Callable[[], Awaitable[Mapping[str, Any]]], limits: Limits
 ) -> bytes:
     """The whole body; one that is too large is refused as soon as that is known (see connection.py for the rest)."""
-    too_large = RefusedError(413, f"more than {limits.body:,} bytes; send fewer or shorter texts")
+    too_large = RefusedError(413, f"the body is larger than {limits.body:,} bytes; send fewer or shorter texts")
     length = headers.get("content-length", "")
     if length.isdecimal() and int(length) > limits.body:
         raise too_large

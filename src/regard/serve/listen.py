@@ -36,12 +36,12 @@ def listen(host: str, port: int, taken: str = "") -> socket.socket:
         if listener is not None:
             listener.close()
         if isinstance(error, socket.gaierror | UnicodeError):
-            raise RegardError(f"--host {host}: no such address", do="127.0.0.1 is this machine alone") from None
+            raise RegardError(f"--host {host}: no such address", do="use 127.0.0.1 for this machine only") from None
         if isinstance(error, OSError) and error.errno == EADDRINUSE:
-            do = f"{taken} choose another --port, or 0 for any that is free"
+            do = f"{taken} use another --port, or 0 for any free port"
             raise RegardError(f"port {port} is in use", do=do) from None
         reason = getattr(error, "strerror", None) or error
-        raise RegardError(f"{host} port {port}: {str(reason).lower()}", do="choose another --host or --port") from None
+        raise RegardError(f"{host} port {port}: {str(reason).lower()}", do="use another --host or --port") from None
     return listener
 
 

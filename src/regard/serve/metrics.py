@@ -26,11 +26,11 @@ class Metrics:
         of: dict[str, Any] = {"registry": self.registry}
         self.requests = Counter("regard_requests", "Requests answered.", ("route", "status"), **of)
         self.seconds = Histogram(
-            "regard_request_seconds", "From request to answer.", ("route", "status"), buckets=seconds, **of
+            "regard_request_seconds", "Seconds from request to response.", ("route", "status"), buckets=seconds, **of
         )
-        self.batches = Histogram("regard_batch_texts", "Texts answered together.", ("run",), buckets=sizes, **of)
-        self.queue = Gauge("regard_queue_texts", "Texts that wait.", ("run",), **of)
-        self.ready = Gauge("regard_ready", "1 when requests are taken.", **of)
+        self.batches = Histogram("regard_batch_texts", "Texts per batch.", ("run",), buckets=sizes, **of)
+        self.queue = Gauge("regard_queue_texts", "Texts in the queue.", ("run",), **of)
+        self.ready = Gauge("regard_ready", "1 when ready for requests.", **of)
 
     def request(self, route: str, status: int, took: float) -> None:
         self.requests.labels(route, str(status)).inc()

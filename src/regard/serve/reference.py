@@ -12,15 +12,15 @@ from typing import Any
 __all__ = ["described", "reference"]
 
 described = {
-    400: "Not a valid HTTP request, or one with no Host header or two.",
-    401: "No token, or a wrong one.",
-    403: "The Host or the Origin is not that of this service.",
-    404: "No run of this name.",
+    400: "Not a valid HTTP request, or not exactly one Host header.",
+    401: "Missing or wrong token.",
+    403: "The Host or Origin header does not match this service.",
+    404: "No run with this name.",
     408: "The request took too long to arrive.",
     413: "The body is too large.",
     415: "The body is not JSON.",
-    422: "Something in the body cannot be answered.",
-    429: "The queue is full, or too many connections or wrong tokens; Retry-After says when to try again.",
+    422: "Something in the body is not valid.",
+    429: "Full queue, too many connections or too many wrong tokens; Retry-After says when to try again.",
     431: "The headers are too large.",
     503: "Starting or shutting down; Retry-After says when to try again.",
 }
@@ -42,7 +42,7 @@ def reference(schema: dict[str, Any]) -> str:
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
         f"style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'\">"
         f"<style>{style}</style></head><body><h1>regard: API</h1>"
-        '<p>The same for machines: <a href="openapi.json">openapi.json</a>. The page: <a href="./">/</a>.</p>'
+        '<p>OpenAPI schema: <a href="openapi.json">openapi.json</a>. Web page: <a href="./">/</a>.</p>'
         f"{''.join(routes)}</body></html>\n"
     )
 

@@ -17,32 +17,32 @@ from regard.serve.limits import RefusedError
 __all__ = ["Answer", "Ask", "Problem", "RunList", "read_ask", "told"]
 
 [_, hypotheses] = get_args(Hypotheses)  # the range that the searches themselves take
-Place = Annotated[int, Field(ge=0, le=1 << 31)]
+TrainState = Annotated[int, Field(ge=0, le=1 << 31)]
 Number = Annotated[int, Field(ge=1, le=1 << 31)]
 example: dict[str, Any] = {"inputs": [["Dienstag, 5. März 2024"]], "look": True}
 
 
 class Ask(BaseModel):
-    """Texts to answer, and how."""
+    """Texts to predict from, and options."""
 
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": example})
 
-    inputs: list[list[str]] = Field(description="One list an answer; in it one text for each role of the run.")
-    look: bool = Field(True, description="Tell where the model looked.")
-    trace: bool = Field(False, description="Tell every step of the search, for runs that search.")
+    inputs: list[list[str]] = Field(description="One list per prediction, with one text for each role of the run.")
+    look: bool = Field(True, description="Return the attention weights.")
+    trace: bool = Field(False, description="Return every step of the search, for runs that search.")
     beam: Annotated[int, Field(ge=hypotheses.low, le=hypotheses.high)] | None = Field(
-        None, description="Search with a beam of this width, and give as many answers; else as the run does."
+        None, description="Beam size, and number of predictions to return (default: the run's own search)."
     )
-    without: list[list[list[Place]]] | None = Field(
-        None, description="For each answer and each of its texts, the places of tokens to leave out, from 0."
+    without: list[list[list[TrainState]]] | None = Field(
+        None, description="For each prediction and each of its texts, the indices of tokens to drop, from 0."
     )
     layers: Number | Annotated[str, Field(min_length=1, max_length=20)] | None = Field(
-        None, description="Of a Transformer that writes: show a layer by its number from 1, or last, mean or all."
+        None, description="Layer of a Transformer decoder to show: a number from 1, or last, mean or all."
     )
     features: Number | list[Number] | None = Field(
         None,
-        description="Of a feature-wise attention show single features too: so many, those that vary most, or these "
-        "by their numbers from 1.",
+        description="Also show single features of feature-wise attention: a count (those that vary most) or a list of "
+        "feature numbers from 1.",
     )
 
 
@@ -51,18 +51,18 @@ class Answer(BaseModel):
 
     items: list[dict[str, Any]] = Field(
         description="Each has answer, log_prob (of the whole answer: the sum over its tokens), log_prob_per_token ("
-        "their mean; null where the answer is one label), others, and what the model looked at."
+        "their mean; null if the answer is one label), others, and the attention maps."
     )
 
 
 class RunList(BaseModel):
-    """The runs that are served."""
+    """The served runs."""
 
     runs: list[dict[str, Any]]
 
 
 class Problem(BaseModel):
-    """Why a request was not answered, in one line."""
+    """Why a request failed, in one line."""
 
     detail: str
 

@@ -50,10 +50,10 @@ def serve(
     local = is_loopback(host)
     if not local and not token:
         raise RegardError(
-            f"--host {host} lets other machines in", expected="a token", do="set REGARD_TOKEN, or give --token"
+            f"--host {host} is open to other machines", expected="a token", do="set REGARD_TOKEN, or use --token"
         )
     if token is not None and not (token.isascii() and token.isprintable() and token.strip() == token and token):
-        raise RegardError("a token that no header can carry", expected="printable ASCII without spaces at its ends")
+        raise RegardError("invalid token", expected="printable ASCII without spaces at either end")
     Site(None, origins)
     called = names(folders)
     with closing(listen(host, port)) as listener:

@@ -90,7 +90,7 @@ class Service:
     async def predict(self, name: str, request: Request) -> bytes:
         """The answers to one request, as the bytes of JSON."""
         if name not in self.runs:
-            raise RefusedError(404, f"no run is named {name[:100]!r}; see /api/runs")
+            raise RefusedError(404, f"no run named {name[:100]!r}; see /api/runs")
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise RefusedError(415, "the body must be JSON; send Content-Type: application/json")
         run = self.runs[name]
@@ -112,7 +112,7 @@ class Service:
         try:
             await asyncio.wait((answers, gone), return_when=asyncio.FIRST_COMPLETED)
             if not answers.done():
-                raise RefusedError(499, "nobody waits for the answer")
+                raise RefusedError(499, "the client closed the connection")
             return answers.result()
         finally:
             gone.cancel()
@@ -120,7 +120,7 @@ class Service:
 
 
 def _full(seconds: float) -> RefusedError:
-    return RefusedError(429, "the queue is full; try again", retry=min(60, max(1, math.ceil(seconds))))
+    return RefusedError(429, "the queue is full; try again later", retry=min(60, max(1, math.ceil(seconds))))
 
 
 def _device(model: Model) -> str:
@@ -142,39 +142,39 @@ def service_app(service: Service) -> FastAPI:
         retry = {} if error.retry is None else {"Retry-After": str(error.retry)}
         return JSONResponse({"detail": error.detail}, error.status, retry)
 
-    @app.post(predict_route, response_model=Answer, responses=problem, openapi_extra=_takes(Ask), tags=["answers"])
+    @app.post(predict_route, response_model=Answer, responses=problem, openapi_extra=_takes(Ask), tags=["predictions"])
     async def predict(name: str, request: Request) -> Response:
-        """Answer texts, and tell where the model looked."""
+        """Predict from texts, and return the attention weights."""
         try:
             return Response(await service.predict(name, request), media_type="application/json")
         except RefusedError:
             raise
         except Exception:
             log.exception("a request to %r failed", name)
-            raise RefusedError(500, "a fault of regard's own; the log of the service says more") from None
+            raise RefusedError(500, "internal error; see the log of the service") from None
 
     runs = to_json({"runs": [run.about for run in service.runs.values()]})
 
-    @app.get("/api/runs", response_model=RunList, responses={401: problem[401]}, tags=["answers"])
+    @app.get("/api/runs", response_model=RunList, responses={401: problem[401]}, tags=["predictions"])
     async def run_list() -> Response:
-        """The runs that are served: name, task, and the roles of their inputs."""
+        """List the served runs: name, task, and the roles of their inputs."""
         return Response(runs, media_type="application/json")
 
-    @app.get("/health", tags=["keeping"])
+    @app.get("/health", tags=["monitoring"])
     async def health() -> dict[str, str]:
-        """200 as long as the process answers."""
+        """200 while the process is alive."""
         return {"status": "alive"}
 
-    @app.get("/ready", responses={503: problem[503]}, tags=["keeping"])
+    @app.get("/ready", responses={503: problem[503]}, tags=["monitoring"])
     async def is_ready() -> dict[str, str]:
-        """200 when requests are taken; 503 before that and while shutting down."""
+        """200 when ready for requests; 503 while starting and shutting down."""
         if service.state != ready:
             raise RefusedError(503, service.state, retry=max(1, math.ceil(service.limits.grace)))
         return {"status": ready}
 
-    @app.get("/metrics", response_class=Response, responses={401: problem[401]}, tags=["keeping"])
+    @app.get("/metrics", response_class=Response, responses={401: problem[401]}, tags=["monitoring"])
     async def metrics() -> Response:
-        """Counts in the text form of Prometheus."""
+        """Metrics in the text format of Prometheus."""
         return Response(service.metrics.text(), headers={"Content-Type": service.metrics.kind})
 
     about = [run.about for run in service.runs.values()]

@@ -40,12 +40,14 @@ class Site:
         try:
             name = b"" if version == "1.0" and not host else _name(host)
         except ValueError:
-            raise RefusedError(400, "no Host header, or none that names a host") from None
+            raise RefusedError(400, "missing or invalid Host header") from None
         if self.hosts is not None and name not in self.hosts:
-            raise RefusedError(403, "this service answers only requests made to this machine by its own name")
+            raise RefusedError(403, "this service accepts only requests addressed to this machine by its own name")
         origin = given.get(b"origin", b"").strip().lower()
         if b"origin" in given and origin not in (b"http://" + host, b"https://" + host, *self.origins):
-            raise RefusedError(403, "a page of another site asked; this service answers its own page and programs")
+            raise RefusedError(
+                403, "request from a page of another site; this service accepts only its own page and programs"
+            )
         return given
 
 
@@ -66,5 +68,5 @@ def _origin(given: str) -> tuple[str, str]:
     except ValueError:
         good = False
     if not good:
-        raise RegardError(f"--allow-origin {given}", expected="a site, as https://model.example")
+        raise RegardError(f"--allow-origin {given}", expected="a site such as https://model.example")
     return parts.scheme, parts.netloc

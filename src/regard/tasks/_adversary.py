@@ -128,15 +128,15 @@ def _climbed(
     z = torch.where(anywhere, 2 * z - a.clamp(min=LEAST).log(), 0.1 * z).requires_grad_()
     hidden = ~mask[:, None, None]
 
-    def weighed(z: Tensor) -> Tensor:
-        energies = (logs + z.unsqueeze(2)).masked_fill(hidden, torch.finfo(z.dtype).min)
-        return torch.softmax(energies, -1).masked_fill(hidden, 0.0)
+    def normalized(z: Tensor) -> Tensor:
+        scores = (logs + z.unsqueeze(2)).masked_fill(hidden, torch.finfo(z.dtype).min)
+        return torch.softmax(scores, -1).masked_fill(hidden, 0.0)
 
     climb = torch.optim.Adam([z], lr=RATE, betas=(0.9, 0.95), maximize=True)
     best, kept = torch.full(z.shape[:2], -1.0, device=z.device), torch.zeros_like(z)  # z = 0: as the model looked
     for step in range(steps):
         climb.param_groups[0]["lr"] = RATE * (1 - step / steps)  # smaller and smaller: the best lie at the edge of ε
-        b = weighed(z)
+        b = normalized(z)
         tv = variation(asked.answer(b), asked.p.unsqueeze(1))
         js = divergence(a, b.mean(2))
         better = (tv <= epsilon) & (js > best)
@@ -144,7 +144,7 @@ def _climbed(
         gain = js - LAMBDA * (tv - epsilon).clamp(min=0.0)
         [z.grad] = torch.autograd.grad(gain.sum(), z)
         climb.step()
-    return torch.cat([weighed(z.detach()), weighed(kept)], 1)
+    return torch.cat([normalized(z.detach()), normalized(kept)], 1)
 
 
 def _drawn_back(

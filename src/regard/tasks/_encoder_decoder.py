@@ -24,7 +24,7 @@ class EncoderDecoder(nn.Module):
         self,
         vocab: int,
         embed: int,
-        drop: float,
+        dropout: float,
         encoder: Encoder,
         decoder: Decoder,
         fertility: bool = False,
@@ -33,7 +33,7 @@ class EncoderDecoder(nn.Module):
         super().__init__()
         self.embedding = nn.Embedding(vocab, embed)
         nn.init.normal_(self.embedding.weight, std=embed**-0.5)
-        self.drop, self.encoder, self.decoder = drop, encoder, decoder
+        self.dropout, self.encoder, self.decoder = dropout, encoder, decoder
         self.fertility = Fertility(encoder.size) if fertility else None
         self.reinforce = reinforce  # where the decoder samples
         self.progress = 1.0  # how much of the training is done, for what changes on the way
@@ -44,7 +44,7 @@ class EncoderDecoder(nn.Module):
         return self.decoder.parallel
 
     def encode(self, source: Sequences) -> Memory:
-        vectors = dropout(self.embedding(source.values), self.drop, self.training)
+        vectors = dropout(self.embedding(source.values), self.dropout, self.training)
         memory: Memory = self.encoder(Sequences(vectors, source.mask, source.lengths))
         return memory
 

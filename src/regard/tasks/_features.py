@@ -1,8 +1,9 @@
 """Single features of a feature-wise attention: beside the mean that is shown of all, the weights of a few.
 
-Such an attention (DiSAN, ReSAN, source2token) has for each feature f weights of its own over the tokens, α_jif. A gaze
-shows `mean_f α_jif`; asked for `features`, it has a panel for each of some of them too: those of the numbers named, or
-the n that vary most over the tokens, by the variance over i of α_jif, summed over j. Features count from 1.
+Such an attention (DiSAN, ReSAN, source2token) has for each feature f weights of its own over the tokens, α_jif. An
+attention map shows `mean_f α_jif`; asked for `features`, it has a panel for each of some of them too: those of the
+numbers named, or the n that vary most over the tokens, by the variance over i of α_jif, summed over j. Features count
+from 1.
 
     model.predict(["a dog runs"], features=5)             # or features=[3, 17, 40]
 """
@@ -16,7 +17,7 @@ import numpy as np
 from jaxtyping import Float
 
 from regard.errors import RegardError
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 
 __all__ = ["Features", "checked", "fitting", "spread"]
 
@@ -46,28 +47,30 @@ def fitting(features: Features, sizes: Sequence[int]) -> None:
             raise RegardError(f"feature {number}", expected=f"1 to {max(sizes)}")
 
 
-def spread(gaze: Gaze, weights: np.ndarray | None, features: Features) -> tuple[Gaze, ...]:
-    """The gaze with its features, whose weights have one axis more at the end; a gaze of several panels, as of two
-    directions, becomes several gazes. As it was where there are none."""
+def spread(attention_map: AttentionMap, weights: np.ndarray | None, features: Features) -> tuple[AttentionMap, ...]:
+    """The attention map with its features, whose weights have one axis more at the end; one of several heads, as of two
+    directions, becomes several. As it was where there are none."""
     if weights is None:
-        return (gaze,)
-    if gaze.weights.ndim == 2:
-        return (_with(gaze, weights, features),)
+        return (attention_map,)
+    if attention_map.weights.ndim == 2:
+        return (_with(attention_map, weights, features),)
     alone = [
-        replace(gaze, weights=one, panels=(), title=f"{name} {gaze.title}")
-        for name, one in zip(gaze.names, gaze.heads, strict=True)
+        replace(attention_map, weights=one, head_names=(), title=f"{name} {attention_map.title}")
+        for name, one in zip(attention_map.names, attention_map.heads, strict=True)
     ]
     return tuple(_with(one, some, features) for one, some in zip(alone, weights, strict=True))
 
 
-def _with(gaze: Gaze, weights: Float[np.ndarray, "row column feature"], features: Features) -> Gaze:
+def _with(
+    attention_map: AttentionMap, weights: Float[np.ndarray, "row column feature"], features: Features
+) -> AttentionMap:
     numbers = _varied(weights, features) if isinstance(features, int) else [number - 1 for number in features]
     numbers = [number for number in numbers if number < weights.shape[-1]]
     if not numbers:
-        return gaze
+        return attention_map
     names = [f"feature {number + 1}" for number in numbers]
-    shown = np.stack([gaze.weights, *(weights[..., number] for number in numbers)])
-    return replace(gaze, weights=shown, panels=("mean", *names))
+    shown = np.stack([attention_map.weights, *(weights[..., number] for number in numbers)])
+    return replace(attention_map, weights=shown, head_names=("mean", *names))
 
 
 def _varied(weights: Float[np.ndarray, "row column feature"], count: int) -> list[int]:

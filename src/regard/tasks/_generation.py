@@ -24,7 +24,7 @@ from regard.search import Hypothesis, Search, Trace
 from regard.search.greedy import Greedy
 from regard.tasks._encoder_decoder import EncoderDecoder
 from regard.tasks._fertility import must_look
-from regard.tasks._given import Gazes, gaze, read
+from regard.tasks._given import AttentionMaps, attention_map, read
 from regard.tasks._measured import Measured
 from regard.tasks._sampled import drawing, must_learn, must_pass, samples, taught
 from regard.tasks._without import Without, left
@@ -56,22 +56,22 @@ class Generation(Measured):
         attention: Spec,
         decoder: Spec,
         search: Spec,
-        measures: Sequence[Spec],
-        best: str,
-        smoothing: BelowOne,
-        drop: Dropout,
-        longest: Length,
+        metrics: Sequence[Spec],
+        best_metric: str,
+        label_smoothing: BelowOne,
+        dropout: Dropout,
+        max_length: Length,
         teach: Spec = PLAIN,
         fertility: NonNegative = 0.0,
         reinforce: Spec = PLAIN,
         truncate: LengthOrNone = 0,
     ) -> None:
-        super().__init__(measures, best)
+        super().__init__(metrics, best_metric)
         self.fertility, self.reinforce = fertility, table(reinforce)
         self.teach: Teach = call(Teach, table(teach))
         self.options = {"source": source, "target": target, "encoder": encoder, "decoder": decoder}
-        self.attention, self.embed, self.drop = attention, embed, drop
-        self.smoothing, self.longest, self.truncate = smoothing, longest, truncate
+        self.attention, self.embed, self.dropout = attention, embed, dropout
+        self.label_smoothing, self.max_length, self.truncate = label_smoothing, max_length, truncate
         self.search: Search = build("search", search)
         self.texts: dict[str, Text] = {}
 
@@ -109,8 +109,8 @@ class Generation(Measured):
         if self.fertility:
             must_look(decoder, f"fertility={self.fertility}")
             must_pass(decoder, f"fertility={self.fertility}")
-        must_learn(encoder, "encoder.weigh")
-        must_learn(decoder, "attention.weigh", reinforced=True, inner="decoder.weigh")
+        must_learn(encoder, "encoder.normalizer")
+        must_learn(decoder, "attention.normalizer", reinforced=True, inner="decoder.normalizer")
         if encoder.chooses:
             raise RegardError(
                 f"encoder={type(encoder).__name__.lower()} chooses its tokens, which nothing teaches it here",
@@ -119,7 +119,7 @@ class Generation(Measured):
             )
         reinforce = call(Reinforce, self.reinforce, size=encoder.size) if samples(decoder) else None
         vocab, fertile = len(self.texts["source"]), self.fertility > 0
-        return EncoderDecoder(vocab, self.embed, self.drop, encoder, decoder, fertile, reinforce)
+        return EncoderDecoder(vocab, self.embed, self.dropout, encoder, decoder, fertile, reinforce)
 
     def items(self, examples: Sequence[Example]) -> list[Item]:
         sources = self._truncated(self.texts["source"].encode_all([example.source for example in examples]))
@@ -134,21 +134,21 @@ class Generation(Measured):
         return [[*one[: most - 1], one[-1]] if 0 < most < len(one) else [*one] for one in sources]
 
     def _fits(self, tokens: int, where: str) -> None:
-        if tokens > self.longest:
+        if tokens > self.max_length:
             raise RegardError(
                 f"{where}: {tokens:,} tokens",
-                expected=f"at most {self.longest:,}",
-                do=f"shorten it, or train with longest={tokens}",
+                expected=f"at most {self.max_length:,}",
+                do=f"shorten it, or train with max_length={tokens}",
             )
 
     def collate(self, items: Sequence[Item]) -> Batch:
         source = Sequences.pad([item.inputs[0] for item in items])
         return Batch((source,), Sequences.pad([item.target for item in items]))
 
-    def advance(self, model: nn.Module, progress: float) -> None:
+    def on_step(self, model: nn.Module, progress: float) -> None:
         if isinstance(model, EncoderDecoder):
             model.progress = progress
-            model.encoder.advance(progress)
+            model.encoder.on_step(progress)
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:
         """Cross entropy of each true token after what the decoder was shown before it (see `Teach`), smoothed; where
@@ -169,15 +169,15 @@ class Generation(Measured):
             memory, target, before = memory.select(rows), target.select(rows), before[rows]
         with drawing(model.reinforce, model.decoder, memory) as kept:
             look, logits, noted = teach.unroll(model.decoder, memory, before, model.progress)
-        if model.training and self.smoothing:
-            noted = {"smoothing": self.smoothing, **noted}
+        if model.training and self.label_smoothing:
+            noted = {"label_smoothing": self.label_smoothing, **noted}
         notes = {name: torch.tensor(number) for name, number in noted.items()}
         nats = cross_entropy(
             wide(logits.flatten(0, 1)),
             target.values.flatten(),
             ignore_index=Text.pad,
             reduction="sum" if model.reinforce is None else "none",
-            label_smoothing=self.smoothing,
+            label_smoothing=self.label_smoothing,
         )
         total, shown = nats.sum(), None
         if model.fertility is not None:
@@ -186,7 +186,7 @@ class Generation(Measured):
             notes["fertility"] = (unlikely / tokens).detach()
         if model.reinforce is not None:
             # A token that is said may be shown to later steps, and tell them what was seen.
-            carries = model.decoder.carries or teach.sampling != "none"
+            carries = model.decoder.carries or teach.scheduled_sampling != "none"
             steps = nats.reshape(target.values.shape), target.mask, carries
             policy, told = taught(model.reinforce, look, *steps, memory, kept, copies)
             total, shown = (total + policy) / copies, total.detach() / copies
@@ -210,7 +210,7 @@ class Generation(Measured):
 
     def room(self, source: int) -> int:
         """How many tokens an answer may have, by the number of source tokens."""
-        return min(self.longest, 2 * source + 20)
+        return min(self.max_length, 2 * source + 20)
 
     @torch.no_grad()
     def results(
@@ -261,7 +261,7 @@ class Generation(Measured):
                 model.encode(batch.to(device)),
                 start=Text.start,
                 end=Text.end,
-                longest=longest,
+                max_length=longest,
                 weights=look,
                 banned=(Text.pad, Text.unknown, Text.start),
                 trace=watched,
@@ -271,27 +271,30 @@ class Generation(Measured):
             if watched is not None:
                 steps |= zip(rows, watched.steps(self.texts["target"].pieces), strict=True)
         columns = left(seen, without, 0) if look and without else seen
-        gazes = Gazes([one for best in found for one in best], model.decoder.panels)
+        attention_maps = AttentionMaps([one for best in found for one in best], model.decoder.head_names)
         answers = [
-            self._answer(text, best, tuple(own), gazes) for text, best, own in zip(whole, found, columns, strict=True)
+            self._answer(text, best, tuple(own), attention_maps)
+            for text, best, own in zip(whole, found, columns, strict=True)
         ]
         return [replace(answer, steps=steps[row]) for row, answer in enumerate(answers)] if trace else answers
 
-    def _answer(self, source: str, found: Sequence[Hypothesis], columns: tuple[Token, ...], gazes: Gazes) -> Prediction:
+    def _answer(
+        self, source: str, found: Sequence[Hypothesis], columns: tuple[Token, ...], attention_maps: AttentionMaps
+    ) -> Prediction:
         first, *others = found
-        rest = tuple([self._prediction(source, one, columns, gazes) for one in others])
-        return self._prediction(source, first, columns, gazes, rest)
+        rest = tuple([self._prediction(source, one, columns, attention_maps) for one in others])
+        return self._prediction(source, first, columns, attention_maps, rest)
 
     def _prediction(
         self,
         source: str,
         found: Hypothesis,
         columns: tuple[Token, ...],
-        gazes: Gazes,
+        attention_maps: AttentionMaps,
         others: tuple[Prediction, ...] = (),
     ) -> Prediction:
         text, rows = self.texts["target"]._write(found.tokens)  # its text and its pieces in one go
-        looked, mean = gazes(found, tuple(rows), columns, source), found.log_prob_per_token
+        looked, mean = attention_maps(found, tuple(rows), columns, source), found.log_prob_per_token
         return Prediction(text, found.log_prob, looked, source, others, log_prob_per_token=mean)
 
     @torch.no_grad()
@@ -316,7 +319,7 @@ class Generation(Measured):
         answers = []
         for row, one in enumerate(read(model, ids["source"], ids["target"], look, tokens)):
             (source, target), said = rows[row], seen["target"][row]
-            looked = gaze(one, said, seen["source"][row], source, model.decoder.panels)
+            looked = attention_map(one, said, seen["source"][row], source, model.decoder.head_names)
             each = tuple(zip(said, one.each, strict=True))
             mean = one.log_prob_per_token
             answers.append(Prediction(target, one.log_prob, looked, source, tokens=each, log_prob_per_token=mean))

@@ -17,12 +17,12 @@ from torch import Tensor, nn
 
 from regard.data.batch import in_order
 from regard.errors import RegardError, counted
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 from regard.search import Hypothesis, forced
 from regard.text import Text
 from regard.types import Example, Prediction, Sequences, Token
 
-__all__ = ["Gazes", "gaze", "given", "read"]
+__all__ = ["AttentionMaps", "attention_map", "given", "read"]
 
 
 def given(
@@ -57,37 +57,41 @@ def read(
     return [found[row] for row in range(len(targets))]
 
 
-def gaze(
-    found: Hypothesis, rows: Sequence[Token], columns: Sequence[Token], title: str, panels: tuple[str, ...]
-) -> Gaze | None:
+def attention_map(
+    found: Hypothesis, rows: Sequence[Token], columns: Sequence[Token], title: str, head_names: tuple[str, ...]
+) -> AttentionMap | None:
     """Where the decoder looked for the tokens of a hypothesis; None where it does not look, or was not asked."""
     weights = found.array
     if weights is None or not weights.shape[-1]:  # without attention there are no keys
         return None
     weights = weights[..., : len(columns)]
-    return Gaze(weights, tuple(rows), tuple(columns), title=title, panels=panels if weights.ndim == 3 else ())
+    return AttentionMap(
+        weights, tuple(rows), tuple(columns), title=title, head_names=head_names if weights.ndim == 3 else ()
+    )
 
 
-class Gazes:
-    """`gaze` for many hypotheses of one decoder, at a third of the cost: their weights are checked all together."""
+class AttentionMaps:
+    """`attention_map` for many hypotheses of one decoder, at a third of the cost: all weights are checked together."""
 
-    def __init__(self, found: Sequence[Hypothesis], panels: tuple[str, ...]) -> None:
-        self.panels = panels
+    def __init__(self, found: Sequence[Hypothesis], head_names: tuple[str, ...]) -> None:
+        self.head_names = head_names
         arrays = [array for one in found if (array := one.array) is not None]
         self.sound = all(_sound(arrays[first : first + 1024]) for first in range(0, len(arrays), 1024))
 
     def __call__(
         self, found: Hypothesis, rows: tuple[Token, ...], columns: tuple[Token, ...], title: str
-    ) -> Gaze | None:
+    ) -> AttentionMap | None:
         weights, time, keys = found.array, len(rows), len(columns)
         if weights is None or not weights.shape[-1]:
             return None
         if weights.shape[-1] > keys:
             weights = weights[..., :keys]
-        panels = self.panels if weights.ndim == 3 else ()
-        if not (self.sound and weights.shape[-2:] == (time, keys) and (not panels or len(panels) == len(weights))):
-            return gaze(found, rows, columns, title, panels)  # which says what is wrong, if anything is
-        return Gaze.known(weights, rows, columns, title, panels)
+        head_names = self.head_names if weights.ndim == 3 else ()
+        if not (
+            self.sound and weights.shape[-2:] == (time, keys) and (not head_names or len(head_names) == len(weights))
+        ):
+            return attention_map(found, rows, columns, title, head_names)  # which says what is wrong, if anything is
+        return AttentionMap.known(weights, rows, columns, title, head_names)
 
 
 def _sound(some: Sequence[np.ndarray]) -> bool:

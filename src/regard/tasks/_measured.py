@@ -12,16 +12,16 @@ __all__ = ["Measured"]
 
 
 class Measured:
-    """Measures of a task; `best` must be one of them."""
+    """Metrics of a task; `best_metric` must be one of them."""
 
     best: str = ""  # the one by which weights are kept
 
-    def __init__(self, measures: Sequence[Spec], best: str) -> None:
-        self.measures = [build("measure", one) for one in measures]
-        names = [one if isinstance(one, str) else str(one["name"]) for one in measures]
-        if best not in names:
-            raise RegardError(f"best={best!r} is not among the measures", do=nearest(best, names))
-        self.best = best
+    def __init__(self, metrics: Sequence[Spec], best_metric: str) -> None:
+        self.measures = [build("measure", one) for one in metrics]
+        names = [one if isinstance(one, str) else str(one["name"]) for one in metrics]
+        if best_metric not in names:
+            raise RegardError(f"best_metric={best_metric!r} is not among the measures", do=nearest(best_metric, names))
+        self.best = best_metric
 
     def measure(self, results: Results) -> dict[str, float | str]:
         figures: dict[str, float | str] = {}
@@ -29,7 +29,7 @@ class Measured:
             figures |= one(results)
         return figures
 
-    def settled(self, model: nn.Module) -> bool:
+    def ready(self, model: nn.Module) -> bool:
         return True
 
     def better(self, new: float, old: float) -> bool:

@@ -1,7 +1,7 @@
 """Words of an output asked again: one step of the decoder with other weights, the steps before it as they were.
 
 The output is the model's own, found by its search and then read again word by word. The attention is that to the
-source, of a Transformer the last layer's; for a while another weighing stands in for its own, `Given` with weights
+source, of a Transformer the last layer's; for a while another normalizer stands in for its own, `Given` with weights
 from outside, or `Held` with its own ones that pass no gradient on. Many weights for one word are so many hypotheses of
 its sentence. All in float32, without dropout; the model's own weights give its own answer.
 
@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from regard.attend.attention import Attention
-from regard.attend.weigh import Weighed, Weighing
+from regard.attend.normalizer import Normalized, Normalizer
 from regard.data.batch import in_order
 from regard.errors import RegardError
 from regard.tasks._asked import TOKENS, Asked, variation
@@ -34,38 +34,38 @@ __all__ = ["Given", "Held", "looking", "probe_words", "standing_in"]
 LOGITS = 2**24  # of one batch of outputs that are read again
 
 
-class Given(Weighing):
-    """Weights from outside, whatever the energies are; shaped as these, keys last."""
+class Given(Normalizer):
+    """Weights from outside, whatever the scores are; shaped as these, keys last."""
 
     def __init__(self, weights: Float[Tensor, "*lead key"]) -> None:
         super().__init__()
         self.given = weights
 
-    def forward(self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Weighed:
-        return Weighed(soft=self.given.to(energies.dtype))
+    def forward(self, scores: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Normalized:
+        return Normalized(soft=self.given.to(scores.dtype))
 
 
-class Held(Weighing):
-    """A weighing's own weights, which pass no gradient on; the last ones are kept to be seen."""
+class Held(Normalizer):
+    """A normalizer's own weights, which pass no gradient on; the last ones are kept to be seen."""
 
-    def __init__(self, weigh: Weighing) -> None:
+    def __init__(self, normalizer: Normalizer) -> None:
         super().__init__()
-        self.weigh = weigh
+        self.normalizer = normalizer
         self.last: Tensor = torch.zeros(0)
 
-    def forward(self, energies: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Weighed:
-        self.last = self.weigh(energies, mask).weights(energies.dtype).detach()
-        return Weighed(soft=self.last)
+    def forward(self, scores: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Normalized:
+        self.last = self.normalizer(scores, mask).weights(scores.dtype).detach()
+        return Normalized(soft=self.last)
 
 
 @contextmanager
-def standing_in(attention: Attention, weigh: Weighing) -> Iterator[None]:
-    """Another weighing in the place of an attention's own, for a while."""
-    own, attention.weigh = attention.weigh, weigh
+def standing_in(attention: Attention, normalizer: Normalizer) -> Iterator[None]:
+    """Another normalizer in the place of an attention's own, for a while."""
+    own, attention.normalizer = attention.normalizer, normalizer
     try:
         yield
     finally:
-        attention.weigh = own
+        attention.normalizer = own
 
 
 def looking(decoder: nn.Module) -> Attention:
@@ -100,7 +100,7 @@ def probe_words(
         leave = _left_out(model, [sources[row] for row in rows], before, p, source.values.shape[1])
         chosen = [_drawn(len(output), words, [seed, row]) for row, output in zip(rows, outputs, strict=True)]
         for word in range(target.shape[1]):
-            now, token, held = state, before[:, word : word + 1], Held(attention.weigh)
+            now, token, held = state, before[:, word : word + 1], Held(attention.normalizer)
             with torch.no_grad(), standing_in(attention, held):
                 state, _, logits = decoder.step(now, token)
             cases = [case for case, places in enumerate(chosen) if word in places]
@@ -131,7 +131,7 @@ def _outputs(
         memory,
         start=Text.start,
         end=Text.end,
-        longest=longest,
+        max_length=longest,
         banned=(Text.pad, Text.unknown, Text.start),
     )
     return [list(best[0].tokens) for best in found]
@@ -144,7 +144,7 @@ def _drawn(length: int, words: int, seed: Sequence[int]) -> set[int]:
 
 
 def _apart(weights: Float[Tensor, "*lead key"], attention: Attention) -> Float[Tensor, "row query group key"]:
-    """Weights as a weighing gives them, `[row, (head,) query, (feature,) key]`, heads and features of a query as one
+    """Weights as a normalizer gives them, `[row, (head,) query, (feature,) key]`, heads and features of a query as one
     group."""
     weights = weights.float() if attention.heads is None else weights.float().movedim(1, 2)
     return weights.reshape(*weights.shape[:2], -1, weights.shape[-1])
@@ -171,7 +171,7 @@ class _Stepped:
     def __call__(self, weights: Float[Tensor, "case many group key"]) -> Float[Tensor, "case many out"]:
         many = torch.zeros(weights.shape[:2], dtype=torch.long, device=weights.device)
         with standing_in(self.attention, Given(_together(weights, self.attention))):
-            logits = self.model.decoder.step(self.state.follow(many), self.token.expand(many.shape))[2]
+            logits = self.model.decoder.step(self.state.reorder(many), self.token.expand(many.shape))[2]
         return torch.softmax(logits.float(), -1)
 
 
@@ -185,7 +185,7 @@ def _gradients(
     """`|x_t · ∂p(word)/∂x_t|` of every word, with the weights of all steps held fixed."""
     x = model.embedding(source.values).detach().requires_grad_()
     memory = model.encoder(Sequences(x, source.mask, source.lengths))
-    with standing_in(attention, Held(attention.weigh)):
+    with standing_in(attention, Held(attention.normalizer)):
         logits = model.decoder.unroll(memory, before)[1]
     p = torch.softmax(logits.float(), -1).gather(-1, target.unsqueeze(-1)).squeeze(-1)
     slopes = [torch.autograd.grad(one.sum(), x, retain_graph=True, materialize_grads=True)[0] for one in p.unbind(1)]

@@ -1,6 +1,6 @@
 """The network of all tasks that decide about sentences: words → encode → pool → match → predict.
 
-Reader(words, encoder, pool, match, head, None, drop=0.3)([premises, hypotheses]).logits
+Reader(words, encoder, pool, match, head, None, dropout=0.3)([premises, hypotheses]).logits
 """
 
 from collections.abc import Sequence
@@ -51,11 +51,11 @@ class Reader(nn.Module):
         match: Match | None,
         head: nn.Module,
         reinforce: Reinforce | None,
-        drop: float,
+        dropout: float,
     ) -> None:
         super().__init__()
         self.words, self.encoder, self.pool, self.match, self.head = words, encoder, pool, match, head
-        self.reinforce, self.drop = reinforce, nn.Dropout(drop)
+        self.reinforce, self.dropout = reinforce, nn.Dropout(dropout)
 
     @property
     def copies(self) -> int:
@@ -71,12 +71,12 @@ class Reader(nn.Module):
         memory: Memory = self.encoder(words)
         summary = self._summary(words, len(inputs))
         if self.pool is None:
-            return Read(self.head(self.drop(memory.values)), memory, None, read, summary)
+            return Read(self.head(self.dropout(memory.values)), memory, None, read, summary)
         pooled: Pooled = self.pool(memory)
         vector, kept = self._mixed(pooled, len(inputs))
         vectors = vector.chunk(len(inputs))
         # Dropped after the match: two sentences that each lost other features would seem to differ in them.
-        vector = self.drop(vectors[0] if self.match is None else self.match(*vectors))
+        vector = self.dropout(vectors[0] if self.match is None else self.match(*vectors))
         return Read(self.head(vector), memory, pooled, read, summary, kept)
 
     def _summary(self, words: Sequences, sides: int) -> Float[Tensor, "batch size"] | None:

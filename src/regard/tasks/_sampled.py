@@ -1,7 +1,7 @@
 """Hard attention in a decoder, learned from how likely the true text was after what was drawn.
 
-A decoder whose attention samples (`attention.weigh=sample`) draws a key s_j at each target step j. The draw passes no
-gradient, so it is reinforced (`regard.attend.reinforce`) with the log-likelihood of the text y of source x:
+A decoder whose attention samples (`attention.normalizer=sample`) draws a key s_j at each target step j. The draw passes
+no gradient, so it is reinforced (`regard.attend.reinforce`) with the log-likelihood of the text y of source x:
 
     −(λ_r (R_j − b) ∂log p(s_j) + λ_e ∂H[s_j]),     R_j = Σ_{k ≥ j} log p(y_k | y_{<k}, s_{≤k}, x)
 
@@ -28,8 +28,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from regard.attend.attention import Attention
+from regard.attend.normalizer.sample import Mixed, Sample
 from regard.attend.reinforce import Reinforce
-from regard.attend.weigh.sample import Mixed, Sample
 from regard.errors import RegardError
 from regard.find import Spec
 from regard.types import Look, Memory
@@ -40,7 +40,7 @@ REINFORCE: Spec = {"expected": 0.5}  # what tasks begin from; the paper's
 
 
 def _sampling(network: nn.Module) -> list[Attention]:
-    return [part for part in network.modules() if isinstance(part, Attention) and isinstance(part.weigh, Sample)]
+    return [part for part in network.modules() if isinstance(part, Attention) and isinstance(part.normalizer, Sample)]
 
 
 def samples(network: nn.Module) -> bool:
@@ -55,11 +55,11 @@ def must_learn(part: nn.Module, option: str, reinforced: bool = False, inner: st
     With `reinforced` the part's own samples are taught by reinforcement.
     """
     for name, module in part.named_modules():
-        if not isinstance(module, Attention) or module.weigh.passes:
+        if not isinstance(module, Attention) or module.normalizer.passes:
             continue
-        if not (reinforced and isinstance(module.weigh, Sample)):
+        if not (reinforced and isinstance(module.normalizer, Sample)):
             asked = inner if inner and ".attending." in f".{name}." else option
-            kind = type(module.weigh).__module__.rpartition(".")[2]
+            kind = type(module.normalizer).__module__.rpartition(".")[2]
             raise RegardError(
                 f"{asked}={kind}: no gradient passes through it, and nothing else teaches it here",
                 expected="softmax, sparsemax, entmax, gumbel or straight_through",
@@ -70,7 +70,9 @@ def must_pass(network: nn.Module, asked: str) -> None:
     """Raise where a loss of weights was asked for and they are drawn, so that it could teach nothing."""
     if samples(network):
         raise RegardError(
-            f"{asked} and a weighing that samples", expected="weights that pass a gradient", do="leave one of them out"
+            f"{asked} and a normalizer that samples",
+            expected="weights that pass a gradient",
+            do="leave one of them out",
         )
 
 
@@ -85,10 +87,10 @@ def drawing(reinforce: Reinforce | None, decoder: nn.Module, memory: Memory) -> 
     _, kept = reinforce.mix(none, none)  # once for all steps: a sentence is sampled throughout or not at all
     with ExitStack() as stack:
         for attention in _sampling(decoder):
-            own = attention.weigh
+            own = attention.normalizer
             assert isinstance(own, Sample)
-            attention.weigh = Mixed(own, kept)
-            stack.callback(setattr, attention, "weigh", own)
+            attention.normalizer = Mixed(own, kept)
+            stack.callback(setattr, attention, "normalizer", own)
         yield kept
 
 

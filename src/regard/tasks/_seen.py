@@ -1,7 +1,7 @@
-"""Where a network looked while it read a batch, and the gazes of each of its examples.
+"""Where a network looked while it read a batch, and the attention maps of each of its examples.
 
 seen = Seen.of(read, ("forward", "backward"), features=5)
-seen.gazes([0, 3], [premise_tokens, hypothesis_tokens], texts, "yes")     # of the first of three pairs
+seen.attention maps([0, 3], [premise_tokens, hypothesis_tokens], texts, "yes")     # of the first of three pairs
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 from regard.tasks._features import Features, fitting, spread
 from regard.tasks._reader import Read
 from regard.types import Token
@@ -30,12 +30,12 @@ class Seen:
     pooling: Array | None  # [row, query, key]
     encoder: tuple[tuple[str, Array], ...]  # [row, …, query, key]
     chosen: dict[str, Array]
-    panels: tuple[str, ...]  # what several squares of one look are called
+    head_names: tuple[str, ...]  # what several squares of one look are called
     features: Features  # those to be shown one by one
     single: dict[str, Array]  # by the look's name, "" for the pooling's: [row, …, query, key, feature], if asked for
 
     @staticmethod
-    def of(read: Read, panels: tuple[str, ...], features: Features = ()) -> "Seen":
+    def of(read: Read, head_names: tuple[str, ...], features: Features = ()) -> "Seen":
         def array(weights: Tensor) -> Array:
             return weights.detach().float().cpu().numpy()
 
@@ -49,25 +49,28 @@ class Seen:
             None if look is None else array(look.by_key),
             tuple((name, array(one.by_key)) for name, one in read.memory.looks),
             {choice.name: choice.chosen.cpu().numpy() for choice in read.choices},
-            panels,
+            head_names,
             features,
             single,
         )
 
-    def gazes(
+    def attention_maps(
         self, rows: Sequence[int], columns: Sequence[Sequence[Token]], texts: Sequence[str], answer: str
-    ) -> tuple[Gaze, ...]:
+    ) -> tuple[AttentionMap, ...]:
         """Where the pooling looked (all inputs side by side), then where the encoder did, input by input.
 
         `rows` are where the example's inputs stand in the batch, `columns` their tokens.
         """
         pooling = () if self.pooling is None else self._pooling(self.pooling, rows, columns, " | ".join(texts), answer)
         read = zip(rows, columns, texts, strict=True)
-        return (*pooling, *(gaze for row, tokens, text in read for gaze in self._encoder(row, tokens, text)))
+        return (
+            *pooling,
+            *(attention_map for row, tokens, text in read for attention_map in self._encoder(row, tokens, text)),
+        )
 
     def _pooling(
         self, pooling: Array, rows: Sequence[int], columns: Sequence[Sequence[Token]], title: str, answer: str
-    ) -> tuple[Gaze, ...]:
+    ) -> tuple[AttentionMap, ...]:
         lengths = [len(tokens) for tokens in columns]
         ends = list(zip(rows, lengths, strict=True))
         weights = np.concatenate([pooling[row][..., :end] for row, end in ends], -1)
@@ -78,9 +81,9 @@ class Seen:
         asking = tuple(Token(f"{answer} {i + 1}" if several else answer) for i in range(len(weights)))
         every = tuple(token for tokens in columns for token in tokens)
         breaks = tuple(accumulate(lengths))[:-1]
-        return spread(Gaze(weights, asking, every, title, breaks=breaks), single, self.features)
+        return spread(AttentionMap(weights, asking, every, title, breaks=breaks), single, self.features)
 
-    def _encoder(self, row: int, columns: Sequence[Token], text: str) -> Iterator[Gaze]:
+    def _encoder(self, row: int, columns: Sequence[Token], text: str) -> Iterator[AttentionMap]:
         tokens, end = tuple(columns), len(columns)
         heads, dependents = (
             tuple(self.chosen[name][row, :end].tolist()) if name in self.chosen else ()
@@ -88,7 +91,7 @@ class Seen:
         )
         for name, squares in self.encoder:
             weights = squares[row][..., :end, :end]
-            panels = self.panels if weights.ndim == 3 else ()
-            gaze = Gaze(weights, tokens, tokens, f"{name}: {text}", (), panels, heads, dependents)
+            head_names = self.head_names if weights.ndim == 3 else ()
+            attention_map = AttentionMap(weights, tokens, tokens, f"{name}: {text}", (), head_names, heads, dependents)
             single = self.single[name][row][..., :end, :end, :] if name in self.single else None
-            yield from spread(gaze, single, self.features)
+            yield from spread(attention_map, single, self.features)

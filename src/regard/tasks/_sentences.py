@@ -20,7 +20,7 @@ from regard.encode import Encoder
 from regard.encode._words import Words, coverage
 from regard.errors import RegardError
 from regard.find import Spec, build, call, settable, table
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 from regard.measure import Results
 from regard.pool import Pool
 from regard.tasks._features import Features
@@ -56,16 +56,16 @@ class Sentences(Measured):
         match: Spec | None,
         head: Spec,
         reinforce: Spec,
-        price: float,
-        measures: Sequence[Spec],
-        best: str,
-        drop: float,
-        longest: int,
+        sparsity: float,
+        metrics: Sequence[Spec],
+        best_metric: str,
+        dropout: float,
+        max_length: int,
     ) -> None:
-        super().__init__(measures, best)
+        super().__init__(metrics, best_metric)
         self.options: dict[str, Any] = {"text": text, "encoder": encoder, "pool": pool, "match": match, "head": head}
         self.embed, self.reinforce = table(embed), table(reinforce)
-        self.price, self.drop, self.longest = price, drop, longest
+        self.sparsity, self.dropout, self.max_length = sparsity, dropout, max_length
         self.text: Text
         self.learned: tuple[Sequence[Example], list[Item]] = (), []
         self.found = 0  # words that have a vector
@@ -84,7 +84,7 @@ class Sentences(Measured):
     def _learn_vectors(self, texts: Sequence[str]) -> None:
         """Words that only the vector file knows are known too: a text to come may hold them. Several files, with commas
         between, are joined."""
-        most, given = self.embed.get("most", 50_000), str(self.embed["vectors"])
+        most, given = self.embed.get("max_vectors", 50_000), str(self.embed["vectors"])
         paths = [given] if os.path.exists(os.path.expanduser(given)) else given.split(",")
         words = set(self.text.seen[4:])
         self.vectors = side_by_side([read_vectors(path.strip(), words, most) for path in paths])
@@ -94,11 +94,11 @@ class Sentences(Measured):
         self.found = report.found
         width = self.vectors.width
         # What a preset or the default says of the width is meant for words that are learned from nothing.
-        free = settable(Words)["width"].default, getattr(self, "preset", {}).get("embed", {}).get("width")
-        if self.embed.get("width", width) not in (width, *free):
-            got = f"embed.width={self.embed['width']}, and {given} has {width} numbers a word"
-            raise RegardError(got, do=f"leave embed.width out, or set it to {width}")
-        self.embed["width"] = width
+        free = settable(Words)["dim"].default, getattr(self, "preset", {}).get("embed", {}).get("dim")
+        if self.embed.get("dim", width) not in (width, *free):
+            got = f"embed.dim={self.embed['dim']}, and {given} has {width} numbers a word"
+            raise RegardError(got, do=f"leave embed.dim out, or set it to {width}")
+        self.embed["dim"] = width
         self.notes = [str(report)]
 
     def learn_targets(self, examples: Sequence[Example]) -> None:
@@ -106,12 +106,12 @@ class Sentences(Measured):
         raise NotImplementedError
 
     def keep(self) -> dict[str, Any]:
-        return {"text": self.text.to_dict(), "found": self.found, "width": self.embed.get("width")}
+        return {"text": self.text.to_dict(), "found": self.found, "width": self.embed.get("dim")}
 
     def restore(self, kept: dict[str, Any]) -> None:
         self.text, self.found = Text.from_dict(kept["text"]), int(kept["found"])
         if kept["width"] is not None:
-            self.embed["width"] = int(kept["width"])
+            self.embed["dim"] = int(kept["width"])
 
     # --- model and loss ----------------------------------------------------------------------------------
 
@@ -120,10 +120,10 @@ class Sentences(Measured):
         if self.vectors is not None:
             words.fill(self.text.vocabulary, self.vectors)
         encoder: Encoder = build("encode", self.options["encoder"], inputs=words.size)
-        must_learn(encoder, "encoder.weigh")
+        must_learn(encoder, "encoder.normalizer")
         pool = self._pool(encoder)
         if pool is not None:
-            must_learn(pool, "pool.weigh", reinforced=pool.chooses)
+            must_learn(pool, "pool.normalizer", reinforced=pool.chooses)
         match, size = None, encoder.size if pool is None else pool.size
         if self.options["match"] is not None:
             match = build("predict.match", self.options["match"], inputs=size, rows=1 if pool is None else pool.rows)
@@ -136,9 +136,9 @@ class Sentences(Measured):
                 raise RegardError(
                     f"reinforce.expected={reinforce.expected} and nothing that has an expected value",
                     expected="a pooling that samples",
-                    do="add pool=attention pool.weigh=sample, or leave it out",
+                    do="add pool=attention pool.normalizer=sample, or leave it out",
                 )
-        return Reader(words, encoder, pool, match, self.head(size), reinforce, self.drop)
+        return Reader(words, encoder, pool, match, self.head(size), reinforce, self.dropout)
 
     def _pool(self, encoder: Encoder) -> Pool | None:
         spec = encoder.pool if self.options["pool"] is None else self.options["pool"]
@@ -168,11 +168,11 @@ class Sentences(Measured):
             where = (places[number].where if places else "") or f"input {number + 1}"
             if not row or not texts[number].strip():
                 raise RegardError(f"{where}: an empty {self.roles[side]}", expected="at least one word")
-            if len(row) > self.longest:
+            if len(row) > self.max_length:
                 raise RegardError(
                     f"{where}: {len(row):,} tokens in the {self.roles[side]}",
-                    expected=f"at most {self.longest:,}",
-                    do=f"shorten it, or train with longest={len(row)}",
+                    expected=f"at most {self.max_length:,}",
+                    do=f"shorten it, or train with max_length={len(row)}",
                 )
         return rows
 
@@ -190,11 +190,11 @@ class Sentences(Measured):
         """The loss of each example."""
         raise NotImplementedError
 
-    def advance(self, model: nn.Module, progress: float) -> None:
+    def on_step(self, model: nn.Module, progress: float) -> None:
         assert isinstance(model, Reader)
-        model.encoder.advance(progress)
+        model.encoder.on_step(progress)
 
-    def settled(self, model: nn.Module) -> bool:
+    def ready(self, model: nn.Module) -> bool:
         """One that chooses tokens is not, while all are taken or only the policies learn."""
         assert isinstance(model, Reader)
         return not model.encoder.chooses or model.encoder.phase == "both"
@@ -233,7 +233,7 @@ class Sentences(Measured):
             total = total + read.pooled.penalty.sum()
         if model.reinforce is not None and (taught := self._choice(read, len(batch.inputs))) is not None:
             log_prob, entropy, chosen = taught
-            earned = reward(-nats, chosen, self.price)
+            earned = reward(-nats, chosen, self.sparsity)
             told = {"entropy": entropy, "kept": read.kept, "copies": copies}
             policy = model.reinforce(log_prob, earned, read.summary, **told).sum()
             total = policy if model.encoder.phase == "policy" else total + policy
@@ -293,12 +293,14 @@ class Sentences(Measured):
             inputs = [Sequences.pad([side[row] for row in rows]).to(device) for side in sides]
             read = model(inputs)
             answers = self.answers(read, len(rows))
-            seen = Seen.of(read, getattr(model.encoder, "panels", ()), features) if look else None
+            seen = Seen.of(read, getattr(model.encoder, "head_names", ()), features) if look else None
             for place, row in enumerate(rows):
-                one, looks = answers[place], tuple[Gaze, ...]()
+                one, looks = answers[place], tuple[AttentionMap, ...]()
                 if seen is not None:
                     columns = self._tokens(texts[row], without[row : row + 1])
-                    looks = seen.gazes(range(place, len(columns) * len(rows), len(rows)), columns, texts[row], one.text)
+                    looks = seen.attention_maps(
+                        range(place, len(columns) * len(rows), len(rows)), columns, texts[row], one.text
+                    )
                 first = looks[0] if looks else None
                 found[row] = replace(one, look=first, source="\t".join(texts[row]), looks=looks[1:])
         return [one for one in found if one is not None]

@@ -1,7 +1,7 @@
 """Leaving tokens out of an input before it is encoded: what would the model have said without this word?
 
 `without` has one entry a row, and in it for each input the places of the tokens that are dropped, counted from 0 as
-the columns of a gaze are. The rest stays as it was and in order.
+the columns of an attention map are. The rest stays as it was and in order.
 
     left([[7, 8, 9]], [((1,),)], side=0)                 # [[7, 9]]
 """

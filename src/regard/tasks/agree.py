@@ -94,14 +94,18 @@ class Agree(Translate):
     @ranged
     def __init__(
         self,
-        source: Annotated[Spec, In("text")] = "bpe",
-        target: Annotated[Spec, In("text")] = "bpe",
-        embed: Width = 256,
-        encoder: Annotated[Spec, In("encode")] = ENCODER,
-        attention: Annotated[Spec, Of("attend.attention.make")] = ATTENTION,
-        decoder: Annotated[Spec, In("predict.generate")] = DECODER,
-        search: Annotated[Spec, In("search")] = "beam",
-        measures: Annotated[tuple[Spec, ...], In("measure")] = (
+        source: Annotated[Spec, In("text"), "how the source is split into tokens"] = "bpe",
+        target: Annotated[Spec, In("text"), "how the target is split into tokens"] = "bpe",
+        embed: Annotated[Width, "size of the embeddings that encoders read"] = 256,
+        encoder: Annotated[Spec, In("encode"), "how a text is read, in both directions"] = ENCODER,
+        attention: Annotated[
+            Spec, Of("attend.attention.make"), "how the decoders attend to what they translate"
+        ] = ATTENTION,
+        decoder: Annotated[Spec, In("predict.generate"), "how a translation is written, in both directions"] = DECODER,
+        search: Annotated[
+            Spec, In("search"), "how answers are searched for; validation during training is always greedy"
+        ] = "beam",
+        metrics: Annotated[tuple[Spec, ...], In("measure"), "what to measure; several with commas"] = (
             "exact_match",
             "token_accuracy",
             "perplexity",
@@ -109,21 +113,35 @@ class Agree(Translate):
             "chrf",
             "alignment",
         ),
-        best: str = "chrf",
-        smoothing: BelowOne = 0.1,
-        drop: Dropout = 0.4,
-        longest: Length = 1024,
-        teach: Annotated[Spec, Of("train.teach.Teach")] = PLAIN,
-        fertility: NonNegative = 0.0,
-        reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = REINFORCE,
-        gamma: NonNegative = 1.0,
-        after: BelowOne = 0.0,
+        best_metric: Annotated[str, "metric that chooses the best weights; one of metrics"] = "chrf",
+        label_smoothing: Annotated[BelowOne, "label smoothing of the cross entropy in training"] = 0.1,
+        dropout: Annotated[Dropout, "dropout on the embeddings that encoders read"] = 0.4,
+        max_length: Annotated[Length, "longest source, target or answer, in tokens"] = 1024,
+        teach: Annotated[
+            Spec,
+            Of("train.teach.Teach"),
+            "how the decoder is trained: scheduled sampling, word dropout, a noisy source",
+        ] = PLAIN,
+        fertility: Annotated[
+            NonNegative, "weight of the loss on each source token's total attention; 0 turns it off"
+        ] = 0.0,
+        reinforce: Annotated[
+            Spec,
+            Of("attend.reinforce.Reinforce"),
+            "how attention that samples is trained (attention.normalizer=sample)",
+        ] = REINFORCE,
+        gamma: Annotated[
+            NonNegative, "weight of the agreement of both directions' attention; 0 trains them without it"
+        ] = 1.0,
+        after: Annotated[BelowOne, "share of the training before the agreement counts"] = 0.0,
     ) -> None:
-        parts = (embed, encoder, attention, decoder, search, measures, best)
-        rest = (*parts, smoothing, drop, longest, teach, fertility, reinforce)
+        parts = (embed, encoder, attention, decoder, search, metrics, best_metric)
+        rest = (*parts, label_smoothing, dropout, max_length, teach, fertility, reinforce)
         super().__init__(source, target, *rest)
-        if self.teach.drop or self.teach.swap:
-            raise RegardError("teach.drop or teach.swap", expected="both directions to read the same words in order")
+        if self.teach.source_dropout or self.teach.source_swap:
+            raise RegardError(
+                "teach.source_dropout or teach.source_swap", expected="both directions to read the same words in order"
+            )
         self.gamma, self.after = gamma, after
         self.other = Translate(target, source, *rest)
 
@@ -146,10 +164,10 @@ class Agree(Translate):
             must_pass(there.decoder, f"gamma={self.gamma}")
         return Both(there, back)
 
-    def advance(self, model: nn.Module, progress: float) -> None:
+    def on_step(self, model: nn.Module, progress: float) -> None:
         assert isinstance(model, Both)
-        super().advance(model.there, progress)
-        super().advance(model.back, progress)
+        super().on_step(model.there, progress)
+        super().on_step(model.back, progress)
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:
         """Both likelihoods, counted over the tokens of both sides, and the agreement of their looks."""
@@ -159,7 +177,9 @@ class Agree(Translate):
         there, looked = self._taught(model.there, batch)
         back, looked_back = self.other._taught(model.back, Batch((y,), x))
         total = there.total + back.total
-        told = {name: note for name, note in back.notes.items() if name not in ("smoothing", *CHANCES)}  # said already
+        told = {
+            name: note for name, note in back.notes.items() if name not in ("label_smoothing", *CHANCES)
+        }  # said already
         notes = {**there.notes, **{f"back_{name}": note for name, note in told.items()}}
         if self.gamma:  # else no weights are asked for
             agreed = agreement(looked, looked_back, x, y)
@@ -223,7 +243,7 @@ def turned(examples: Sequence[Example]) -> list[Example]:
 def turned_data(data: Mapping[str, str]) -> dict[str, str] | None:
     """The options of `data` that read the same pairs the other way round; None where there are none."""
     given = {part: spec for part in PARTS if (spec := data.get(part, ""))}
-    if "train" not in given or given["train"].startswith("made:") or data.get("form", "auto") != "auto":
+    if "train" not in given or given["train"].startswith("builtin:") or data.get("form", "auto") != "auto":
         return None
     parallel = {part: spec for part, spec in given.items() if "," in spec and not os.path.exists(_home(spec))}
     swapped = {part: ",".join(reversed([path.strip() for path in spec.split(",")])) for part, spec in parallel.items()}

@@ -32,7 +32,7 @@ class Labelled(Labels):
     """A sentence or a pair in, a label out."""
 
     Head = Head
-    smoothing: float = 0.0
+    label_smoothing: float = 0.0
 
     @staticmethod
     def labels_of(example: Example) -> tuple[str]:
@@ -42,7 +42,7 @@ class Labelled(Labels):
         return torch.tensor([item.target[0] for item in items])
 
     def nats(self, read: Read, target: Tensor) -> Float[Tensor, " batch"]:
-        smoothing = self.smoothing if torch.is_grad_enabled() else 0.0
+        smoothing = self.label_smoothing if torch.is_grad_enabled() else 0.0
         return cross_entropy(wide(read.logits), target, reduction="none", label_smoothing=smoothing)
 
     def answers(self, read: Read, batch: int) -> list[Prediction]:
@@ -61,33 +61,47 @@ class Classify(Labelled):
     name: ClassVar[str] = "classify"
     columns: ClassVar[int] = 2
     known: ClassVar[tuple[tuple[str, ...], ...]] = (("text", "label"), ("sentence", "label"))
-    default_data: ClassVar[str] = "made:languages"
+    default_data: ClassVar[str] = "builtin:languages"
     recipe: ClassVar[Recipe] = staticmethod(sentence)
     preset: ClassVar[dict[str, Any]] = {
         "text": {"name": "character"},
-        "embed": {"width": 64},
+        "embed": {"dim": 64},
         "encoder": {"name": "bigru", "hidden": 64},
         "pool": "attention",
         "head": {"hidden": 64},
-        "drop": 0.1,
-        "train": {"epochs": 5, "time": "100s", "rate": 4e-3, "warmup": 50, "average": 0.99},
+        "dropout": 0.1,
+        "train": {"epochs": 5, "time": "100s", "lr": 4e-3, "warmup": 50, "ema": 0.99},
     }
 
     @ranged
     def __init__(
         self,
-        text: Annotated[Spec, In("text")] = WORDS,
-        embed: Annotated[Spec, Of("encode._words.Words")] = PLAIN,
-        encoder: Annotated[Spec, In("encode")] = "bilstm",
-        pool: Annotated[Spec | None, In("pool")] = None,
-        head: Annotated[Spec, Of("predict.classify.Classify")] = PLAIN,
-        reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = PLAIN,
-        price: NonNegative = 0.03,
-        measures: Annotated[tuple[Spec, ...], In("measure")] = ("accuracy", "loss", "chosen"),
-        best: str = "accuracy",
-        smoothing: BelowOne = 0.0,
-        drop: Dropout = 0.3,
-        longest: Length = 1024,
+        text: Annotated[Spec, In("text"), "how texts are split into tokens"] = WORDS,
+        embed: Annotated[Spec, Of("encode._words.Words"), "word vectors, learned or from a file"] = PLAIN,
+        encoder: Annotated[Spec, In("encode"), "how a text is read"] = "bilstm",
+        pool: Annotated[
+            Spec | None, In("pool"), "how the encoder's states become one vector; none takes the encoder's usual way"
+        ] = None,
+        head: Annotated[
+            Spec, Of("predict.classify.Classify"), "layers that turn the sentence vector into the label's logits"
+        ] = PLAIN,
+        reinforce: Annotated[
+            Spec, Of("attend.reinforce.Reinforce"), "how an encoder or pooling that samples tokens is trained"
+        ] = PLAIN,
+        sparsity: Annotated[
+            NonNegative, "price on the share of tokens chosen, for an encoder that chooses (resan)"
+        ] = 0.03,
+        metrics: Annotated[tuple[Spec, ...], In("measure"), "what to measure; several with commas"] = (
+            "accuracy",
+            "loss",
+            "chosen",
+        ),
+        best_metric: Annotated[str, "metric that chooses the best weights; one of metrics"] = "accuracy",
+        label_smoothing: Annotated[BelowOne, "label smoothing of the cross entropy in training"] = 0.0,
+        dropout: Annotated[Dropout, "dropout on the sentence vector"] = 0.3,
+        max_length: Annotated[Length, "longest text, in tokens"] = 1024,
     ) -> None:
-        super().__init__(text, embed, encoder, pool, None, head, reinforce, price, measures, best, drop, longest)
-        self.smoothing = smoothing
+        super().__init__(
+            text, embed, encoder, pool, None, head, reinforce, sparsity, metrics, best_metric, dropout, max_length
+        )
+        self.label_smoothing = label_smoothing

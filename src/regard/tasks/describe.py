@@ -27,7 +27,7 @@ from torch import nn
 
 from regard.errors import RegardError
 from regard.find import PLAIN, In, Of, Spec, nearest
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 from regard.ranges import BelowOne, Dropout, Length, Width
 from regard.search import Search
 from regard.search.beam import Beam
@@ -45,7 +45,7 @@ __all__ = ["Describe"]
 COUNTED = 10_000  # examples looked at for fields whose values are repeated
 ENCODER: Spec = {"name": "recurrent", "hidden": 256, "layers": 1, "dropout": 0.3}
 DECODER: Spec = {"name": "recurrent", "hidden": 512, "place": "after", "feed": False, "dropout": 0.3}
-ATTENTION: Spec = {"score": "additive", "weigh": "softmax"}
+ATTENTION: Spec = {"score": "additive", "normalizer": "softmax"}
 
 
 class Describe(Generation):
@@ -53,34 +53,38 @@ class Describe(Generation):
 
     name: ClassVar[str] = "describe"
     known: ClassVar[tuple[tuple[str, ...], ...]] = (("mr", "ref"), ("meaning_representation", "human_reference"))
-    default_data: ClassVar[str] = "made:tables"
+    default_data: ClassVar[str] = "builtin:tables"
     recipe: ClassVar[Recipe] = staticmethod(generation)
     preset: ClassVar[dict[str, Any]] = {
         "source": {"name": "word", "split": "punctuation"},
         "target": {"name": "word", "split": "punctuation"},
         "delexicalise": ["place"],
-        "best": "exact_match",
+        "best_metric": "exact_match",
         "embed": 64,
         "encoder": {"name": "recurrent", "hidden": 96, "layers": 1, "dropout": 0.0},
         "decoder": {"name": "recurrent", "embed": 64, "hidden": 128, "place": "after", "feed": False, "dropout": 0.0},
         "attention": {"score": {"name": "additive", "hidden": 64}},
-        "drop": 0.0,
-        "smoothing": 0.0,
-        "train": {"epochs": 4, "time": "120s", "tokens": 2048, "rate": 8e-3, "warmup": 50, "average": 0.99},
+        "dropout": 0.0,
+        "label_smoothing": 0.0,
+        "train": {"epochs": 4, "time": "120s", "batch_tokens": 2048, "lr": 8e-3, "warmup": 50, "ema": 0.99},
     }
 
     def __init__(
         self,
-        source: Annotated[Spec, In("text")] = "bpe",
-        target: Annotated[Spec, In("text")] = "bpe",
-        delexicalise: tuple[str, ...] = (),
-        rerank: bool = True,
-        embed: Width = 256,
-        encoder: Annotated[Spec, In("encode")] = ENCODER,
-        attention: Annotated[Spec, Of("attend.attention.make")] = ATTENTION,
-        decoder: Annotated[Spec, In("predict.generate")] = DECODER,
-        search: Annotated[Spec, In("search")] = "beam",
-        measures: Annotated[tuple[Spec, ...], In("measure")] = (
+        source: Annotated[Spec, In("text"), "how the record is split into tokens"] = "bpe",
+        target: Annotated[Spec, In("text"), "how the text is split into tokens"] = "bpe",
+        delexicalise: Annotated[
+            tuple[str, ...], "fields whose values become placeholders and are put back in the answer"
+        ] = (),
+        rerank: Annotated[bool, "take the hypothesis of a beam search that mentions the most values"] = True,
+        embed: Annotated[Width, "size of the record embeddings"] = 256,
+        encoder: Annotated[Spec, In("encode"), "how the record is read"] = ENCODER,
+        attention: Annotated[Spec, Of("attend.attention.make"), "how the decoder attends to the record"] = ATTENTION,
+        decoder: Annotated[Spec, In("predict.generate"), "how the text is written"] = DECODER,
+        search: Annotated[
+            Spec, In("search"), "how answers are searched for; validation during training is always greedy"
+        ] = "beam",
+        metrics: Annotated[tuple[Spec, ...], In("measure"), "what to measure; several with commas"] = (
             "exact_match",
             "slots",
             "perplexity",
@@ -89,15 +93,23 @@ class Describe(Generation):
             "meteor",
             "alignment",
         ),
-        best: str = "chrf",
-        smoothing: BelowOne = 0.1,
-        drop: Dropout = 0.3,
-        longest: Length = 1024,
-        teach: Annotated[Spec, Of("train.teach.Teach")] = PLAIN,
-        reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = REINFORCE,
+        best_metric: Annotated[str, "metric that chooses the best weights; one of metrics"] = "chrf",
+        label_smoothing: Annotated[BelowOne, "label smoothing of the cross entropy in training"] = 0.1,
+        dropout: Annotated[Dropout, "dropout on the record embeddings"] = 0.3,
+        max_length: Annotated[Length, "longest record or text, in tokens"] = 1024,
+        teach: Annotated[
+            Spec,
+            Of("train.teach.Teach"),
+            "how the decoder is trained: scheduled sampling, word dropout, a noisy source",
+        ] = PLAIN,
+        reinforce: Annotated[
+            Spec,
+            Of("attend.reinforce.Reinforce"),
+            "how attention that samples is trained (attention.normalizer=sample)",
+        ] = REINFORCE,
     ) -> None:
-        parts = (source, target, embed, encoder, attention, decoder, search, measures, best)
-        super().__init__(*parts, smoothing, drop, longest, teach, reinforce=reinforce)
+        parts = (source, target, embed, encoder, attention, decoder, search, metrics, best_metric)
+        super().__init__(*parts, label_smoothing, dropout, max_length, teach, reinforce=reinforce)
         self.delexicalise, self.rerank = delexicalise, rerank
         self.repeated: frozenset[str] = frozenset()  # fields whose values texts repeat
 
@@ -151,7 +163,7 @@ class Describe(Generation):
         several = search
         if self.rerank and isinstance(search, Beam):
             several = copy(search)
-            several.nbest = search.width
+            several.n_best = search.beam_size
         found = super().predict(
             model, [(source,) for source, _ in records], look, several, places, tokens, trace, without
         )
@@ -162,7 +174,7 @@ class Describe(Generation):
         if several is search:
             return answers
         assert isinstance(search, Beam)
-        return [self._reranked(one, search.nbest) for one in answers]
+        return [self._reranked(one, search.n_best) for one in answers]
 
     def _reranked(self, prediction: Prediction, most: int) -> Prediction:
         """The hypothesis that says most values first, and at most so many."""
@@ -202,15 +214,15 @@ def _repeated(examples: Sequence[Example]) -> frozenset[str]:
 def _whole(prediction: Prediction, record: PutBack, values: dict[str, str]) -> Prediction:
     """A prediction, and all others beside it, with the values in text, look and steps."""
     said = put_back(prediction.text, values)
-    gaze = prediction.look
-    if isinstance(gaze, Gaze):
-        rows, columns = tuple(map(said.token, gaze.rows)), tuple(map(record.token, gaze.columns))
-        gaze = replace(gaze, rows=rows, columns=columns, title=record.text)
+    attention_map = prediction.look
+    if isinstance(attention_map, AttentionMap):
+        rows, columns = tuple(map(said.token, attention_map.rows)), tuple(map(record.token, attention_map.columns))
+        attention_map = replace(attention_map, rows=rows, columns=columns, title=record.text)
     others = tuple(_whole(one, record, values) for one in prediction.others)
     steps = tuple(
         tuple(replace(one, tokens=tuple(values.get(token, token) for token in one.tokens)) for one in step)
         for step in prediction.steps
     )
     tokens = tuple((said.token(token), log_prob) for token, log_prob in prediction.tokens)
-    whole = {"text": said.text, "look": gaze, "source": record.text}
+    whole = {"text": said.text, "look": attention_map, "source": record.text}
     return replace(prediction, **whole, others=others, steps=steps, tokens=tokens)

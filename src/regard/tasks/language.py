@@ -29,7 +29,7 @@ from torch.nn.functional import cross_entropy
 
 from regard.data.batch import in_order
 from regard.find import In, Of, Spec, build, table
-from regard.look.gaze import Gaze
+from regard.look.attention_map import AttentionMap
 from regard.measure import Results
 from regard.predict.language import LanguageModel
 from regard.ranges import Length, LengthOrNone, ranged
@@ -62,7 +62,7 @@ class Language(Measured):
     counts: ClassVar[str] = "tokens"
     known: ClassVar[tuple[tuple[str, ...], ...]] = (("text",),)
     notes: Sequence[str] = ()
-    default_data: ClassVar[str] = "made:stories"
+    default_data: ClassVar[str] = "builtin:stories"
     recipe: ClassVar[Recipe] = staticmethod(language)
     preset: ClassVar[dict[str, Any]] = {
         "text": {"name": "word", "split": "punctuation"},
@@ -70,28 +70,36 @@ class Language(Measured):
         "attention": {"score": {"name": "additive", "hidden": 64}},
         "running": False,
         "search": "greedy",
-        "train": {"epochs": 5, "time": "120s", "tokens": 2048, "rate": 1e-2, "warmup": 50, "average": 0.99},
+        "train": {"epochs": 5, "time": "120s", "batch_tokens": 2048, "lr": 1e-2, "warmup": 50, "ema": 0.99},
     }
 
     @ranged
     def __init__(
         self,
-        text: Annotated[Spec, In("text")] = "bpe",
-        network: Annotated[Spec, In("predict.language")] = "recurrent",
-        attention: Annotated[Spec | None, Of("attend.attention.make")] = None,
-        window: Length = 100,
-        context: LengthOrNone = 50,
-        running: bool = True,
-        search: Annotated[Spec, In("search")] = "sample",
-        measures: Annotated[tuple[Spec, ...], In("measure")] = ("perplexity", "word_perplexity", "token_accuracy"),
-        best: str = "word_perplexity",
-        longest: Length = 200,
+        text: Annotated[Spec, In("text"), "how the text is split into tokens"] = "bpe",
+        network: Annotated[Spec, In("predict.language"), "the language model"] = "recurrent",
+        attention: Annotated[
+            Spec | None,
+            Of("attend.attention.make"),
+            "attention to earlier tokens; none: no attention (recurrent) or the usual one (transformer)",
+        ] = None,
+        window: Annotated[Length, "tokens predicted in one training item"] = 100,
+        context: Annotated[LengthOrNone, "tokens before each window that are read but not predicted"] = 50,
+        running: Annotated[bool, "read all lines as one running text; false reads each line alone"] = True,
+        search: Annotated[Spec, In("search"), "how a text is continued"] = "sample",
+        metrics: Annotated[tuple[Spec, ...], In("measure"), "what to measure; several with commas"] = (
+            "perplexity",
+            "word_perplexity",
+            "token_accuracy",
+        ),
+        best_metric: Annotated[str, "metric that chooses the best weights; one of metrics"] = "word_perplexity",
+        max_length: Annotated[Length, "longest continuation, in tokens"] = 200,
     ) -> None:
-        super().__init__(measures, best)
+        super().__init__(metrics, best_metric)
         self.options = {"text": text, "network": network}
         self.attention, self.window, self.context, self.running = attention, window, context, running
         self.search: Search = build("search", search)
-        self.longest = longest
+        self.max_length = max_length
         self.text: Text
 
     # --- words -------------------------------------------------------------------------------------------
@@ -111,7 +119,7 @@ class Language(Measured):
         attention = None if self.attention is None else table(self.attention)
         given = {"vocab": len(self.text), "attention": attention}
         network: LanguageModel = build("predict.language", self.options["network"], **given)
-        must_learn(network, "attention.weigh")
+        must_learn(network, "attention.normalizer")
         return network
 
     def items(self, examples: Sequence[Example]) -> list[Item]:
@@ -128,7 +136,7 @@ class Language(Measured):
         read = Sequences.pad([item.inputs[0] for item in items])
         return Batch((read,), Sequences.pad([item.target for item in items]))
 
-    def advance(self, model: nn.Module, progress: float) -> None:
+    def on_step(self, model: nn.Module, progress: float) -> None:
         """Nothing here changes on the way."""
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:
@@ -182,14 +190,14 @@ class Language(Measured):
         begun = [[Text.end, *row[:-1]] for row in self.text.encode_all([text[0] for text in texts])]
         device, found = next(model.parameters()).device, [list[Hypothesis]()] * len(texts)
         steps: dict[int, tuple[tuple[Step, ...], ...]] = {}
-        for rows in in_order([len(one) + self.longest for one in begun], tokens=tokens):
+        for rows in in_order([len(one) + self.max_length for one in begun], tokens=tokens):
             watched = Trace() if trace else None
             hypotheses = (search or self.search)(
                 model,
                 model.read(Sequences.pad([begun[row] for row in rows]).to(device)),
                 start=Text.start,
                 end=Text.end,
-                longest=torch.full((len(rows),), self.longest),
+                max_length=torch.full((len(rows),), self.max_length),
                 banned=(Text.pad, Text.unknown, Text.start),
                 trace=watched,
             )
@@ -199,8 +207,11 @@ class Language(Measured):
                 steps |= zip(rows, watched.steps(self.text.pieces), strict=True)
         answers = []
         for text, one, best in zip(texts, begun, found, strict=True):
-            gazes = self._gazes(model, one, best, text[0]) if look and model.looks else [None] * len(best)
-            first, *others = [self._answer(text[0], one, h, gaze) for h, gaze in zip(best, gazes, strict=True)]
+            attention_maps = self._gazes(model, one, best, text[0]) if look and model.looks else [None] * len(best)
+            first, *others = [
+                self._answer(text[0], one, h, attention_map)
+                for h, attention_map in zip(best, attention_maps, strict=True)
+            ]
             answers.append(replace(first, source=text[0], others=tuple(others)))
         return [replace(answer, steps=steps[row]) for row, answer in enumerate(answers)] if trace else answers
 
@@ -228,38 +239,44 @@ class Language(Measured):
             weights = seen.by_key.float().cpu().numpy() if look and seen is not None else [None] * len(some)
             for row, told, each in zip(some, log_p, weights, strict=True):
                 parts = tuple(zip(pieces[row], told, strict=False))  # what is told of padding is left out
-                gaze = None if each is None else self._gaze(model, each, pieces[row], 0, texts[row])
+                attention_map = None if each is None else self._gaze(model, each, pieces[row], 0, texts[row])
                 total = sum(one for _, one in parts)
                 mean = total / max(len(parts), 1)
-                found[row] = Prediction(texts[row], total, gaze, texts[row], tokens=parts, log_prob_per_token=mean)
+                found[row] = Prediction(
+                    texts[row], total, attention_map, texts[row], tokens=parts, log_prob_per_token=mean
+                )
         return [found[row] for row in range(len(rows))]
 
-    def _answer(self, text: str, begun: list[int], found: Hypothesis, gaze: Gaze | None) -> Prediction:
+    def _answer(self, text: str, begun: list[int], found: Hypothesis, attention_map: AttentionMap | None) -> Prediction:
         """The beginning as it was given, and behind it what was found."""
         before, whole = (self.text.decode(ids) for ids in (begun[1:], [*begun[1:], *found.tokens]))
         rest = whole[len(before) :]
         if rest[:1] == " " and not before.endswith(" "):
             text = text.rstrip(" ")
         mean = found.log_prob_per_token
-        return Prediction(text + rest, found.log_prob, gaze, text, log_prob_per_token=mean)
+        return Prediction(text + rest, found.log_prob, attention_map, text, log_prob_per_token=mean)
 
-    def _gazes(self, model: LanguageModel, begun: list[int], found: Sequence[Hypothesis], text: str) -> list[Gaze]:
+    def _gazes(
+        self, model: LanguageModel, begun: list[int], found: Sequence[Hypothesis], text: str
+    ) -> list[AttentionMap]:
         """Where each token that was found came from: asked once all are known, for the past grows with every step."""
         read = Sequences.pad([[*begun, *one.tokens[:-1]] for one in found])
         look, _ = model(read.values.to(model.embedding.weight.device))
         assert look is not None
         weights = look.by_key.float().cpu().numpy()
-        gazes = []
+        attention_maps = []
         for one, each in zip(found, weights, strict=True):
             pieces = self.text.pieces([*begun[1:], *one.tokens])
-            gazes.append(self._gaze(model, each, pieces, len(begun) - 1, text))
-        return gazes
+            attention_maps.append(self._gaze(model, each, pieces, len(begun) - 1, text))
+        return attention_maps
 
-    def _gaze(self, model: LanguageModel, weights: np.ndarray, pieces: Sequence[Token], first: int, title: str) -> Gaze:
+    def _gaze(
+        self, model: LanguageModel, weights: np.ndarray, pieces: Sequence[Token], first: int, title: str
+    ) -> AttentionMap:
         """Where each token from the `first` on came from: the tokens before it, and the end before them all."""
         length, columns = len(pieces), (Token(self.text.seen[Text.end], 0, 0), *pieces[:-1])
         shown = weights[..., first:length, :length]
-        return Gaze(shown, tuple(pieces[first:]), columns, title=title, panels=model.panels)
+        return AttentionMap(shown, tuple(pieces[first:]), columns, title=title, head_names=model.head_names)
 
 
 def _there(sequences: Sequences) -> Tensor:

@@ -41,33 +41,49 @@ class Relate(Sentences):
         ("sentence_A", "sentence_B", "relatedness_score"),
         ("sentence1", "sentence2", "score"),
     )
-    default_data: ClassVar[str] = "made:likeness"
+    default_data: ClassVar[str] = "builtin:likeness"
     recipe: ClassVar[Recipe] = staticmethod(sentence)
     preset: ClassVar[dict[str, Any]] = {
-        "embed": {"width": 64},
+        "embed": {"dim": 64},
         "encoder": {"name": "bigru", "hidden": 64},
         "pool": "attention",
         "head": {"hidden": 128},
-        "drop": 0.0,
-        "train": {"epochs": 10, "time": "100s", "rate": 4e-3, "warmup": 50, "average": 0.99},
+        "dropout": 0.0,
+        "train": {"epochs": 10, "time": "100s", "lr": 4e-3, "warmup": 50, "ema": 0.99},
     }
 
     def __init__(
         self,
-        text: Annotated[Spec, In("text")] = WORDS,
-        embed: Annotated[Spec, Of("encode._words.Words")] = PLAIN,
-        encoder: Annotated[Spec, In("encode")] = "bilstm",
-        pool: Annotated[Spec | None, In("pool")] = None,
-        match: Annotated[Spec, In("predict.match")] = "similarity",
-        head: Annotated[Spec, Of("predict.regress.Regress")] = PLAIN,
-        reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = PLAIN,
-        price: NonNegative = 0.03,
-        measures: Annotated[tuple[Spec, ...], In("measure")] = ("pearson", "spearman", "mse", "loss", "chosen"),
-        best: str = "pearson",
-        drop: Dropout = 0.3,
-        longest: Length = 512,
+        text: Annotated[Spec, In("text"), "how texts are split into tokens"] = WORDS,
+        embed: Annotated[Spec, Of("encode._words.Words"), "word vectors, learned or from a file"] = PLAIN,
+        encoder: Annotated[Spec, In("encode"), "how a text is read"] = "bilstm",
+        pool: Annotated[
+            Spec | None, In("pool"), "how the encoder's states become one vector; none takes the encoder's usual way"
+        ] = None,
+        match: Annotated[Spec, In("predict.match"), "how the vectors of the two sentences are combined"] = "similarity",
+        head: Annotated[
+            Spec, Of("predict.regress.Regress"), "layers that turn the vector of the pair into a score"
+        ] = PLAIN,
+        reinforce: Annotated[
+            Spec, Of("attend.reinforce.Reinforce"), "how an encoder or pooling that samples tokens is trained"
+        ] = PLAIN,
+        sparsity: Annotated[
+            NonNegative, "price on the share of tokens chosen, for an encoder that chooses (resan)"
+        ] = 0.03,
+        metrics: Annotated[tuple[Spec, ...], In("measure"), "what to measure; several with commas"] = (
+            "pearson",
+            "spearman",
+            "mse",
+            "loss",
+            "chosen",
+        ),
+        best_metric: Annotated[str, "metric that chooses the best weights; one of metrics"] = "pearson",
+        dropout: Annotated[Dropout, "dropout on the vector of the pair"] = 0.3,
+        max_length: Annotated[Length, "longest sentence, in tokens"] = 512,
     ) -> None:
-        super().__init__(text, embed, encoder, pool, match, head, reinforce, price, measures, best, drop, longest)
+        super().__init__(
+            text, embed, encoder, pool, match, head, reinforce, sparsity, metrics, best_metric, dropout, max_length
+        )
         scale = call(Regress, self.options["head"], inputs=1)
         self.low, self.high = scale.low, scale.high
 

@@ -19,7 +19,7 @@ __all__ = ["Summarise"]
 
 ENCODER: Spec = {"name": "recurrent", "hidden": 256, "layers": 1, "dropout": 0.3}
 DECODER: Spec = {"name": "recurrent", "hidden": 512, "place": "after", "feed": False, "dropout": 0.3}
-ATTENTION: Spec = {"score": "additive", "weigh": "softmax"}
+ATTENTION: Spec = {"score": "additive", "normalizer": "softmax"}
 
 
 class Summarise(Generation):
@@ -34,31 +34,33 @@ class Summarise(Generation):
         ("text", "summary"),
         ("body", "subject"),
     )
-    default_data: ClassVar[str] = "made:headlines"
+    default_data: ClassVar[str] = "builtin:headlines"
     recipe: ClassVar[Recipe] = staticmethod(generation)
     preset: ClassVar[dict[str, Any]] = {
         "source": {"name": "word", "split": "punctuation"},
         "target": {"name": "word", "split": "punctuation"},
-        "best": "exact_match",
+        "best_metric": "exact_match",
         "embed": 96,
         "encoder": {"name": "recurrent", "hidden": 96, "layers": 1, "dropout": 0.0},
         "decoder": {"name": "recurrent", "embed": 96, "hidden": 128, "place": "after", "feed": False, "dropout": 0.0},
         "attention": {"score": {"name": "additive", "hidden": 96}},
-        "drop": 0.0,
-        "smoothing": 0.0,
-        "train": {"epochs": 2, "time": "120s", "tokens": 2048, "rate": 6e-3, "warmup": 50, "average": 0.99},
+        "dropout": 0.0,
+        "label_smoothing": 0.0,
+        "train": {"epochs": 2, "time": "120s", "batch_tokens": 2048, "lr": 6e-3, "warmup": 50, "ema": 0.99},
     }
 
     def __init__(
         self,
-        source: Annotated[Spec, In("text")] = "bpe",
-        target: Annotated[Spec, In("text")] = "bpe",
-        embed: Width = 256,
-        encoder: Annotated[Spec, In("encode")] = ENCODER,
-        attention: Annotated[Spec, Of("attend.attention.make")] = ATTENTION,
-        decoder: Annotated[Spec, In("predict.generate")] = DECODER,
-        search: Annotated[Spec, In("search")] = "beam",
-        measures: Annotated[tuple[Spec, ...], In("measure")] = (
+        source: Annotated[Spec, In("text"), "how the document is split into tokens"] = "bpe",
+        target: Annotated[Spec, In("text"), "how the summary is split into tokens"] = "bpe",
+        embed: Annotated[Width, "size of the document embeddings"] = 256,
+        encoder: Annotated[Spec, In("encode"), "how the document is read"] = ENCODER,
+        attention: Annotated[Spec, Of("attend.attention.make"), "how the decoder attends to the document"] = ATTENTION,
+        decoder: Annotated[Spec, In("predict.generate"), "how the summary is written"] = DECODER,
+        search: Annotated[
+            Spec, In("search"), "how answers are searched for; validation during training is always greedy"
+        ] = "beam",
+        metrics: Annotated[tuple[Spec, ...], In("measure"), "what to measure; several with commas"] = (
             "rouge",
             "exact_match",
             "perplexity",
@@ -66,17 +68,25 @@ class Summarise(Generation):
             "chrf",
             "alignment",
         ),
-        best: str = "rouge",
-        smoothing: BelowOne = 0.1,
-        drop: Dropout = 0.3,
-        longest: Length = 2048,
-        teach: Annotated[Spec, Of("train.teach.Teach")] = PLAIN,
-        reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = REINFORCE,
-        truncate: LengthOrNone = 0,
+        best_metric: Annotated[str, "metric that chooses the best weights; one of metrics"] = "rouge",
+        label_smoothing: Annotated[BelowOne, "label smoothing of the cross entropy in training"] = 0.1,
+        dropout: Annotated[Dropout, "dropout on the document embeddings"] = 0.3,
+        max_length: Annotated[Length, "longest document or summary, in tokens"] = 2048,
+        teach: Annotated[
+            Spec,
+            Of("train.teach.Teach"),
+            "how the decoder is trained: scheduled sampling, word dropout, a noisy source",
+        ] = PLAIN,
+        reinforce: Annotated[
+            Spec,
+            Of("attend.reinforce.Reinforce"),
+            "how attention that samples is trained (attention.normalizer=sample)",
+        ] = REINFORCE,
+        truncate: Annotated[LengthOrNone, "tokens read from the start of each document; 0 reads all of it"] = 0,
     ) -> None:
-        parts = (source, target, embed, encoder, attention, decoder, search, measures, best)
-        super().__init__(*parts, smoothing, drop, longest, teach, reinforce=reinforce, truncate=truncate)
+        parts = (source, target, embed, encoder, attention, decoder, search, metrics, best_metric)
+        super().__init__(*parts, label_smoothing, dropout, max_length, teach, reinforce=reinforce, truncate=truncate)
 
     def room(self, source: int) -> int:
         """A summary is shorter than its document, but for the shortest."""
-        return min(self.longest, source // 2 + 40)
+        return min(self.max_length, source // 2 + 40)

@@ -38,30 +38,43 @@ class Tag(Labels):
     name: ClassVar[str] = "tag"
     columns: ClassVar[int] = 2
     counts: ClassVar[str] = "tokens"
-    default_data: ClassVar[str] = "made:fields"
+    default_data: ClassVar[str] = "builtin:fields"
     recipe: ClassVar[Recipe] = staticmethod(tagging)
     preset: ClassVar[dict[str, Any]] = {
         "text": {"name": "character"},
-        "embed": {"width": 64},
+        "embed": {"dim": 64},
         "encoder": {"name": "bigru", "hidden": 64},
-        "drop": 0.0,
-        "train": {"epochs": 5, "time": "100s", "rate": 4e-3, "warmup": 50, "average": 0.99},
+        "dropout": 0.0,
+        "train": {"epochs": 5, "time": "100s", "lr": 4e-3, "warmup": 50, "ema": 0.99},
     }
 
     def __init__(
         self,
-        text: Annotated[Spec, In("text")] = "word",
-        embed: Annotated[Spec, Of("encode._words.Words")] = PLAIN,
-        encoder: Annotated[Spec, In("encode")] = "bilstm",
-        head: Annotated[Spec, Of("predict.tag.Tag")] = PLAIN,
-        reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = PLAIN,
-        price: NonNegative = 0.03,
-        measures: Annotated[tuple[Spec, ...], In("measure")] = ("tag_accuracy", "span_f1", "loss", "chosen"),
-        best: str = "tag_accuracy",
-        drop: Dropout = 0.3,
-        longest: Length = 1024,
+        text: Annotated[Spec, In("text"), "how texts are split into tokens"] = "word",
+        embed: Annotated[Spec, Of("encode._words.Words"), "word vectors, learned or from a file"] = PLAIN,
+        encoder: Annotated[Spec, In("encode"), "how a text is read"] = "bilstm",
+        head: Annotated[
+            Spec, Of("predict.tag.Tag"), "layers that turn each token's state into its label's logits"
+        ] = PLAIN,
+        reinforce: Annotated[
+            Spec, Of("attend.reinforce.Reinforce"), "how an encoder that samples tokens is trained"
+        ] = PLAIN,
+        sparsity: Annotated[
+            NonNegative, "price on the share of tokens chosen, for an encoder that chooses (resan)"
+        ] = 0.03,
+        metrics: Annotated[tuple[Spec, ...], In("measure"), "what to measure; several with commas"] = (
+            "tag_accuracy",
+            "span_f1",
+            "loss",
+            "chosen",
+        ),
+        best_metric: Annotated[str, "metric that chooses the best weights; one of metrics"] = "tag_accuracy",
+        dropout: Annotated[Dropout, "dropout on the encoder's states"] = 0.3,
+        max_length: Annotated[Length, "longest text, in tokens"] = 1024,
     ) -> None:
-        super().__init__(text, embed, encoder, None, None, head, reinforce, price, measures, best, drop, longest)
+        super().__init__(
+            text, embed, encoder, None, None, head, reinforce, sparsity, metrics, best_metric, dropout, max_length
+        )
 
     @staticmethod
     def labels_of(example: Example) -> list[str]:
@@ -101,11 +114,11 @@ class Tag(Labels):
         """A tagger that answers each token as it arrives."""
         assert isinstance(model, Reader)
         encoder = model.encoder
-        if not isinstance(encoder, Recurrent) or encoder.both:
+        if not isinstance(encoder, Recurrent) or encoder.bidirectional:
             raise RegardError(
                 "an encoder that must see the whole sentence",
                 expected="a one-way one, to tag a stream",
-                do="train with encoder=lstm, or encoder=recurrent encoder.both=false",
+                do="train with encoder=lstm, or encoder=recurrent encoder.bidirectional=false",
             )
         return Stream(self, model, encoder)
 

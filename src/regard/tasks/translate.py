@@ -20,38 +20,40 @@ __all__ = ["Translate"]
 # What did best on Multi30k's validation set (docs/LOG.md): strong dropout, two layers below, Luong's attention.
 ENCODER: Spec = {"name": "recurrent", "hidden": 256, "layers": 2, "dropout": 0.4}
 DECODER: Spec = {"name": "recurrent", "hidden": 512, "place": "after", "feed": False, "dropout": 0.4}
-ATTENTION: Spec = {"score": "additive", "weigh": "softmax"}
+ATTENTION: Spec = {"score": "additive", "normalizer": "softmax"}
 
 
 class Translate(Generation):
     """A text in, the same text in another language out (Bahdanau 2014, Luong 2015)."""
 
     name: ClassVar[str] = "translate"
-    default_data: ClassVar[str] = "made:dates"
+    default_data: ClassVar[str] = "builtin:dates"
     recipe: ClassVar[Recipe] = staticmethod(generation)
     preset: ClassVar[dict[str, Any]] = {
         "source": {"name": "character"},
         "target": {"name": "character"},
-        "best": "exact_match",
+        "best_metric": "exact_match",
         "embed": 64,
         "encoder": {"name": "recurrent", "hidden": 128, "layers": 1, "dropout": 0.0},
         "decoder": {"name": "recurrent", "embed": 64, "hidden": 128, "dropout": 0.0},
         "attention": {"score": {"name": "additive", "hidden": 64}},
-        "drop": 0.0,
-        "smoothing": 0.0,
-        "train": {"epochs": 5, "time": "150s", "rate": 4e-3, "warmup": 100, "average": 0.99},
+        "dropout": 0.0,
+        "label_smoothing": 0.0,
+        "train": {"epochs": 5, "time": "150s", "lr": 4e-3, "warmup": 100, "ema": 0.99},
     }
 
     def __init__(
         self,
-        source: Annotated[Spec, In("text")] = "bpe",
-        target: Annotated[Spec, In("text")] = "bpe",
-        embed: Width = 256,
-        encoder: Annotated[Spec, In("encode")] = ENCODER,
-        attention: Annotated[Spec, Of("attend.attention.make")] = ATTENTION,
-        decoder: Annotated[Spec, In("predict.generate")] = DECODER,
-        search: Annotated[Spec, In("search")] = "beam",
-        measures: Annotated[tuple[Spec, ...], In("measure")] = (
+        source: Annotated[Spec, In("text"), "how the source is split into tokens"] = "bpe",
+        target: Annotated[Spec, In("text"), "how the target is split into tokens"] = "bpe",
+        embed: Annotated[Width, "size of the source embeddings"] = 256,
+        encoder: Annotated[Spec, In("encode"), "how the source is read"] = ENCODER,
+        attention: Annotated[Spec, Of("attend.attention.make"), "how the decoder attends to the source"] = ATTENTION,
+        decoder: Annotated[Spec, In("predict.generate"), "how the target is written"] = DECODER,
+        search: Annotated[
+            Spec, In("search"), "how answers are searched for; validation during training is always greedy"
+        ] = "beam",
+        metrics: Annotated[tuple[Spec, ...], In("measure"), "what to measure; several with commas"] = (
             "exact_match",
             "token_accuracy",
             "perplexity",
@@ -59,13 +61,23 @@ class Translate(Generation):
             "chrf",
             "alignment",
         ),
-        best: str = "chrf",
-        smoothing: BelowOne = 0.1,
-        drop: Dropout = 0.4,
-        longest: Length = 1024,
-        teach: Annotated[Spec, Of("train.teach.Teach")] = PLAIN,
-        fertility: NonNegative = 0.0,
-        reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce")] = REINFORCE,
+        best_metric: Annotated[str, "metric that chooses the best weights; one of metrics"] = "chrf",
+        label_smoothing: Annotated[BelowOne, "label smoothing of the cross entropy in training"] = 0.1,
+        dropout: Annotated[Dropout, "dropout on the source embeddings"] = 0.4,
+        max_length: Annotated[Length, "longest source, target or answer, in tokens"] = 1024,
+        teach: Annotated[
+            Spec,
+            Of("train.teach.Teach"),
+            "how the decoder is trained: scheduled sampling, word dropout, a noisy source",
+        ] = PLAIN,
+        fertility: Annotated[
+            NonNegative, "weight of the loss on each source token's total attention; 0 turns it off"
+        ] = 0.0,
+        reinforce: Annotated[
+            Spec,
+            Of("attend.reinforce.Reinforce"),
+            "how attention that samples is trained (attention.normalizer=sample)",
+        ] = REINFORCE,
     ) -> None:
-        parts = (source, target, embed, encoder, attention, decoder, search, measures, best)
-        super().__init__(*parts, smoothing, drop, longest, teach, fertility, reinforce)
+        parts = (source, target, embed, encoder, attention, decoder, search, metrics, best_metric)
+        super().__init__(*parts, label_smoothing, dropout, max_length, teach, fertility, reinforce)

@@ -77,7 +77,7 @@ def read_vectors(path: str, words: Collection[str] | None, most: int, width: int
     lines = _lines(path)
     size, first = _begin(path, lines)
     if width is not None and width != size:
-        raise RegardError(f"{path}: embed.width={width} but the file has {size}", do=f"set embed.width={size}")
+        raise RegardError(f"{path}: embed.dim={width} but the file has {size}", do=f"set embed.dim={size}")
     read: dict[str, int] = {}
     kept: list[str] = []
     missing, data = set(asked), bytearray()

@@ -5,8 +5,8 @@ with the space before a word kept as `▁` (Kudo and Richardson 2018), so that d
 space. A `▁` in the text itself is read as a space. Words and signs never merge, so "end" and "end." share
 a piece.
 
-Merging goes on until the vocabulary holds `size` pieces or no pair was seen `least` times. Characters
-seen fewer than `least` times, or for which `size` has no room, become `<unk>`.
+Merging goes on until the vocabulary holds `vocab_size` pieces or no pair was seen `min_frequency` times. Characters
+seen fewer than `min_frequency` times, or for which `vocab_size` has no room, become `<unk>`.
 
     Bpe(size=4000).train(texts).tokens("unbelievable")
 """
@@ -30,14 +30,21 @@ class Bpe:
     """Byte-pair encoding: frequent pieces of words, down to single characters."""
 
     @ranged
-    def __init__(self, size: Annotated[int, Range(6, 10**7)] = 8_000, lower: bool = False, least: Number = 2) -> None:
-        self.size = size
+    def __init__(
+        self,
+        vocab_size: Annotated[
+            int, Range(6, 10**7), "largest vocabulary, in pieces, with the four special ones"
+        ] = 8_000,
+        lower: Annotated[bool, "lower-case the text first"] = False,
+        min_frequency: Annotated[Number, "times a character or a pair must occur to enter the vocabulary"] = 2,
+    ) -> None:
+        self.vocab_size = vocab_size
         self.lower = lower
-        self.least = least
+        self.min_frequency = min_frequency
 
     def train(self, texts: Iterable[str]) -> Text:
         texts = [*map(clean, texts)]
-        room = self.size - len(special)
+        room = self.vocab_size - len(special)
         tokenizer = Tokenizer(models.BPE())
         # One mark more stands before the first word: "cat" is one piece wherever it stands, and every space,
         # doubled or leading, comes back.
@@ -53,7 +60,11 @@ class Bpe:
             tokenizer.pre_tokenizer = pre_tokenizers.Sequence([words, without])
         tokenizer.decoder = decoders.Metaspace(mark, prepend_scheme="always")
         trainer = trainers.BpeTrainer(
-            vocab_size=room, min_frequency=self.least, show_progress=False, special_tokens=[], initial_alphabet=[mark]
+            vocab_size=room,
+            min_frequency=self.min_frequency,
+            show_progress=False,
+            special_tokens=[],
+            initial_alphabet=[mark],
         )
         text = learn(tokenizer, trainer, texts)
         text.tokenizer.pre_tokenizer = words
@@ -67,5 +78,5 @@ class Bpe:
             counts.update(small.normalize_str(text) if self.lower else text)
         del counts[" "], counts[mark]
         ranked = sorted(counts, key=lambda character: (-counts[character], character))
-        kept = [character for character in ranked if counts[character] >= self.least][: room - 1]
+        kept = [character for character in ranked if counts[character] >= self.min_frequency][: room - 1]
         return sorted(set(ranked) - set(kept))

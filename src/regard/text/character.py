@@ -1,12 +1,13 @@
 """One token a character: every Unicode code point, spaces too.
 
 What was written is what is read: the pieces put side by side are the text. Characters seen fewer than
-`least` times in training become `<unk>`, so that the model learns to live with it.
+`min_frequency` times in training become `<unk>`, so that the model learns to live with it.
 
     Character().train(["Mar 3"]).encode("Mar")
 """
 
 from collections.abc import Iterable
+from typing import Annotated
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
@@ -20,9 +21,13 @@ class Character:
     """One token a Unicode code point, spaces too."""
 
     @ranged
-    def __init__(self, lower: bool = False, least: Number = 1) -> None:
+    def __init__(
+        self,
+        lower: Annotated[bool, "lower-case the text first"] = False,
+        min_frequency: Annotated[Number, "times a character must occur to enter the vocabulary"] = 1,
+    ) -> None:
         self.lower = lower
-        self.least = least
+        self.min_frequency = min_frequency
 
     def train(self, texts: Iterable[str]) -> Text:
         tokenizer = Tokenizer(models.WordLevel())
@@ -31,6 +36,6 @@ class Character:
         tokenizer.decoder = decoders.Fuse()
         # There are fewer than 0x110000 characters: no limit.
         trainer = trainers.WordLevelTrainer(
-            vocab_size=0x110000, min_frequency=self.least, show_progress=False, special_tokens=[]
+            vocab_size=0x110000, min_frequency=self.min_frequency, show_progress=False, special_tokens=[]
         )
         return learn(tokenizer, trainer, texts)

@@ -1,4 +1,4 @@
-"""One token a word: the `size` most frequent that were seen at least `least` times; the rest is `<unk>`.
+"""One token a word: the `vocab_size` most frequent that were seen at least `min_frequency` times; the rest is `<unk>`.
 
 `split` says what a word is:
 
@@ -10,7 +10,7 @@
 """
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Annotated, Literal
 
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
@@ -45,14 +45,16 @@ class Word:
     @ranged
     def __init__(
         self,
-        size: Vocabulary = 30_000,
-        lower: bool = False,
-        least: Number = 1,
-        split: Literal["space", "punctuation"] = "space",
+        vocab_size: Annotated[Vocabulary, "largest vocabulary, in words, with the four special ones"] = 30_000,
+        lower: Annotated[bool, "lower-case the text first"] = False,
+        min_frequency: Annotated[Number, "times a word must occur to enter the vocabulary"] = 1,
+        split: Annotated[
+            Literal["space", "punctuation"], "split at spaces only, or also between words and punctuation"
+        ] = "space",
     ) -> None:
-        self.size = size
+        self.vocab_size = vocab_size
         self.lower = lower
-        self.least = least
+        self.min_frequency = min_frequency
         self.split = split
 
     def train(self, texts: Iterable[str]) -> Text:
@@ -63,6 +65,9 @@ class Word:
         else:  # no decoder: tokenizers then writes spaces between
             tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
         trainer = trainers.WordLevelTrainer(
-            vocab_size=self.size - len(special), min_frequency=self.least, show_progress=False, special_tokens=[]
+            vocab_size=self.vocab_size - len(special),
+            min_frequency=self.min_frequency,
+            show_progress=False,
+            special_tokens=[],
         )
         return learn(tokenizer, trainer, texts)

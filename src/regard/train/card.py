@@ -28,7 +28,7 @@ def card(
 ) -> Path:
     """Write the card beside the model; `tested` is how many test examples were measured, where not all were."""
     size = sum(parameter.numel() for parameter in model.parameters())
-    data = run.config["data"].get("train") or "the built-in set"
+    data = run.config["data"].get("train") or "built-in data"
     on_gpu = next(model.parameters()).is_cuda
     where = torch.cuda.get_device_name() if on_gpu else f"{platform.machine()} CPU"
     folder = shlex.quote(str(run.folder))
@@ -38,21 +38,21 @@ def card(
     ]
     # A run that was trained in an earlier sitting, and left before its card, has no speed to tell.
     counted = "target tokens" if outcome.counts == "tokens" else outcome.counts
-    speed = f", {outcome.per_second:,.0f} {counted} a second" if outcome.per_second else ""
-    texts = " ".join(['"a text of yours"', '"another"'][: len(splits.train[0].inputs) if splits.train else 1])
+    speed = f", {outcome.per_second:,.0f} {counted} per second" if outcome.per_second else ""
+    texts = " ".join(['"your text"', '"your other text"'][: len(splits.train[0].inputs) if splits.train else 1])
     lines = [
         f"# {escaped(run.config['task'])}: {escaped(run.folder.name)}",
         "",
-        f"A model of {size:,} parameters, trained with regard on {escaped(data)}: "
-        f"{len(splits.train):,} examples for training, "
-        f"{len(splits.valid):,} for validation, {len(splits.test):,} for the test.",
+        f"A model with {size:,} parameters, trained with regard on {escaped(data)}: "
+        f"{len(splits.train):,} training examples, "
+        f"{len(splits.valid):,} validation examples, {len(splits.test):,} test examples.",
         "",
         f"{outcome.step:,} steps in {outcome.seconds:.0f} s on {escaped(where)} (torch {torch.__version__}){speed}; "
-        f"best validation value {outcome.best:.4f}.",
+        f"best validation score {outcome.best:.4f}.",
         "",
         *(
             [
-                "This model seems not to have learned:",
+                "This model has not learned enough:",
                 "",
                 *(f"- `{line.replace('`', chr(39))}`" for line in warnings),
                 "",
@@ -60,13 +60,13 @@ def card(
             * bool(warnings)
         ),
         *([f"Tested on {tested:,} of {len(splits.test):,} examples.", ""] if 0 < tested < len(splits.test) else []),
-        *(["| test measure | value |", "|---|---|", *rows, ""] if rows else ["No test set was given.", ""]),
+        *(["| test metric | value |", "|---|---|", *rows, ""] if rows else ["There was no test set.", ""]),
         "![learning curve](curve.png)",
         "",
         *fenced("sh", f"regard evaluate {folder}", f"regard look {folder} {texts} -o look.html"),
         "",
-        "What it was trained on is all it knows: other kinds of text will be answered too, and wrongly. Where it "
-        "looked is not proof of why it answered.",
+        "The model knows only its training data. It also makes predictions for other kinds of text, but they are often "
+        "wrong. Attention weights do not prove why it made a prediction.",
         "",
     ]
     return write_whole(run.folder / "card.md", "\n".join(lines))

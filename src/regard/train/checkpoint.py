@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.files import new_folder, read_whole, regular
-from regard.train.place import Place
+from regard.train.state import TrainState
 from regard.train.tensors import reason, unpacked
 
 __all__ = ["KEPT", "Restored", "restore", "save"]
@@ -35,7 +35,7 @@ MOMENTS = ("step", "exp_avg", "exp_avg_sq")  # what Adam keeps of each parameter
 class Restored:
     """Where training stands again, and a line for each newer moment that could not be used."""
 
-    place: Place
+    place: TrainState
     damaged: tuple[str, ...] = ()
 
 
@@ -57,7 +57,7 @@ def _random() -> dict[str, Tensor]:
 
 
 def save(
-    folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: dict[str, Tensor], place: Place
+    folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: dict[str, Tensor], place: TrainState
 ) -> None:
     """Write this moment; those before it stay until it is complete."""
     folder.mkdir(exist_ok=True)
@@ -105,13 +105,13 @@ def restore(
         _keep(folder, found[number:])
         return Restored(place, tuple(damaged))
     if damaged:
-        raise RegardError(damaged[0], do="no older checkpoint is whole: start over with --fresh")
+        raise RegardError(damaged[0], do="no older checkpoint is intact: start over with --fresh")
     return None
 
 
 def _restore(
     moment: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: dict[str, Tensor], data: str
-) -> Place:
+) -> TrainState:
     """Go back to this moment, or raise and change nothing."""
     name, random = SUMS, _random()
     random.setdefault("cuda", torch.zeros(16, dtype=torch.uint8))  # it may come from a machine that has a GPU
@@ -120,9 +120,9 @@ def _restore(
         name = PLACE
         table = _json(moment / name)
         _check(moment / name, sums)
-        place = Place.read(table)
+        place = TrainState.read(table)
         if _step(moment) != place.step:
-            raise ValueError(f"it is of step {place.step}")
+            raise ValueError(f"it belongs to step {place.step}")
         if data and place.data != data:
             return place
         like = (model.state_dict(), _like(optimiser), average, random)
@@ -158,7 +158,7 @@ def _check(path: Path, sums: dict[str, Any] | None) -> None:
 def _json(path: Path) -> dict[str, Any]:
     table = json.loads(read_whole(path, SMALL))
     if not isinstance(table, dict):
-        raise ValueError("it holds no table")
+        raise ValueError("it is not a JSON object")
     return table
 
 
@@ -181,5 +181,5 @@ def _by_number(tensors: dict[str, Tensor], steps: int) -> dict[int, dict[str, Te
         raise ValueError("it is empty")
     for of, state in moments.items():
         if len(state) < len(MOMENTS) or not 0 < float(state["step"]) <= steps:
-            raise ValueError(f"parameter {of} has no whole state")
+            raise ValueError(f"the state of parameter {of} is incomplete")
     return moments

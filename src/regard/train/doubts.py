@@ -3,7 +3,7 @@
 A model that answers everything alike, or no better than the commonest answer, the mean or the frequency of words, says
 so in a plain line. A good model says nothing.
 
-    doubts(task, results, splits.train, epochs=0.4)   # → ["only 6 different answers to 500 inputs", …]
+    doubts(task, results, splits.train, epochs=0.4)   # → ["only 6 different predictions for 500 inputs", …]
 """
 
 import math
@@ -36,7 +36,7 @@ def doubts(task: Any, results: Results, train: Sequence[Example], epochs: float 
     """One line for each reason to think that a model has not learned."""
     found = []
     if epochs is not None and epochs < 1:
-        found.append(f"the model has seen only {epochs:.0%} of the training data, and nothing twice")
+        found.append(f"the model has seen only {epochs:.0%} of the training data")
     if len(results.examples) >= FEW:
         if hasattr(task, "labels"):
             found += _labels(task, results, train)
@@ -57,12 +57,12 @@ def _labels(task: Any, results: Results, train: Sequence[Example]) -> list[str]:
     if len(true) != len(said):
         return []
     if len(set(said)) == 1 and len(set(true)) > 1:
-        return [f"one and the same answer to all {len(results.examples):,} inputs"]
+        return [f"the same prediction for all {len(results.examples):,} inputs"]
     right = sum(a == b for a, b in zip(true, said, strict=True)) / len(true)
     always = sum(label == usual for label in true) / len(true)
     if right > always or always == 1:
         return []
-    return [f"{right:.1%} right, and always answering the commonest label would give {always:.1%}"]
+    return [f"accuracy {right:.1%}; always predicting the most frequent label gives {always:.1%}"]
 
 
 def _numbers(results: Results, train: Sequence[Example]) -> list[str]:
@@ -72,7 +72,7 @@ def _numbers(results: Results, train: Sequence[Example]) -> list[str]:
     always = sum((true - mean) ** 2 for true, _ in pairs) / len(pairs)
     if error < always or always == 0:
         return []
-    return [f"an error (MSE) of {error:.3g}, and always answering the mean would give {always:.3g}"]
+    return [f"mean squared error {error:.3g}; always predicting the mean gives {always:.3g}"]
 
 
 def _texts(task: Any, results: Results, train: Sequence[Example]) -> list[str]:
@@ -80,8 +80,8 @@ def _texts(task: Any, results: Results, train: Sequence[Example]) -> list[str]:
     answers = {prediction.text for prediction in results.predictions}
     inputs, targets = ({getattr(one, name) for one in results.examples} for name in ("inputs", "target"))
     if results.predictions and len(inputs) >= FEW and len(targets) >= FEW and len(answers) <= ALIKE * len(targets):
-        number = f"only {len(answers):,} different answers" if len(answers) > 1 else "one and the same answer"
-        found.append(f"{number} to {len(inputs):,} inputs")
+        number = f"only {len(answers):,} different predictions" if len(answers) > 1 else "the same prediction"
+        found.append(f"{number} for {len(inputs):,} inputs")
     counts = Counter(token for item in task.items(train) for token in item.target)
     total, kinds = counts.total(), len(counts) + 1
     seen = Counter(token for item in task.items(results.examples) for token in item.target)
@@ -90,7 +90,7 @@ def _texts(task: Any, results: Results, train: Sequence[Example]) -> list[str]:
         usual = -sum(n * math.log((counts[token] + 1) / (total + kinds)) for token, n in seen.items()) / seen.total()
         if nats >= usual:
             found.append(
-                f"a perplexity of {math.exp(min(nats, 700)):,.4g} a token, and how often each token comes would alone "
+                f"perplexity {math.exp(min(nats, 700)):,.4g} per token; token frequencies alone "
                 f"give {math.exp(usual):,.4g}"
             )
     return found
@@ -107,4 +107,4 @@ def uniform(predictions: Sequence[Prediction]) -> list[str]:
         shares.append(float((-(weights * np.log(weights)).sum(-1)).mean() / math.log(weights.shape[-1])))
     if not shares or sum(shares) / len(shares) < EVEN:
         return []
-    return ["attention is spread almost evenly over the input: the model does not look anywhere in particular"]
+    return ["attention is almost uniform over the input: the model does not focus on any part of it"]

@@ -30,7 +30,7 @@ def tested(
     """Answers to the test set, or to as many of its examples as the time allows."""
     some, about = examples, ""
     if budget.limited:
-        show.phase("testing", "a few examples, to see how long all will take")
+        show.phase("testing", "a few examples to estimate the time")
         most = 0.2 * max(0.0, budget.left() - budget.tail)  # a larger sample tells more
         each = seconds_each(answer, examples, most, budget.now)
         room = budget.left() - budget.tail / 2 + SLACK * budget.limit  # the curve is drawn by now
@@ -39,8 +39,8 @@ def tested(
         about = f", about {spoken(each * len(some))}"
         if len(some) < len(examples):
             show.say(
-                f"testing {len(some):,} of {len(examples):,} examples: all of them would take "
-                f"{spoken(each * len(examples))}, and {spoken(budget.left())} is left of the time"
+                f"testing on {len(some):,} of {len(examples):,} examples: all of them would take "
+                f"{spoken(each * len(examples))}, but only {spoken(budget.left())} is left"
             )
     show.phase("testing", f"{len(some):,} examples{about}")
     return answer(some)
@@ -50,9 +50,9 @@ def advised(found: Sequence[str], command: str, outcome: Outcome) -> tuple[str, 
     """Each doubt in a line, and in the last line what to do."""
     if not found:
         return ()
-    do = f"train it longer: {command}"
+    do = f"train longer: {command}"
     if outcome.ended == "patience":
-        do = "it stopped getting better: check the data, or try a lower train.rate or a smaller model"
+        do = "it stopped improving: check the data, or try a lower train.lr or a smaller model"
     elif outcome.epochs >= MANY:
         do += ", or check the data and try a smaller model"
     return (*found, do)

@@ -24,17 +24,17 @@ from regard.files import sweep
 from regard.find import nearest
 from regard.ranges import BatchSize, BelowOne, Count, FewOrNone, NonNegative, Number, Range, Seed
 from regard.train import checkpoint
-from regard.train.average import Average
 from regard.train.budget import NO_LIMIT, PROBE, Budget, seconds_each
 from regard.train.curve import draw
 from regard.train.device import device_of, precise, widest
+from regard.train.ema import Ema
 from regard.train.log import Log
-from regard.train.place import Place, digest
 from regard.train.progress import Progress
 from regard.train.progress import clock as spoken
 from regard.train.resume import lost, resumed
 from regard.train.run import Run
 from regard.train.schedule import Decay, Plan, seconds
+from regard.train.state import TrainState, digest
 from regard.train.step import step
 from regard.train.stop import Stop
 from regard.train.task import Task
@@ -74,36 +74,42 @@ def fit(
     show: Progress,
     began: float | None,
     *,
-    epochs: Number = 30,
-    steps: Count = 0,
-    time: str = "",
-    tokens: BatchSize = 4096,
-    rows: BatchSize = 0,
-    rate: Annotated[float, Range(0, 1000, above=True)] = 1e-3,
-    warmup: Count = 200,
-    decay: Decay = "cosine",
-    weight_decay: NonNegative = 0.01,
-    clip: NonNegative = 1.0,
-    average: BelowOne = 0.999,
-    every: Count = 0,
-    valid: Number = 2000,
-    patience: Number = 10,
-    save_every: Count = 60,
-    seed: Seed = 1,
-    device: str = "auto",
-    precision: Literal["auto", "float32", "bf16"] = "auto",
-    threads: FewOrNone = 0,
-    auto: bool = True,
+    epochs: Annotated[Number, "passes over the training data"] = 30,
+    steps: Annotated[Count, "optimizer steps to take instead of epochs; 0 counts epochs"] = 0,
+    time: Annotated[str, "time limit for the whole run, as 90s, 5m or 1h30m; empty sets none"] = "",
+    batch_tokens: Annotated[BatchSize, "tokens in a batch, padding counted; 0 sets no limit"] = 4096,
+    batch_size: Annotated[BatchSize, "examples in a batch; 0 sets no limit"] = 0,
+    lr: Annotated[float, Range(0, 1000, above=True), "peak learning rate of AdamW"] = 1e-3,
+    warmup: Annotated[Count, "steps over which the learning rate rises; at most a quarter of all steps"] = 200,
+    decay: Annotated[Decay, "how the learning rate falls after the warm-up"] = "cosine",
+    weight_decay: Annotated[NonNegative, "weight decay of AdamW, on matrices only"] = 0.01,
+    clip: Annotated[NonNegative, "largest norm of the gradient; 0 does not clip"] = 1.0,
+    ema: Annotated[
+        BelowOne, "decay of the moving average of the weights that is validated and saved; 0 turns it off"
+    ] = 0.999,
+    validate_every: Annotated[Count, "steps between validations; 0 is an epoch, but at least 100 steps"] = 0,
+    max_validation: Annotated[Number, "examples of the validation set to use, the first ones"] = 2000,
+    patience: Annotated[Number, "validations without a better result after which training ends"] = 10,
+    save_every: Annotated[Count, "seconds between saves of the training state, for resuming"] = 60,
+    seed: Annotated[Seed, "seed of weights, batches and dropout"] = 1,
+    device: Annotated[str, "where to train: cpu, cuda, mps, or auto for a GPU if there is one"] = "auto",
+    precision: Annotated[
+        Literal["auto", "float32", "bf16"],
+        "floating-point numbers of the forward pass; auto takes bf16 on GPUs that gain by it",
+    ] = "auto",
+    threads: Annotated[FewOrNone, "CPU threads of PyTorch; 0 is one per core, or one if that is faster"] = 0,
+    auto: Annotated[bool, "fit the options you did not set to the data, the device and the time"] = True,
 ) -> Outcome:
     """Train until the plan is done, patience is out, or a signal asks to stop; `model` then holds the best weights.
 
     The plan is `steps`, or else `epochs`; `time`, counted from `began` (None: now), shortens it where the machine is
-    too slow for it, and leaves time for the test. A batch is filled up to `tokens` padded tokens, or holds `rows`
-    examples. Validation comes every `every` steps (0: once an epoch, not within 100 steps), over the first `valid`
-    examples, more seldom and over fewer where it would take too much of `time`; state is saved then, and every
-    `save_every` seconds. Gradients are clipped to the norm `clip` (0: they are not). On a CPU PyTorch has `threads`
-    threads (0: as many as there are cores, or one where that is quicker), and keeps them. `auto` is read before all
-    this: options that nobody set are chosen for the data, the device and the time (see `suggest`), or left as they are.
+    too slow for it, and leaves time for the test. A batch is filled up to `batch_tokens` padded tokens, or holds
+    `batch_size` examples. Validation comes every `validate_every` steps (0: once an epoch, not within 100 steps), over
+    the first `max_validation` examples, more seldom and over fewer where it would take too much of `time`; state is
+    saved then, and every `save_every` seconds. Gradients are clipped to the norm `clip` (0: they are not). On a CPU
+    PyTorch has `threads` threads (0: as many as there are cores, or one where that is quicker), and keeps them. `auto`
+    is read before all this: options that nobody set are chosen for the data, the device and the time (see `suggest`),
+    or left as they are.
     """
     began = clock.monotonic() if began is None else began
     where, limit = device_of(device), seconds(time)
@@ -112,15 +118,15 @@ def fit(
     lengths = [item.lengths for item in items]
 
     def batches_of(epoch: int) -> list[list[int]]:
-        return batches(lengths, tokens=tokens, rows=rows, seed=seed, epoch=epoch)
+        return batches(lengths, tokens=batch_tokens, rows=batch_size, seed=seed, epoch=epoch)
 
     an_epoch = len(batches_of(0))
-    wanted, every = steps or epochs * an_epoch, every or max(an_epoch, RARELY)
-    optimiser = torch.optim.AdamW(_groups(model, weight_decay), lr=rate, betas=(0.9, 0.98), fused=where.type == "cuda")
-    mean = Average(model, average)
+    wanted, validate_every = steps or epochs * an_epoch, validate_every or max(an_epoch, RARELY)
+    optimiser = torch.optim.AdamW(_groups(model, weight_decay), lr=lr, betas=(0.9, 0.98), fused=where.type == "cuda")
+    mean = Ema(model, ema)
     log = Log(run.folder / "log.jsonl")
     torch.manual_seed(seed)
-    fresh = Place(digest(splits.train), wanted, wanted, limit)
+    fresh = TrainState(digest(splits.train), wanted, wanted, limit)
     restored = checkpoint.restore(run.state, model, optimiser, mean.mean, fresh.data)
     place = resumed(fresh, run, restored.place if restored else None, patience)
     gone = lost(run, model, mean, place)
@@ -148,7 +154,7 @@ def fit(
 
     def probe() -> None:
         """How long a validation and the test would take now. It leaves no trace in the training."""
-        before, held = clock.monotonic(), splits.valid[:valid]
+        before, held = clock.monotonic(), splits.valid[:max_validation]
         with _aside(model, mean, where, precision), torch.random.fork_rng([where] if where.type == "cuda" else []):
             if not budget.probed:  # the first answer also pays for what is done once
                 task.results(model, held[:1], quick=True)
@@ -185,20 +191,20 @@ def fit(
         for line in (*(restored.damaged if restored else ()), *gone):
             show.warn(line)
         if place.step and not place.finished:
-            show.say(f"going on from step {place.step} of {place.steps}")
+            show.say(f"resuming at step {place.step} of {place.steps}")
         for note in (*splits.notes, *task.notes):
             show.say(note)
         if not place.finished:
-            show.phase("training", f"on {where.type}, {len(splits.train):,} examples, {an_epoch:,} batches an epoch")
+            show.phase("training", f"on {where.type}, {len(splits.train):,} examples, {an_epoch:,} batches per epoch")
             if budget.limited and budget.left() < 0.5 * limit:
-                show.say(f"{spoken(limit - budget.left())} of {spoken(limit)} is gone before the first step")
+                show.say(f"{spoken(limit - budget.left())} of {spoken(limit)} passed before the first step")
         model.train()
         stream = _stream(place, batches_of)
         may_choose, tried = not threads and most > 1, clock.monotonic()
         glanced, counted = clock.monotonic(), place.step
         while not place.finished and stop.asked is None:
             batch = task.collate([items[row] for row in next(stream)]).to(where)
-            task.advance(model, place.step / place.steps)
+            task.on_step(model, place.step / place.steps)
             if may_choose and not place.threads:
                 choose_threads(batch, rounds=3)
             plan = Plan(place.steps, warmup, decay)
@@ -206,7 +212,7 @@ def fit(
                 show.say(plan.shortened)
                 told = True
             for group in optimiser.param_groups:
-                group["lr"] = rate * plan.rate(place.step)
+                group["lr"] = lr * plan.rate(place.step)
             loss = step(task, model, batch, optimiser, clip=clip, precision=precision)
             place.step += 1
             mean.update(place.step)
@@ -217,35 +223,41 @@ def fit(
                 noted.setdefault(name, []).append(number)
 
             # Just before the end of a limited time it would be made twice: the last step always validates.
-            validate = place.step % every == 0 and (not budget.limited or place.steps - place.step >= every // 4)
+            validate = place.step % validate_every == 0 and (
+                not budget.limited or place.steps - place.step >= validate_every // 4
+            )
             slow = place.step == first + 1 or clock.monotonic() - glanced >= SECONDS
             if place.step % GLANCE == 0 or validate or slow or place.step >= place.steps or budget.over():
                 value = float(loss_sum) / max(1, place.loss_count)
                 if not math.isfinite(value):
-                    raise RegardError(f"the loss became {value} at step {place.step}", do="lower train.rate")
+                    raise RegardError(f"the loss became {value} at step {place.step}", do="lower train.lr")
                 if place.step > first + 1:  # the first is no measure: kernels are compiled, memory is fetched
                     budget.stepped(place.step - counted, clock.monotonic() - glanced)
                 if not budget.over() and (budget.due() or (validate and budget.limited and not budget.probed)):
                     probe()
                 validate = validate and budget.may_validate()
-                place.steps = budget.plan(wanted, place.step, every)
+                place.steps = budget.plan(wanted, place.step, validate_every)
                 notes = {name: float(torch.stack(some).mean()) for name, some in noted.items()}
                 noted.clear()
                 aside = "".join(f"  {name} {number:.3g}" for name, number in notes.items())
                 figures_now = f"loss {value:.3f}{aside}{latest}  {speed():,.0f} {task.counts}/s"
-                show.step(place.step, place.steps, figures_now, budget.remaining(place.step, place.steps, every))
+                show.step(
+                    place.step, place.steps, figures_now, budget.remaining(place.step, place.steps, validate_every)
+                )
                 glanced, counted = clock.monotonic(), place.step
             if validate or place.step >= place.steps:
-                held = splits.valid[: place.checked or valid]
+                held = splits.valid[: place.checked or max_validation]
                 show.phase("validating", f"{len(held):,} examples")
                 with _aside(model, mean, where, precision):
                     figures = task.measure(task.results(model, held, quick=True))
                     if task.best not in figures:
-                        raise RegardError(f"best={task.best!r} was not measured", do=nearest(task.best, figures))
+                        raise RegardError(
+                            f"best={task.best!r} is not a metric of this task", do=nearest(task.best, figures)
+                        )
                     place.since += 1
                     new = float(figures[task.best])
-                    if not place.settled and (task.settled(model) or place.step >= place.steps):
-                        place.settled, place.best = True, math.nan
+                    if not place.ready and (task.ready(model) or place.step >= place.steps):
+                        place.ready, place.best = True, math.nan
                     if math.isnan(place.best) or task.better(new, place.best):
                         place.since = 0
                     if place.since == 0 or new == place.best:  # of equals the later: it has learned for longer
@@ -256,7 +268,7 @@ def fit(
                     loss=value,
                     valid=figures,
                     epoch=place.epoch,
-                    rate=optimiser.param_groups[0]["lr"],
+                    lr=optimiser.param_groups[0]["lr"],
                     seconds=round(spent(), 2),
                     **{f"{task.counts}_per_second": round(speed())},
                     **({"notes": notes} if notes else {}),
@@ -266,7 +278,7 @@ def fit(
                 show.say(f"step {place.step}: loss {value:.4f}; valid: " + ", ".join(shown))
                 loss_sum.zero_()
                 place.loss_count = 0
-                place.finished = place.step >= place.steps or (place.settled and place.since >= patience)
+                place.finished = place.step >= place.steps or (place.ready and place.since >= patience)
                 budget.validation = clock.monotonic() - glanced
                 budget.validated += budget.validation
                 glanced = clock.monotonic()
@@ -284,13 +296,13 @@ def fit(
     if not place.finished:
         return Outcome(place.step, place.best, stop.asked, spent(), speed(), task.counts, "", epochs_seen, budget)
     ended: Literal["steps", "time", "patience"] = "steps" if place.step >= place.wanted else "time"
-    if place.settled and place.since >= patience:
+    if place.ready and place.since >= patience:
         ended = "patience"
     return Outcome(place.step, place.best, None, spent(), speed(), task.counts, ended, epochs_seen, budget)
 
 
 @contextmanager
-def _aside(model: nn.Module, mean: Average, where: torch.device, precision: str) -> Iterator[None]:
+def _aside(model: nn.Module, mean: Ema, where: torch.device, precision: str) -> Iterator[None]:
     """The averaged model, as it will be used, for a while in the middle of training."""
     with ExitStack() as stack:
         model.eval()
@@ -309,7 +321,7 @@ def _groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
     ]
 
 
-def _stream(place: Place, batches_of: Any) -> Iterator[list[int]]:
+def _stream(place: TrainState, batches_of: Any) -> Iterator[list[int]]:
     """Rows of one batch after another, epoch after epoch, from where training stands; it keeps the place."""
     while True:
         today = batches_of(place.epoch)

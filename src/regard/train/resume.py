@@ -5,14 +5,14 @@ import math
 from torch import nn
 
 from regard.errors import RegardError
-from regard.train.average import Average
-from regard.train.place import Place
+from regard.train.ema import Ema
 from regard.train.run import Run
+from regard.train.state import TrainState
 
 __all__ = ["lost", "resumed"]
 
 
-def lost(run: Run, model: nn.Module, mean: Average, place: Place) -> list[str]:
+def lost(run: Run, model: nn.Module, mean: Ema, place: TrainState) -> list[str]:
     """A line where the best weights are damaged. The present ones take their place, and the next validation is the
     first to compare with."""
     try:
@@ -21,22 +21,25 @@ def lost(run: Run, model: nn.Module, mean: Average, place: Place) -> list[str]:
         with mean.applied():
             run.save_weights(model)
         place.best, place.since = math.nan, 0
-        return [f"{run.folder / 'model.safetensors'} is damaged; the weights of step {place.step} take its place"]
+        return [f"{run.folder / 'model.safetensors'} is damaged; replaced with the weights of step {place.step}"]
     return []
 
 
-def resumed(fresh: Place, run: Run, place: Place | None, patience: int) -> Place:
+def resumed(fresh: TrainState, run: Run, place: TrainState | None, patience: int) -> TrainState:
     """The saved place, if there is one and it is of this data; a finished one goes on only if more is wanted."""
     if place is None:
         return fresh
     if place.data != fresh.data:
-        raise RegardError(f"the training data is not what {run.folder} began with", do="use --fresh or another --out")
+        raise RegardError(
+            f"the training data is not what {run.folder} was started with",
+            do="use --fresh to start over, or another --out",
+        )
     again = place.finished
     if again:
         more = fresh.wanted > place.wanted or fresh.limit != place.limit
         if more and fresh.wanted > place.step:  # who asks for more than there was has patience again
             place.since, place.steps = 0, fresh.wanted
-        place.finished = place.step >= place.steps or (place.settled and place.since >= patience)
+        place.finished = place.step >= place.steps or (place.ready and place.since >= patience)
     if not place.finished:
         if again or fresh.limit != place.limit:  # a new budget; the same one goes on where the same run was stopped
             place.before = place.spent

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.files import new_folder, read_whole, sweep, tables, write_whole
+from regard.format import FORMAT, check_format
 from regard.text._forms import own
 from regard.train import lock
 from regard.train.sizes import Shapes, UnfitError, bounded, check, shapes
@@ -44,6 +45,10 @@ def plain(config: Any) -> Any:
     return [plain(value) for value in config] if isinstance(config, list | tuple) else config
 
 
+def _written(config: dict[str, Any]) -> str:
+    return tomli_w.dumps({"format": FORMAT, **plain(config)})
+
+
 class Run:
     """The folder of one training, finished or not."""
 
@@ -61,15 +66,15 @@ class Run:
             missing = "tokenizer.json" if (folder / WEIGHTS).exists() else WEIGHTS
             raise RegardError(f"{folder} is a damaged run ({missing} is missing)", do="remove it, or use another --out")
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise RegardError(f"{folder} is there already and is not a run", do="choose another --out")
+            raise RegardError(f"{folder} already exists and is not a run", do="use another --out")
         if folder.exists():
             folder.rmdir()
         words = json.dumps(kept, ensure_ascii=False).encode()
         if len(words) > WORDS:
             said = f"a vocabulary of {len(words):,} bytes"
-            raise RegardError(said, expected=f"at most {WORDS:,}", do="make it smaller")
+            raise RegardError(said, expected=f"at most {WORDS:,}", do="use a smaller vocabulary")
         with new_folder(folder) as making:
-            (making / "config.toml").write_text(tomli_w.dumps(plain(config)), encoding="utf-8")
+            (making / "config.toml").write_text(_written(config), encoding="utf-8")
             (making / "tokenizer.json").write_bytes(words)
             (making / WEIGHTS).write_bytes(packed(model.state_dict()))
             (making / "log.jsonl").touch()
@@ -79,7 +84,7 @@ class Run:
     def open(folder: Path, trust: Trust = False) -> "Run":
         """A run that is there. Its configuration is only to be had where all code that it names is trusted."""
         if not (folder / "config.toml").is_file():
-            what = "is not there"
+            what = "does not exist"
             if folder.exists():
                 what = "is not a run: it " + ("has no config.toml" if folder.is_dir() else "is a file")
             raise RegardError(f"{folder} {what}", expected="a folder made by 'regard train'")
@@ -87,13 +92,14 @@ class Run:
         try:
             config = tables(read_whole(folder / name, CONFIG))
             if not isinstance(config.get("task"), str):
-                raise ValueError("it names no task")
+                raise ValueError("it does not name a task")
             name = "tokenizer.json"
             kept = json.loads(read_whole(folder / name, WORDS))
             if not isinstance(kept, dict):
-                raise ValueError("it holds no table")
+                raise ValueError("it is not a JSON object")
         except (OSError, ValueError, RecursionError) as error:
             raise _damaged(folder, name, error) from None
+        check_format(str(folder / "config.toml"), config)
         admit(folder, config, trust)
         if trust is not True and not any(outside(config)):
             for table in kept.values():
@@ -111,7 +117,9 @@ class Run:
         """Take a run away, at once and whole; not where its folder also holds something else."""
         sweep(folder)
         if others := sorted(path.name for path in folder.iterdir() if path.name not in FILES):
-            raise RegardError(f"{folder} also holds {', '.join(others[:5])}", do="move that away, or use another --out")
+            raise RegardError(
+                f"{folder} also contains {', '.join(others[:5])}", do="move that elsewhere, or use another --out"
+            )
         aside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.tmp-"))
         os.replace(folder, aside)  # a folder that is killed half removed would be neither a run nor free for one
         shutil.rmtree(aside, ignore_errors=True)
@@ -119,7 +127,7 @@ class Run:
     def configure(self, config: dict[str, Any]) -> None:
         """Write a changed configuration (a longer training, say)."""
         self.config = plain(config)
-        write_whole(self.folder / "config.toml", tomli_w.dumps(self.config))
+        write_whole(self.folder / "config.toml", _written(self.config))
 
     def built(self, make: Callable[[], Made]) -> Made:
         """What is made by the run's configuration; what is wrong with that is told with the name of its file."""
@@ -186,7 +194,7 @@ class Run:
 
 
 def _damaged(folder: Path, name: str, error: Exception) -> RegardError:
-    do = "train again with --fresh"
+    do = "start over with --fresh"
     if name == WEIGHTS:
-        do = f"the same 'regard train' goes on from its last checkpoint, or {do}"
+        do = f"repeat 'regard train' to resume from the last checkpoint, or {do}"
     return RegardError(f"{folder} is a damaged run ({name}: {reason(error)})", do=do)

@@ -28,7 +28,7 @@ def seconds(text: str) -> float:
         return math.inf
     found = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s?)?", text.strip())
     if not found or not any(found.groups()):
-        raise RegardError(f"time {brief(text)}", expected="something like 90s, 5m or 1h30m")
+        raise RegardError(f"time {brief(text)}", expected="a time such as 90s, 5m or 1h30m")
     hours, minutes, rest = (float(part or 0) for part in found.groups())
     total = 3600 * hours + 60 * minutes + rest
     if not 0 < total <= LONGEST:
@@ -63,8 +63,8 @@ class Plan:
         """A line for the user where warm-up is shorter than asked for."""
         if self.rises == self.warmup:
             return None
-        plan = f"{counted(self.steps, 'step')} planned"
-        return f"train.warmup={self.warmup} is cut to {self.rises}: at most a quarter of the {plan} is warm-up"
+        plan = counted(self.steps, "planned step")
+        return f"train.warmup={self.warmup} is reduced to {self.rises}: warm-up is at most a quarter of the {plan}"
 
     def rate(self, step: int) -> float:
         """Share of the full rate at a step (the first step is 0)."""

@@ -191,15 +191,15 @@ def generation(facts: Facts, parts: Parts) -> list[Choice]:
     for role, size in zip(("source", "target"), vocabularies, strict=True):
         if parts.name(role) == "bpe":
             met = facts.distinct[0 if role == "source" else -1]
-            choices.append(Choice(f"{role}.size", size, f"{met:,} different words"))
+            choices.append(Choice(f"{role}.vocab_size", size, f"{met:,} different words"))
     choices += _sized("encoder", "encode", parts, width, dropout, enough, often)
     choices += _sized("decoder", "predict.generate", parts, width, dropout, enough, often)
     if parts.name("attention.score") == "additive":
         choices.append(Choice("attention.score.hidden", width, enough))
     choices += [
-        Choice("drop", dropout, often),
-        Choice("train.tokens", batch, f"{often}, small batches for more steps"),
-        Choice("train.rate", lr, "the smaller the model, the higher"),
+        Choice("dropout", dropout, often),
+        Choice("train.batch_tokens", batch, f"{often}, small batches for more steps"),
+        Choice("train.lr", lr, "the smaller the model, the higher"),
         *_schedule(facts, epochs, seen * (ratio if cut else 1.0) / batch, often),
         Choice("train.patience", 20, "the learning rate falls to 0 at the end, and the score rises until then"),
     ]
@@ -223,7 +223,7 @@ def _sized(key: str, folder: str, parts: Parts, width: int, dropout: float, why:
     known = settable(find(folder, name))
     wanted: dict[str, Any] = {"embed": width, "hidden": width if key == "encoder" else 2 * width}
     if name == "transformer":
-        wanted |= {"size": width, "layers": 2, "inner": 2 * width}
+        wanted |= {"size": width, "layers": 2, "ffn": 2 * width}
     elif name == "multi_head":
         wanted |= {"size": 2 * width}
     elif "layers" in known and width < WIDTHS[-1]:
@@ -234,8 +234,8 @@ def _sized(key: str, folder: str, parts: Parts, width: int, dropout: float, why:
 
 def _room(longest: int, parts: Parts) -> list[Choice]:
     """Room for the longest text, where the default is too short for it."""
-    usual, room = settable(parts.task)["longest"].default, longest + 1  # no more tokens than characters, and an end
-    return [Choice("longest", room, f"the longest text has {longest:,} characters")] if room > usual else []
+    usual, room = settable(parts.task)["max_length"].default, longest + 1  # no more tokens than characters, and an end
+    return [Choice("max_length", room, f"the longest text has {longest:,} characters")] if room > usual else []
 
 
 def _schedule(facts: Facts, epochs: int, steps: float, why: str, most: int = MOST_EPOCHS) -> list[Choice]:
@@ -249,7 +249,7 @@ def _schedule(facts: Facts, epochs: int, steps: float, why: str, most: int = MOS
             f"{epochs} estimated for this time; more if steps turn out faster" if wished != epochs else why,
         ),
         Choice("train.warmup", int(_clamp(steps / 10, 10, 200)), f"a tenth of about {counted(round(steps), 'step')}"),
-        Choice("train.average", 0.99 if steps < 5000 else 0.999, "a mean over the last steps, not over all"),
+        Choice("train.ema", 0.99 if steps < 5000 else 0.999, "a mean over the last steps, not over all"),
     ]
 
 
@@ -311,21 +311,21 @@ def _reading(
     dropout = "without it a set of this size is overfitted in a few epochs" if drop else "it hides how sentences differ"
     if not parts.given("embed.vectors"):
         choices += [
-            Choice("embed.width", width, why),
-            Choice("embed.drop", drop_words, dropout),
+            Choice("embed.dim", width, why),
+            Choice("embed.dropout", drop_words, dropout),
             Choice("embed.init_std", SENTENCE_INIT, "word vectors are learned from scratch"),
         ]
         if parts.name("text") == "word":
-            choices.append(Choice("text.least", 2, "words seen once teach what to do with unknown words"))
+            choices.append(Choice("text.min_frequency", 2, "words seen once teach what to do with unknown words"))
     choices += [*_sized("encoder", "encode", parts, width, 0.0, why, ""), *_room(facts.longest, parts)]
     if head:
         choices.append(Choice("head.hidden", width, why))
     rows = 32 if facts.examples < 20_000 else 64
     choices += [
-        Choice("drop", drop, dropout),
-        Choice("train.tokens", 0, "batches are counted in examples"),
-        Choice("train.rows", rows, "small batches for more steps"),
-        Choice("train.rate", SENTENCE_LR[width], "the smaller the model, the higher"),
+        Choice("dropout", drop, dropout),
+        Choice("train.batch_tokens", 0, "batches are counted in examples"),
+        Choice("train.batch_size", rows, "small batches for more steps"),
+        Choice("train.lr", SENTENCE_LR[width], "the smaller the model, the higher"),
         *_schedule(facts, epochs, epochs * facts.examples / rows, "more would overfit a set of this size", most=epochs),
     ]
     return choices
@@ -358,7 +358,7 @@ def language(facts: Facts, parts: Parts) -> list[Choice]:
     often = f"about {counted(epochs, 'epoch')}"
     choices = []
     if parts.name("text") == "bpe":
-        choices.append(Choice("text.size", pieces, f"{facts.distinct[0]:,} different words"))
+        choices.append(Choice("text.vocab_size", pieces, f"{facts.distinct[0]:,} different words"))
     if parts.name("network") == "recurrent":
         choices += [
             Choice("network.hidden", width, why),
@@ -366,12 +366,14 @@ def language(facts: Facts, parts: Parts) -> list[Choice]:
             *(Choice(f"network.{name}", dropout, often) for name in ("drop_in", "drop_between", "drop_out")),
         ]
     elif parts.name("network") == "transformer":
-        sizes = {"size": width, "layers": 2, "inner": 2 * width}
+        sizes = {"size": width, "layers": 2, "ffn": 2 * width}
         choices += [Choice(f"network.{name}", value, why) for name, value in sizes.items()]
     lr = 2e-3 if parts.name("network") == "transformer" else _round(min(1e-2, 6e-3 * (128 / width) ** 0.7))
     choices += [
-        Choice("train.tokens", 1024 if epochs * an_epoch < 2.2e6 else 2048, f"{often}, small batches for more steps"),
-        Choice("train.rate", lr, "the smaller the model, the higher"),
+        Choice(
+            "train.batch_tokens", 1024 if epochs * an_epoch < 2.2e6 else 2048, f"{often}, small batches for more steps"
+        ),
+        Choice("train.lr", lr, "the smaller the model, the higher"),
         *_schedule(facts, epochs, epochs * an_epoch / 1024, often, MOST_EPOCHS_OF_TEXT),
     ]
     return choices

@@ -65,10 +65,10 @@ class Task(Protocol):
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss: ...
 
-    def advance(self, model: nn.Module, progress: float) -> None:
+    def on_step(self, model: nn.Module, progress: float) -> None:
         """Told before each step how much of the training is done (0 to 1)."""
 
-    def settled(self, model: nn.Module) -> bool:
+    def ready(self, model: nn.Module) -> bool:
         """Whether the model is already trained as what it will be used as; what was best before that does not count."""
         ...
 

@@ -4,19 +4,20 @@ Teacher forcing shows a decoder the true tokens before each one it must say; lef
 sampling (Bengio, Vinyals, Jaitly & Shazeer 2015, "Scheduled Sampling for Sequence Prediction with Recurrent Neural
 Networks", section 2.4) shows the truth with a chance ε that falls on the way, and else what the model would have said:
 
-    linear       ε = 1 − (1 − least)·p           p is the share of the training that is done, and at p = 1 every
-    exponential  ε = least^p                     decay has come to `least`
-    inverse      ε = 1/(1 + exp((p − ½)/κ))      an inverse sigmoid between 1 and least, κ = 0.1: slow at both ends
+    linear       ε = 1 − (1 − min_truth)·p       p is the share of the training that is done, and at p = 1 every
+    exponential  ε = min_truth^p                 decay has come to `min_truth`
+    inverse      ε = 1/(1 + exp((p − ½)/κ))      an inverse sigmoid between 1 and min_truth, κ = 0.1: slow at both ends
 
 A decoder that reads all tokens at once is taught in two passes: one under the truth, whose likeliest tokens stand in
 for some of the true ones in the second (Mihaylova & Martins 2019, "Scheduled Sampling for Transformers", section 3).
 One that steps is taught step by step.
 
-`blank` hides words the decoder has said before (Bowman et al. 2016, "Generating Sentences from a Continuous Space",
-section 3.1), and the source may be disturbed: words left out, replaced at random, or moved up to three places (Lample,
-Conneau, Denoyer & Ranzato 2018, "Unsupervised Machine Translation Using Monolingual Corpora Only", section 2.3).
+`word_dropout` hides words the decoder has said before (Bowman et al. 2016, "Generating Sentences from a Continuous
+Space", section 3.1), and the source may be disturbed: words left out, replaced at random, or moved up to three places
+(Lample, Conneau, Denoyer & Ranzato 2018, "Unsupervised Machine Translation Using Monolingual Corpora Only", section
+2.3).
 
-    Teach(sampling="linear", least=0.7)
+    Teach(scheduled_sampling="linear", min_truth=0.7)
 """
 
 import math
@@ -33,41 +34,43 @@ from regard.types import Look, Memory, Sequences
 __all__ = ["CHANCES", "Teach", "disturbed", "truth"]
 
 Sampling = Literal["none", "linear", "exponential", "inverse"]
-CHANCES = ("blank", "drop", "replace", "swap")
+CHANCES = ("word_dropout", "source_dropout", "source_replace", "source_swap")
 KAPPA = 0.1
 FAR = 3  # places a word may move
 
 
-def truth(sampling: Sampling, least: float, progress: float) -> float:
+def truth(scheduled_sampling: Sampling, min_truth: float, progress: float) -> float:
     """ε: the chance that the true token is shown."""
-    if sampling == "none":
+    if scheduled_sampling == "none":
         return 1.0
-    if sampling == "linear":
-        return 1 - (1 - least) * progress
-    if sampling == "exponential":
-        return float(least**progress)
+    if scheduled_sampling == "linear":
+        return 1 - (1 - min_truth) * progress
+    if scheduled_sampling == "exponential":
+        return float(min_truth**progress)
     first, last, now = (1 / (1 + math.exp((p - 0.5) / KAPPA)) for p in (0.0, 1.0, progress))
-    return least + (1 - least) * (now - last) / (first - last)
+    return min_truth + (1 - min_truth) * (now - last) / (first - last)
 
 
-def disturbed(source: Sequences, vocab: int, drop: float, replace: float, swap: float) -> Sequences:
+def disturbed(
+    source: Sequences, vocab: int, source_dropout: float, source_replace: float, source_swap: float
+) -> Sequences:
     """The source with words replaced, moved and left out; its end stays, and so does at least one word."""
     values, mask = source.values, source.mask
     words = mask & (values != Text.end)
-    if replace:
+    if source_replace:
         strange = torch.randint(4, max(vocab, 5), values.shape, device=values.device)
-        values = torch.where(words & (torch.rand(values.shape, device=values.device) < replace), strange, values)
-    if swap:
+        values = torch.where(words & (torch.rand(values.shape, device=values.device) < source_replace), strange, values)
+    if source_swap:
         place = torch.arange(values.shape[1], device=values.device).float()
-        moved = (torch.rand(values.shape, device=values.device) < swap) & words
+        moved = (torch.rand(values.shape, device=values.device) < source_swap) & words
         order = (place + torch.rand(values.shape, device=values.device) * (FAR + 1) * moved).masked_fill(
             ~words, float("inf")
         )
         values = values.gather(1, order.argsort(dim=-1, stable=True))
-    if not drop:
+    if not source_dropout:
         return Sequences(values, mask, source.lengths)
     first = words & (words.cumsum(-1) == 1)
-    kept = mask & (~words | first | (torch.rand(values.shape, device=values.device) >= drop))
+    kept = mask & (~words | first | (torch.rand(values.shape, device=values.device) >= source_dropout))
     values = values.gather(1, (~kept).int().argsort(dim=-1, stable=True))
     lengths = kept.sum(-1)
     there = torch.arange(values.shape[1], device=values.device) < lengths[:, None]
@@ -80,28 +83,32 @@ class Teach:
     @ranged
     def __init__(
         self,
-        sampling: Sampling = "none",
-        least: Annotated[float, Range(0, 1, above=True)] = 0.5,
-        blank: BelowOne = 0.0,
-        drop: BelowOne = 0.0,
-        replace: BelowOne = 0.0,
-        swap: BelowOne = 0.0,
+        scheduled_sampling: Annotated[
+            Sampling, "how the chance to feed the true token falls from 1 to min_truth"
+        ] = "none",
+        min_truth: Annotated[
+            float, Range(0, 1, above=True), "chance to feed the true token at the end of the training"
+        ] = 0.5,
+        word_dropout: Annotated[BelowOne, "chance that a token fed to the decoder becomes <unk>"] = 0.0,
+        source_dropout: Annotated[BelowOne, "chance that a source token is left out"] = 0.0,
+        source_replace: Annotated[BelowOne, "chance that a source token is replaced by a random one"] = 0.0,
+        source_swap: Annotated[BelowOne, "chance that a source token moves, by up to three places"] = 0.0,
     ) -> None:
-        self.sampling, self.least, self.blank = sampling, least, blank
-        self.drop, self.replace, self.swap = drop, replace, swap
+        self.scheduled_sampling, self.min_truth, self.word_dropout = scheduled_sampling, min_truth, word_dropout
+        self.source_dropout, self.source_replace, self.source_swap = source_dropout, source_replace, source_swap
 
     def source(self, source: Sequences, vocab: int) -> Sequences:
         """What the encoder reads."""
-        if not (self.drop or self.replace or self.swap):
+        if not (self.source_dropout or self.source_replace or self.source_swap):
             return source
-        return disturbed(source, vocab, self.drop, self.replace, self.swap)
+        return disturbed(source, vocab, self.source_dropout, self.source_replace, self.source_swap)
 
     def unroll(
         self, decoder: Any, memory: Memory, before: Int[Tensor, "batch time"], progress: float
     ) -> tuple[Look, Float[Tensor, "batch time vocab"], dict[str, float]]:
         """After what the decoder was shown: where it looked, the logits of every token, and what is worth a note."""
-        epsilon = truth(self.sampling, self.least, progress)
-        notes = {} if self.sampling == "none" else {"truth": epsilon}
+        epsilon = truth(self.scheduled_sampling, self.min_truth, progress)
+        notes = {} if self.scheduled_sampling == "none" else {"truth": epsilon}
         notes |= {name: chance for name in CHANCES if (chance := getattr(self, name))}
         shown = self._blanked(before)
         if epsilon >= 1:
@@ -116,9 +123,9 @@ class Teach:
         return *decoder.unroll(memory, torch.where(keep | (before == Text.pad), shown, own)), notes
 
     def _blanked(self, before: Int[Tensor, "batch time"]) -> Int[Tensor, "batch time"]:
-        if not self.blank:
+        if not self.word_dropout:
             return before
-        hidden = (torch.rand(before.shape, device=before.device) < self.blank) & (before >= 4)
+        hidden = (torch.rand(before.shape, device=before.device) < self.word_dropout) & (before >= 4)
         return before.masked_fill(hidden, Text.unknown)
 
     def _by_steps(

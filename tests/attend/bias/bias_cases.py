@@ -21,9 +21,11 @@ LENGTHS = (6, 4, 1)
 every_score = ["additive", "bilinear", "cosine", "dot", "feature_wise", "scaled_dot"]
 
 
-def attention_of(*bias: Spec, score: str = "additive", heads: int | None = None, weigh: str = "softmax") -> Attention:
+def attention_of(
+    *bias: Spec, score: str = "additive", heads: int | None = None, normalizer: str = "softmax"
+) -> Attention:
     """In float64, the parameters of the biases moved from where they start, which may be nothing at all."""
-    attention = make(SIZE, SIZE, VALUE, score=score, weigh=weigh, bias=bias, heads=heads).double().eval()
+    attention = make(SIZE, SIZE, VALUE, score=score, normalizer=normalizer, bias=bias, heads=heads).double().eval()
     return stirred(attention)
 
 
@@ -63,7 +65,7 @@ def all_at_once_is_one_by_one(attention: Attention) -> None:
     for sizes in ((5,), (2, 2, 1), ()):
         looks = one_by_one(attention, queries, memory, sizes)
         look = Look.join(looks)
-        answer, weights = look.answer, look.weights
+        answer, weights = look.context, look.weights
         slopes = torch.autograd.grad(answer.square().sum(), leaves, retain_graph=True, allow_unused=True)
         found.append([answer, weights, *slopes])
     for other in found[1:]:
@@ -73,11 +75,11 @@ def all_at_once_is_one_by_one(attention: Attention) -> None:
                 assert_close(one, two)
 
 
-def it_speaks(*bias: Spec, score: str, heads: int | None, weigh: str = "softmax") -> None:
+def it_speaks(*bias: Spec, score: str, heads: int | None, normalizer: str = "softmax") -> None:
     """Three steps of two hypotheses under a score: hidden keys have no weight, a sentence alone gets the same answers,
     and they are others than without the bias."""
-    attention = attention_of(*bias, score=score, heads=heads, weigh=weigh)
-    plain = Attention(attention.score, attention.weigh, heads=attention.heads)
+    attention = attention_of(*bias, score=score, heads=heads, normalizer=normalizer)
+    plain = Attention(attention.score, attention.normalizer, heads=attention.heads)
     memory, (keys, values) = memory_of(attention)
     queries = torch.randn(3, len(LENGTHS), 2, SIZE, dtype=torch.float64)
 
@@ -99,8 +101,8 @@ def it_speaks(*bias: Spec, score: str, heads: int | None, weigh: str = "softmax"
             seen = torch.ones(1, length, dtype=torch.bool) if masked else None
             alone = looked(attention.prepare(keys[one, :length], values[one, :length], seen), one)
             for mine, other in zip(alone, found, strict=True):
-                assert_close(mine.answer, other.answer[one])
-    assert (plain(queries[-1], memory).answer - found[-1].answer).abs().max() > 1e-4
+                assert_close(mine.context, other.context[one])
+    assert (plain(queries[-1], memory).context - found[-1].context).abs().max() > 1e-4
 
 
 def it_runs_in_short_numbers(*bias: Spec, score: str, heads: int | None) -> None:
@@ -113,12 +115,12 @@ def it_runs_in_short_numbers(*bias: Spec, score: str, heads: int | None) -> None
         x = [one.to(dtype).requires_grad_() for one in (queries, keys, values)]
         memory, state, answers = attention.prepare(x[1], x[2], mask), None, []
         terms = attention._terms(memory, x[0], 3, attention.start(memory, 3))
-        added = [one for one in (terms.query, terms.keys, terms.pairs, terms.energies) if one is not None]
+        added = [one for one in (terms.query, terms.keys, terms.pairs, terms.scores) if one is not None]
         assert all(one.dtype == memory.keys.dtype for one in added)  # a fused kernel takes one kind of number
         for _ in range(2):
             look = attention(x[0], memory, state)
             state = look.state
-            answers.append(look.answer)
+            answers.append(look.context)
         answer = torch.cat(answers, 1)
         answer.float().square().sum().backward()
         slopes = [one.grad for one in (*x, *attention.parameters())]
@@ -145,7 +147,7 @@ def gradients_are_right(attention: Attention) -> None:
         memory, state, answers = attention.prepare(*leaves, mask), None, []
         for _step in range(3):
             look = attention(queries, memory, state)
-            answers.append(look.answer)
+            answers.append(look.context)
             state = look.state
         return torch.cat(answers, 1)
 
@@ -162,10 +164,10 @@ def small(*bias: Spec, place: str = "before", **attention: Any) -> Translate:
         encoder={"name": "recurrent", "hidden": 8, "layers": 1, "dropout": 0.0},
         attention={"score": {"name": "additive", "hidden": 8}, "bias": list(bias), **attention},
         decoder={"name": "recurrent", "embed": 8, "hidden": 16, "place": place, "feed": False, "dropout": 0.0},
-        measures=("exact_match",),
-        best="exact_match",
-        smoothing=0.0,
-        drop=0.0,
+        metrics=("exact_match",),
+        best_metric="exact_match",
+        label_smoothing=0.0,
+        dropout=0.0,
     )
 
 
@@ -194,9 +196,9 @@ def translated(*bias: Spec, place: str = "before", **attention: Any) -> None:
 
     model.eval()
     source, longest = batch.source, torch.full((len(PAIRS),), 6)
-    for search in (Beam(width=3, nbest=2), Sample(count=2, seed=1)):
+    for search in (Beam(beam_size=3, n_best=2), Sample(count=2, seed=1)):
         memory = model.encode(source)
-        found = search(model.decoder, memory, start=Text.start, end=Text.end, longest=longest, weights=True)
+        found = search(model.decoder, memory, start=Text.start, end=Text.end, max_length=longest, weights=True)
         for row, hypotheses in enumerate(found):
             for one in hypotheses:
                 _read_back(model, source.select(torch.tensor([row])), one)

@@ -1,6 +1,6 @@
 """The seam of biases: three of them written here, held against their equations in plain loops over three steps.
 
-Markov and position are of Cohn et al. 2016, inside the additive tanh; distance acts on the energies.
+Markov and position are of Cohn et al. 2016, inside the additive tanh; distance acts on the scores.
 """
 
 import math
@@ -17,9 +17,9 @@ from torch.testing import assert_close
 from regard.attend.attention import Attention
 from regard.attend.bias import Bias, Terms
 from regard.attend.heads import Heads
+from regard.attend.normalizer.argmax import Argmax
 from regard.attend.score.additive import Additive
 from regard.attend.score.scaled_dot import ScaledDot
-from regard.attend.weigh.argmax import Argmax
 from regard.types import Beams, Memory
 from tiers import sweep_but
 
@@ -76,7 +76,7 @@ class Position(Bias):
 
 
 class Distance(Bias):
-    """`−s |j − i|` added to the energies, j the number of the query. No state; the same for every sentence and head."""
+    """`−s |j − i|` added to the scores, j the number of the query. No state; the same for every sentence and head."""
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ class Distance(Bias):
 
     def terms(self, memory: Memory, queries: int, state: Any) -> Terms:
         apart = torch.arange(queries)[:, None] - torch.arange(memory.keys.shape[-2])[None, :]
-        return Terms(energies=-self.s * apart.abs())
+        return Terms(scores=-self.s * apart.abs())
 
 
 kinds = {"markov": (Markov,), "position": (Position,), "distance": (Distance,), "all": (Distance, Markov, Position)}
@@ -125,7 +125,7 @@ def one_head(attention: Attention, queries: Tensor, keys: Tensor, values: Tensor
         for n in range(QUERIES):
             before = [0.0] * KEYS
             for j in range(STEPS):
-                energies = []
+                scores = []
                 for i in range(length):
                     q, k = queries[j, b, n], keys[b, i]
                     additive = isinstance(score, Additive)
@@ -141,9 +141,9 @@ def one_head(attention: Attention, queries: Tensor, keys: Tensor, values: Tensor
                     e = score.w @ torch.tanh(inner + outer) if additive else inner @ outer / math.sqrt(len(q))
                     if Distance in bias:
                         e = e - bias[Distance].s * abs(n - i)
-                    energies.append(math.exp(e.item()))
+                    scores.append(math.exp(e.item()))
                 for i in range(length):
-                    before[i] = weights[j, b, n, i] = energies[i] / sum(energies)
+                    before[i] = weights[j, b, n, i] = scores[i] / sum(scores)
                     answers[j, b, n] += weights[j, b, n, i] * values[b, i]
     return answers, weights
 
@@ -172,11 +172,11 @@ def test_three_steps_are_the_equations(kind: str, heads: int | None, score: str,
     looks = looked(attention, queries, attention.prepare(keys, values, mask))
     answers, weights = by_hand(attention, queries, keys, values, mask)
     for j, look in enumerate(looks):
-        assert_close(look.answer, answers[j], atol=1e-5 if dtype == torch.float32 else 1e-9, rtol=1e-5)
+        assert_close(look.context, answers[j], atol=1e-5 if dtype == torch.float32 else 1e-9, rtol=1e-5)
         assert_close(look.weights, weights[j], atol=1e-5 if dtype == torch.float32 else 1e-9, rtol=1e-5)
     # The biases do speak: without them the last look is another.
     plain = Attention(attention.score, heads=attention.heads)
-    bare = plain(queries[-1], plain.prepare(keys, values, mask)).answer
+    bare = plain(queries[-1], plain.prepare(keys, values, mask)).context
     assert (bare - answers[-1]).abs().max() > 1e-3
 
 
@@ -190,10 +190,10 @@ def test_a_step_by_hand() -> None:
         attention.bias[0].W.weight.copy_(torch.tensor([[1.0, 0.0, 0.0]]))
     memory = attention.prepare(torch.zeros(1, 2, 1), torch.tensor([[[0.0], [1.0]]]))
     first, second = looked(attention, torch.zeros(2, 1, 1, 1), memory)
-    # Step 1: both energies 0, weights (½, ½). Step 2: ξ = (0, ½), energies (0, 2 tanh ½) = (0, 0.924234),
+    # Step 1: both scores 0, weights (½, ½). Step 2: ξ = (0, ½), scores (0, 2 tanh ½) = (0, 0.924234),
     # weights 1/(1 + e^∓0.924234): the answer is the second weight, 0.715904.
-    assert_close(first.answer.item(), 0.5)
-    assert_close(second.answer.item(), 0.715904, atol=1e-5, rtol=0)
+    assert_close(first.context.item(), 0.5)
+    assert_close(second.context.item(), 0.715904, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize(
@@ -216,11 +216,11 @@ def test_state_travels_by_argument_only(heads: int | None) -> None:
     memory = attention.prepare(keys, values, mask)
     looks = looked(attention, queries, memory)
     again = attention(queries[1], memory, looks[0].state)
-    assert torch.equal(again.answer, looks[1].answer)
+    assert torch.equal(again.context, looks[1].context)
     assert torch.equal(again.weights, looks[1].weights)
     fresh = attention(queries[1], memory)
-    assert (fresh.answer - again.answer).abs().max() > 1e-3
-    assert torch.equal(looked(attention, queries, memory)[-1].answer, looks[-1].answer)
+    assert (fresh.context - again.context).abs().max() > 1e-3
+    assert torch.equal(looked(attention, queries, memory)[-1].context, looks[-1].context)
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,7 @@ def test_hypotheses_follow_their_parents(kind: str, heads: int | None) -> None:
         look = attention(queries[j], state.memory, state.looked)
         state = State(look.state, state.memory)
         if j < 2:
-            state = state.follow(parents[j])
+            state = state.reorder(parents[j])
             assert state.memory is memory or torch.equal(state.memory.keys, memory.keys)
 
     for b in range(BATCH):
@@ -260,17 +260,17 @@ def test_hypotheses_follow_their_parents(kind: str, heads: int | None) -> None:
                     path = tuple(
                         None if x is None else x[:, which, None].expand(1, QUERIES, *x.shape[2:]) for x in own.state
                     )
-            assert_close(own.answer[0, n], look.answer[b, n])
+            assert_close(own.context[0, n], look.context[b, n])
 
 
 def test_one_hypothesis_becomes_many() -> None:
     attention, (queries, keys, values, mask) = built("all", 2), given()
     memory = attention.prepare(keys, values, mask)
     one = attention(queries[0][:, :1], memory)
-    state = State(one.state, memory).follow(torch.zeros(BATCH, QUERIES, dtype=torch.long))
+    state = State(one.state, memory).reorder(torch.zeros(BATCH, QUERIES, dtype=torch.long))
     wide = attention(queries[1], memory, state.looked)
-    assert wide.answer.shape == (BATCH, QUERIES, VALUE)
-    assert_close(wide.answer[:, :1], attention(queries[1][:, :1], memory, one.state).answer)
+    assert wide.context.shape == (BATCH, QUERIES, VALUE)
+    assert_close(wide.context[:, :1], attention(queries[1][:, :1], memory, one.state).context)
 
 
 @pytest.mark.thin
@@ -284,7 +284,7 @@ def test_gradients_through_three_steps(kind: str, heads: int | None, score: str)
 
     def answers(*_: Tensor) -> Tensor:
         memory = attention.prepare(keys, values, mask)
-        return torch.stack([look.answer for look in looked(attention, queries, memory)])
+        return torch.stack([look.context for look in looked(attention, queries, memory)])
 
     assert gradcheck(answers, (*leaves, *attention.parameters()), fast_mode=True, check_undefined_grad=False)
     slopes = torch.autograd.grad(answers().square().sum(), list(attention.bias.parameters()))
@@ -292,7 +292,7 @@ def test_gradients_through_three_steps(kind: str, heads: int | None, score: str)
 
 
 @one_or_many_heads
-def test_a_fused_answer_takes_the_energies_of_a_bias(heads: int | None) -> None:
+def test_a_fused_answer_takes_the_scores_of_a_bias(heads: int | None) -> None:
     """In float32 a distance under scaled dot products runs fused; its gradients are those of float64."""
     attention, (queries, keys, values, mask) = (
         built("distance", heads, "scaled_dot", torch.float32),
@@ -304,7 +304,7 @@ def test_a_fused_answer_takes_the_energies_of_a_bias(heads: int | None) -> None:
     slopes = []
     for module in (attention, exact):
         x = [t.to(next(module.parameters()).dtype).requires_grad_() for t in (queries[0], keys, values)]
-        answer = module(x[0], module.prepare(x[1], x[2], mask)).answer
+        answer = module(x[0], module.prepare(x[1], x[2], mask)).context
         slopes.append(torch.autograd.grad(answer.square().sum(), [*x, *module.parameters()]))
     for short, long in zip(*slopes, strict=True):
         assert_close(short.double(), long, atol=1e-4, rtol=1e-4)
@@ -313,7 +313,7 @@ def test_a_fused_answer_takes_the_energies_of_a_bias(heads: int | None) -> None:
 @one_or_many_heads
 def test_a_bias_may_remember_a_hard_choice(heads: int | None) -> None:
     attention, (queries, keys, values, mask) = built("markov", heads), given()
-    attention.weigh = Argmax()
+    attention.normalizer = Argmax()
     first = attention(queries[0], attention.prepare(keys, values, mask))
     remembered = first.state[1] if heads is None else first.state[1].transpose(1, 2)
     assert torch.equal(remembered, first.weights)

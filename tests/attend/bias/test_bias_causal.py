@@ -27,12 +27,12 @@ one_or_many_heads = pytest.mark.parametrize("heads", [None, 2])
 
 
 def test_by_hand() -> None:
-    """All energies 0: each place takes the mean of itself and what was before."""
+    """All scores 0: each place takes the mean of itself and what was before."""
     attention = Attention(Dot(1, 1), bias=[Causal()])
     x = torch.tensor([[[1.0], [3.0], [8.0]]])
     memory = attention.prepare(torch.zeros_like(x), x)
     look = attention(torch.zeros_like(x), memory, attention.start(memory))
-    assert look.answer.flatten().tolist() == pytest.approx([1.0, 2.0, 4.0])
+    assert look.context.flatten().tolist() == pytest.approx([1.0, 2.0, 4.0])
 
 
 @one_or_many_heads
@@ -45,11 +45,11 @@ def test_self_attention_is_that_of_the_mask(score: str, heads: int | None) -> No
     memory = attention.prepare(x, values, padded)
     expected = plain(x, memory, mask=causal(5, 5)[None])
     look = attention(x, memory, attention.start(memory))
-    assert_close(look.answer, expected.answer)
+    assert_close(look.context, expected.context)
     assert_close(look.weights, expected.weights)
     # A mask of the caller's own goes with it.
     both = attention(x, memory, attention.start(memory), mask=causal(5, 5)[None].flip(-1))
-    assert_close(both.answer, plain(x, memory, mask=(causal(5, 5) & causal(5, 5).flip(-1))[None]).answer)
+    assert_close(both.context, plain(x, memory, mask=(causal(5, 5) & causal(5, 5).flip(-1))[None]).context)
 
 
 @one_or_many_heads
@@ -67,7 +67,7 @@ def test_a_memory_that_grows_as_in_cached_decoding(sizes: tuple[int, ...], heads
         assert torch.equal(seen.reshape(2, size, at + size)[0], causal(size, at + size))
         look = attention(x[:, at : at + size], so_far, state)
         state = look.state
-        assert_close(look.answer, whole.answer[:, at : at + size])
+        assert_close(look.context, whole.context[:, at : at + size])
         at += size
 
 
@@ -89,7 +89,7 @@ def test_gradients(heads: int | None) -> None:
     attention = attention_of("causal", "distance", heads=heads)
     gradients_are_right(attention)
     queries, (memory, leaves) = queries_of(2), memory_of(attention, grad=True)
-    answer = attention(queries, memory, attention.start(memory)).answer
+    answer = attention(queries, memory, attention.start(memory)).context
     for slope in torch.autograd.grad(answer.square().sum(), leaves):
         assert slope[:, :2].any()
         assert not slope[:, 2:].any()  # what is hidden learns nothing
@@ -115,9 +115,9 @@ def test_hidden_by_both_is_nothing_at_all() -> None:
         keys = torch.randn(1, 3, SIZE, dtype=dtype, requires_grad=True)
         memory = attention.prepare(keys, keys, torch.tensor([[False, True, True]]))
         look = attention(keys.detach(), memory, attention.start(memory))
-        assert not look.answer[:, 0].any()
+        assert not look.context[:, 0].any()
         assert not look.weights[:, 0].any()
-        look.answer.square().sum().backward()
+        look.context.square().sum().backward()
         assert keys.grad.isfinite().all()
         assert not keys.grad[:, 0].any()
 

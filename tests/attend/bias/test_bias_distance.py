@@ -1,4 +1,4 @@
-"""Distance: a learned number for each clipped distance, or a fixed slope, added to the energies."""
+"""Distance: a learned number for each clipped distance, or a fixed slope, added to the scores."""
 
 import pytest
 import torch
@@ -35,16 +35,16 @@ def test_numbers_by_hand() -> None:
     part = Distance(heads=None, largest=1)
     part.b.data = torch.tensor([[10.0, 20.0, 30.0]])  # of −1 and less, of 0, of 1 and more
     keys = torch.zeros(1, 4, 1)
-    energies = part.terms(Memory(keys, keys), 3, part.start(Memory(keys, keys), 1)).energies
-    assert energies.tolist() == [[[20, 30, 30, 30], [10, 20, 30, 30], [10, 10, 20, 30]]]
+    scores = part.terms(Memory(keys, keys), 3, part.start(Memory(keys, keys), 1)).scores
+    assert scores.tolist() == [[[20, 30, 30, 30], [10, 20, 30, 30], [10, 10, 20, 30]]]
 
 
 def test_slopes_by_hand() -> None:
     """Two heads: 2^−4 and 2^−8. Eight heads: 1/2, 1/4, … as in the paper; one: 2^−8."""
     keys = torch.zeros(1, 2, 3, 1)
     part = Distance(heads=2, kind="linear")
-    energies = part.terms(Memory(keys, keys), 1, torch.tensor([[2]])).energies
-    assert energies.tolist() == [[[[-2 / 16, -1 / 16, 0]], [[-2 / 256, -1 / 256, 0]]]]
+    scores = part.terms(Memory(keys, keys), 1, torch.tensor([[2]])).scores
+    assert scores.tolist() == [[[[-2 / 16, -1 / 16, 0]], [[-2 / 256, -1 / 256, 0]]]]
     assert Distance(heads=8, kind="linear").m.flatten().tolist() == [2.0**-n for n in range(1, 9)]
     assert Distance(heads=None, kind="linear").m.flatten().tolist() == [2.0**-8]
     assert not list(part.parameters())
@@ -112,7 +112,7 @@ def test_one_set_serves_all_heads_where_none_were_told() -> None:
     other.bias[0].b.data = attention.bias[0].b.data.expand(2, -1)
     queries, memory = queries_of(), memory_of(attention)[0]
     state = attention.start(memory)
-    assert_close(attention(queries, memory, state).answer, other(queries, memory, state).answer)
+    assert_close(attention(queries, memory, state).context, other(queries, memory, state).context)
     wrong = Attention(attention.score, bias=[Distance(heads=3)], heads=around).double()
     with pytest.raises(RegardError, match="distance of 3 heads in attention with 2"):
         wrong(queries, memory)

@@ -36,9 +36,9 @@ def test_three_steps_by_hand() -> None:
     first, second, third = one_by_one(attention, torch.zeros(1, 3, 1), memory)
     # Weights (½, ½); then the first key has −½ inside: the second gets 1 / (1 + exp(−2 tanh ½)) = 0.715904; then the
     # first has −(½ + 0.715904) inside: 1 / (1 + exp(−2 tanh 1.215904)) = 0.842491.
-    assert first.answer.item() == pytest.approx(0.5)
-    assert second.answer.item() == pytest.approx(0.715904, abs=1e-6)
-    assert third.answer.item() == pytest.approx(0.842491, abs=1e-6)
+    assert first.context.item() == pytest.approx(0.5)
+    assert second.context.item() == pytest.approx(0.715904, abs=1e-6)
+    assert third.context.item() == pytest.approx(0.842491, abs=1e-6)
 
 
 @pytest.mark.parametrize("k", [0, 2])
@@ -50,12 +50,12 @@ def test_steps_are_the_equation(k: int) -> None:
     for b, length in enumerate(LENGTHS):
         total = torch.zeros(length).double()
         for j, look in enumerate(looks):
-            energies = []
+            scores = []
             for i in range(length):
                 xi = [total[n] if 0 <= n < length else torch.tensor(0.0).double() for n in range(i - k, i + k + 1)]
                 inner = score.W_q(queries[b, j]) + score.W_k(keys[b, i]) + W @ torch.stack(xi)
-                energies.append(score.w @ torch.tanh(inner))
-            weights = torch.stack(energies).softmax(0)
+                scores.append(score.w @ torch.tanh(inner))
+            weights = torch.stack(scores).softmax(0)
             assert_close(look.weights[b, 0, :length], weights)
             total = total + weights
         assert_close(looks[-1].state[1][b, 0, :length], total)

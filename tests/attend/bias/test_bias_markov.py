@@ -45,8 +45,8 @@ def test_a_step_by_hand() -> None:
     memory = attention.prepare(torch.zeros(1, 2, 1), torch.tensor([[[0.0], [1.0]]]))
     first, second = one_by_one(attention, torch.zeros(1, 2, 1), memory)
     # Weights (½, ½), so the second key sees ½ one place back: 1 / (1 + exp(−2 tanh ½)) = 0.715904.
-    assert first.answer.item() == pytest.approx(0.5)
-    assert second.answer.item() == pytest.approx(0.715904, abs=1e-6)
+    assert first.context.item() == pytest.approx(0.5)
+    assert second.context.item() == pytest.approx(0.715904, abs=1e-6)
 
 
 @pytest.mark.parametrize("k", [0, 1, 2, 9])
@@ -58,12 +58,12 @@ def test_steps_are_the_equation(k: int) -> None:
     for b, length in enumerate(LENGTHS):
         before = torch.zeros(length).double()
         for j, look in enumerate(looks):
-            energies = []
+            scores = []
             for i in range(length):
                 xi = [before[n] if 0 <= n < length else torch.tensor(0.0).double() for n in range(i - k, i + k + 1)]
                 inner = score.W_q(queries[b, j]) + score.W_k(keys[b, i]) + W @ torch.stack(xi)
-                energies.append(score.w @ torch.tanh(inner))
-            before = torch.stack(energies).softmax(0)
+                scores.append(score.w @ torch.tanh(inner))
+            before = torch.stack(scores).softmax(0)
             assert_close(look.weights[b, 0, :length], before)
 
 
@@ -79,7 +79,7 @@ def test_one_hypothesis_is_as_one_of_many(bias: str, heads: int | None) -> None:
         pair = torch.stack([queries[:, j], queries.flip(1)[:, j]], 1)
         both = attention(pair, memory, state)
         state = both.state
-        assert_close(both.answer[:, :1], look.answer)
+        assert_close(both.context[:, :1], look.context)
     terms = [attention.bias[0].terms(memory, n, attention.bias[0].start(memory, n)) for n in (1, 2)]
     assert [(one.keys is None, one.pairs is None) for one in terms] == [(False, True), (True, False)]
 

@@ -44,10 +44,10 @@ def test_a_number_by_hand() -> None:
         attention.bias[0].W.copy_(torch.tensor([[1.0, 0.5, -1.0]]))
     memory = attention.prepare(torch.zeros(1, 2, 1), torch.tensor([[[0.0], [1.0]]]))
     second = one_by_one(attention, torch.zeros(1, 2, 1), memory)[1]
-    # ψ = (log 2, 0, log 3) and (log 2, log 2, log 3): energies 2 tanh(−0.405465) and 2 tanh(−0.058892).
+    # ψ = (log 2, 0, log 3) and (log 2, log 2, log 3): scores 2 tanh(−0.405465) and 2 tanh(−0.058892).
     first, other = 2 * tanh(log(2) - log(3)), 2 * tanh(1.5 * log(2) - log(3))
-    assert second.answer.item() == pytest.approx(exp(other) / (exp(first) + exp(other)), abs=1e-6)
-    assert second.answer.item() == pytest.approx(0.657367, abs=1e-6)
+    assert second.context.item() == pytest.approx(exp(other) / (exp(first) + exp(other)), abs=1e-6)
+    assert second.context.item() == pytest.approx(0.657367, abs=1e-6)
 
 
 @pytest.mark.parametrize("score", ["additive", "scaled_dot"])
@@ -58,19 +58,19 @@ def test_five_steps_are_the_equation(score: str) -> None:
     looks = one_by_one(attention, queries, memory)
     for b, length in enumerate(LENGTHS):
         for j, look in enumerate(looks):
-            energies = []
+            scores = []
             for i in range(length):
                 q, k = queries[b, j], keys[b, i]
                 if score == "additive":
                     psi = torch.tensor([log(1 + j), log(1 + i), log(1 + length)]).double()
                     part = attention.score
-                    energies.append(part.w @ torch.tanh(part.W_q(q) + part.W_k(k) + W @ psi))
+                    scores.append(part.w @ torch.tanh(part.W_q(q) + part.W_k(k) + W @ psi))
                 else:
                     key = k + W[:, 1] * log(1 + i) + W[:, 2] * log(1 + length)
-                    energies.append((q + W[:, 0] * log(1 + j)) @ key / sqrt(len(k)))
-            weights = torch.stack(energies).softmax(0)
+                    scores.append((q + W[:, 0] * log(1 + j)) @ key / sqrt(len(k)))
+            weights = torch.stack(scores).softmax(0)
             assert_close(look.weights[b, 0, :length], weights)
-            assert_close(look.answer[b, 0], weights @ values[b, :length])
+            assert_close(look.context[b, 0], weights @ values[b, :length])
 
 
 @pytest.mark.thin
@@ -83,11 +83,14 @@ def test_it_speaks_under_any_score(score: str, heads: int | None) -> None:
 @pytest.mark.thin
 @one_or_many_heads
 @pytest.mark.parametrize(
-    ("score", "weigh"),
-    [*((score, "softmax") for score in every_score), *(("additive", weigh) for weigh in ("sparsemax", "argmax"))],
+    ("score", "normalizer"),
+    [
+        *((score, "softmax") for score in every_score),
+        *(("additive", normalizer) for normalizer in ("sparsemax", "argmax")),
+    ],
 )
-def test_all_biases_together(score: str, weigh: str, heads: int | None) -> None:
-    it_speaks(*find.names("attend.bias"), score=score, heads=heads, weigh=weigh)
+def test_all_biases_together(score: str, normalizer: str, heads: int | None) -> None:
+    it_speaks(*find.names("attend.bias"), score=score, heads=heads, normalizer=normalizer)
 
 
 @one_or_many_heads
@@ -104,7 +107,7 @@ def test_fused_kernels_serve_all_that_count(score: str, path: str, heads: int | 
         y = x.to(next(attention.parameters()).dtype).requires_grad_()
         memory = attention.prepare(y, mask=mask)
         look = attention(y, memory, attention.start(memory))
-        found.append([look.answer, *torch.autograd.grad(look.answer.square().sum(), [y, *attention.parameters()])])
+        found.append([look.context, *torch.autograd.grad(look.context.square().sum(), [y, *attention.parameters()])])
     hidden = short.score.hidden
     q, keys = torch.empty(2, *((heads,) if heads else ()), 96, hidden), memory.keys
     assert choose(short.score.kernel, "softmax", q, keys).path == path
@@ -172,7 +175,7 @@ def test_hypotheses_may_stand_at_different_steps() -> None:
     look = attention(queries, memory, (None, apart))
     for n in range(2):
         alone = attention(queries[:, n : n + 1], memory, (None, apart[:, n : n + 1]))
-        assert_close(alone.answer, look.answer[:, n : n + 1])
+        assert_close(alone.context, look.context[:, n : n + 1])
         assert torch.equal(alone.state[1], apart[:, n : n + 1] + 1)
 
 

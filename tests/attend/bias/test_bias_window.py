@@ -32,21 +32,21 @@ either_kind = pytest.mark.parametrize("bias", [monotone, predictive], ids=["mono
 
 
 def test_a_foretold_place_by_hand() -> None:
-    """v = 0, so that p = 4 · ½ = 2; D = 2, σ = 1; all energies 0: weights ∝ exp(−2), exp(−½), 1, exp(−½)."""
+    """v = 0, so that p = 4 · ½ = 2; D = 2, σ = 1; all scores 0: weights ∝ exp(−2), exp(−½), 1, exp(−½)."""
     attention = Attention(Dot(1, 1), bias=[Window(query=1, hidden=2, D=2)])
     attention.bias[0].v.data.zero_()
     memory = attention.prepare(torch.zeros(1, 4, 1), torch.arange(4.0).reshape(1, 4, 1))
     look = attention(torch.ones(1, 1, 1), memory)
     raw = [exp(-2), exp(-0.5), 1, exp(-0.5)]
     assert look.weights.flatten().tolist() == pytest.approx([w / sum(raw) for w in raw], abs=1e-6)
-    assert look.answer.item() == pytest.approx(1.884742, abs=1e-6)
+    assert look.context.item() == pytest.approx(1.884742, abs=1e-6)
     # Wider sources: p = 5 of 10, and keys further than 2 are not looked at.
     memory = attention.prepare(torch.zeros(1, 10, 1))
     assert attention(torch.ones(1, 1, 1), memory).weights[0, 0].nonzero().flatten().tolist() == [3, 4, 5, 6, 7]
 
 
 def test_monotone_by_hand() -> None:
-    """D = 1 over four keys, all energies 0: the window walks with the steps and waits at the last key."""
+    """D = 1 over four keys, all scores 0: the window walks with the steps and waits at the last key."""
     attention = Attention(Dot(1, 1), bias=[Window(query=1, hidden=2, kind="monotone", D=1)])
     memory = attention.prepare(torch.zeros(1, 4, 1))
     weights = attention(torch.zeros(1, 6, 1), memory, attention.start(memory)).weights[0]

@@ -19,8 +19,8 @@ def test_a_number_by_hand() -> None:
     # W_q q + b = (0.5 + 0.5, 1 − 1) = (1, 0)
     # k₁: tanh(1 − 1) = 0, tanh(0.25) = 0.244919;       e = 2·0 − 0.244919
     # k₂: tanh(1 + 1) = 0.964028, tanh(−2) = −0.964028; e = 2·0.964028 + 0.964028 = 2.892083
-    energies = score.energies(score.project(q), score.prepare(k))
-    assert_close(energies, torch.tensor([[[-0.244919, 2.892083]]]), atol=1e-5, rtol=0)
+    scores = score.scores(score.project(q), score.prepare(k))
+    assert_close(scores, torch.tensor([[[-0.244919, 2.892083]]]), atol=1e-5, rtol=0)
 
 
 def test_it_is_one_layer_over_query_and_key_side_by_side() -> None:
@@ -28,16 +28,16 @@ def test_it_is_one_layer_over_query_and_key_side_by_side() -> None:
     score = Additive(query=3, key=4, hidden=5).double()
     q, k = torch.randn(2, 3, 3).double(), torch.randn(2, 6, 4).double()
     W1 = torch.cat([score.W_q.weight, score.W_k.weight], dim=1)
-    energies = score.energies(score.project(q), score.prepare(k))
+    scores = score.scores(score.project(q), score.prepare(k))
     for b, j, i in [(0, 0, 0), (0, 2, 5), (1, 1, 3)]:
         expected = score.w @ torch.tanh(W1 @ torch.cat([q[b, j], k[b, i]]) + score.W_q.bias)
-        assert_close(energies[b, j, i], expected)
+        assert_close(scores[b, j, i], expected)
 
 
 def test_it_is_bounded_by_the_sum_of_w() -> None:
     w = torch.randn(7)
-    energies = additive(100 * torch.randn(2, 3, 7), 100 * torch.randn(2, 4, 7), w)
-    assert energies.abs().max() <= w.abs().sum() + 1e-5
+    scores = additive(100 * torch.randn(2, 3, 7), 100 * torch.randn(2, 4, 7), w)
+    assert scores.abs().max() <= w.abs().sum() + 1e-5
 
 
 def test_the_constant_is_counted_once() -> None:

@@ -14,14 +14,14 @@ def test_a_number_by_hand() -> None:
     q = torch.tensor([[[1.0, 2.0]]])
     k = torch.tensor([[[3.0, 4.0], [-1.0, 0.5]]])
     # 1·3 + 2·4 = 11;  1·(−1) + 2·0.5 = 0
-    assert_close(score.energies(score.project(q), score.prepare(k)), torch.tensor([[[11.0, 0.0]]]))
+    assert_close(score.scores(score.project(q), score.prepare(k)), torch.tensor([[[11.0, 0.0]]]))
 
 
 def test_it_is_linear_in_query_and_in_keys() -> None:
     score = Dot(query=4, key=4)
     q, other, k = torch.randn(3, 2, 5, 4).unbind()
-    assert_close(score.energies(2 * q + other, k), 2 * score.energies(q, k) + score.energies(other, k))
-    assert_close(score.energies(q, k), score.energies(k, q).transpose(1, 2))
+    assert_close(score.scores(2 * q + other, k), 2 * score.scores(q, k) + score.scores(other, k))
+    assert_close(score.scores(q, k), score.scores(k, q).transpose(1, 2))
 
 
 def test_it_has_nothing_to_learn() -> None:

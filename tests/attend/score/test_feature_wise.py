@@ -1,4 +1,4 @@
-"""Feature-wise: an energy for each feature."""
+"""Feature-wise: an score for each feature."""
 
 import math
 
@@ -7,16 +7,16 @@ import torch
 from torch.testing import assert_close
 
 from regard.attend.attention import Attention
+from regard.attend.normalizer.sample import Sample
 from regard.attend.score.feature_wise import FeatureWise, feature_wise
-from regard.attend.weigh.sample import Sample
 from regard.errors import RegardError
 from regard.types import Look
 
 
 def test_a_number_worked_by_hand() -> None:
     # Feature 1: 5·tanh((1 + 4)/5) = 5·tanh(1) = 3.8079707797788…; feature 2: 5·tanh((0.5 − 0.5)/5) = 0.
-    energies = feature_wise(torch.tensor([[[1.0, 0.5]]]), torch.tensor([[[4.0, -0.5]]]))
-    assert_close(energies, torch.tensor([[[[5 * math.tanh(1.0), 0.0]]]]))
+    scores = feature_wise(torch.tensor([[[1.0, 0.5]]]), torch.tensor([[[4.0, -0.5]]]))
+    assert_close(scores, torch.tensor([[[[5 * math.tanh(1.0), 0.0]]]]))
 
 
 def test_every_feature_looks_for_itself() -> None:
@@ -30,14 +30,14 @@ def test_every_feature_looks_for_itself() -> None:
     look = Attention(score)(
         torch.zeros(1, 1, 2), Attention(score).prepare(keys, torch.tensor([[[3.0, 4.0], [5.0, 6.0]]]))
     )
-    assert_close(look.answer, torch.tensor([[[3.0, 6.0]]]))
+    assert_close(look.context, torch.tensor([[[3.0, 6.0]]]))
     assert_close(look.weights, torch.tensor([[[[1.0, 0.0], [0.0, 1.0]]]]))
     assert_close(look.by_key, torch.tensor([[[0.5, 0.5]]]))
 
 
-def test_energies_stay_within_c() -> None:
-    energies = feature_wise(1e4 * torch.randn(2, 3, 4), 1e4 * torch.randn(2, 5, 4), c=5.0)
-    assert energies.abs().max() <= 5
+def test_scores_stay_within_c() -> None:
+    scores = feature_wise(1e4 * torch.randn(2, 3, 4), 1e4 * torch.randn(2, 5, 4), c=5.0)
+    assert scores.abs().max() <= 5
 
 
 def test_looks_of_several_steps_join_on_the_queries() -> None:

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from regard.attend.attention import Attention, make
+from regard.attend.normalizer.sparsemax import Sparsemax
 from regard.attend.positions import Kind
-from regard.attend.weigh.sparsemax import Sparsemax
 from regard.errors import RegardError
 from regard.predict.generate import Decoder
 from regard.predict.generate._cached import CHUNK, Plan, Quick, State
@@ -24,7 +24,7 @@ scaled = partial(make, score="scaled_dot")
 
 def decoder(attention: Any = scaled, memory: int = width, **options: Any) -> Transformer:
     torch.manual_seed(1)
-    options = {"size": size, "layers": layers, "heads": heads, "inner": 12, "positions": "rotary", **options}
+    options = {"size": size, "layers": layers, "heads": heads, "ffn": 12, "positions": "rotary", **options}
     part = Transformer(vocab, memory, attention, **options)
     for parameter in part.parameters():
         if parameter.dim() == 1:
@@ -47,7 +47,7 @@ def walk(part: Transformer, state: Any, steps: int = 6, beam: int = 4) -> tuple[
     looks, logits, some = [], [], torch.Generator().manual_seed(5)
     parents = torch.zeros(3, beam, dtype=torch.long)
     for _ in range(steps):
-        state, look, said = part.step(state.follow(parents), torch.randint(vocab, (3, beam), generator=some))
+        state, look, said = part.step(state.reorder(parents), torch.randint(vocab, (3, beam), generator=some))
         looks.append(look)
         logits.append(said)
         parents = torch.randint(beam, (3, beam), generator=some)
@@ -75,7 +75,7 @@ def test_both_steps_are_the_same(kind: Kind, half: bool, masked: bool) -> None:
         assert isinstance(quick, Quick)
         assert quick.time == slow.time == CHUNK + 2
         same(logits, long_logits, half)
-        for name in ["weights", "answer", "by_key"]:
+        for name in ["weights", "context", "by_key"]:
             same([getattr(one, name) for one in looks], [getattr(one, name) for one in long_looks], half)
         apart = quick.apart()
         same([*apart.keys, *apart.values], [*slow.keys, *slow.values], half)
@@ -89,7 +89,7 @@ def test_every_look_is_the_same(look: Any, own: dict[str, int]) -> None:
         _, looks, _ = walk(part, part.start(memory))
         _, long_looks, _ = walk(part, long_way(part, memory))
         same([one.weights for one in looks], [one.weights for one in long_looks], False)
-        same([one.answer for one in looks], [one.answer for one in long_looks], False)
+        same([one.context for one in looks], [one.context for one in long_looks], False)
     assert looks[0].weights.shape[2:] == (4, 5)
     assert not looks[0].weights[2].any()
 
@@ -104,7 +104,7 @@ def test_it_is_the_whole_sequence_read_at_once() -> None:
 
 
 def test_where_it_is_not_for() -> None:
-    """Gradients, training, float64, other scores and weighings, biases."""
+    """Gradients, training, float64, other scores and normalizers, biases."""
     part, memory = decoder(), a_memory()
     assert isinstance(part.start(memory), State)
     with torch.no_grad():
@@ -116,16 +116,16 @@ def test_where_it_is_not_for() -> None:
             make,
             partial(make, score="bilinear"),
             partial(make, score="cosine"),
-            partial(scaled, weigh="sparsemax"),
+            partial(scaled, normalizer="sparsemax"),
             partial(scaled, bias=("distance",)),
         ]:
             assert isinstance(decoder(attention).start(memory), State)
-        assert isinstance(decoder(weigh="sparsemax").start(memory), State)
+        assert isinstance(decoder(normalizer="sparsemax").start(memory), State)
         assert isinstance(decoder(score="additive").start(memory), State)
 
 
 def test_it_may_be_left_on_the_way() -> None:
-    """Another weighing stands in, gradients are wanted, some sentences are taken out: the long step goes on from it."""
+    """Another normalizer stands in, gradients are wanted, sentences are taken out: the long step goes on from it."""
     part, memory, token = decoder(), a_memory(), torch.tensor([[1, 2, 3, 4]] * 3)
     with torch.no_grad():
         quick, _, _ = walk(part, part.start(memory))
@@ -136,9 +136,9 @@ def test_it_may_be_left_on_the_way() -> None:
         torch.testing.assert_close(part.step(some, token[:2])[2], part.step(quick, token)[2][rows])
         assert isinstance(quick.to("cpu"), State)
         asking: Attention = part.blocks[-1].asking
-        own, asking.weigh = asking.weigh, Sparsemax()
+        own, asking.normalizer = asking.normalizer, Sparsemax()
         other, expected = part.step(quick, token), part.step(slow, token)
-        asking.weigh = own
+        asking.normalizer = own
         assert isinstance(other[0], State)
         torch.testing.assert_close(other[2], expected[2])
         torch.testing.assert_close(other[1].weights, expected[1].weights)
@@ -155,7 +155,7 @@ def test_one_state_may_be_gone_on_from_twice() -> None:
         state, _, _ = walk(part, part.start(memory))
         before = [one.clone() for one in state.kept]
         first = part.step(state, torch.full((3, 4), 1))[2]
-        part.step(state.follow(torch.ones(3, 4, dtype=torch.long)), torch.full((3, 4), 7))
+        part.step(state.reorder(torch.ones(3, 4, dtype=torch.long)), torch.full((3, 4), 7))
         assert all(torch.equal(one, other) for one, other in zip(before, state.kept, strict=True))
         assert torch.equal(part.step(state, torch.full((3, 4), 1))[2], first)
 
@@ -164,7 +164,9 @@ def test_a_search_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     part, memory = decoder(), a_memory()
 
     def found() -> list[Any]:
-        return Beam(width=4, nbest=3)(part, memory, start=1, end=2, longest=torch.tensor([9, 6, 4]), weights=True)
+        return Beam(beam_size=4, n_best=3)(
+            part, memory, start=1, end=2, max_length=torch.tensor([9, 6, 4]), weights=True
+        )
 
     quick = found()
     monkeypatch.setattr(Plan, "of", staticmethod(lambda *_: None))
@@ -190,13 +192,13 @@ def test_it_takes_half_the_calls() -> None:
         for start in (part.start(memory), long_way(part, memory)):
             state, _, _ = walk(part, start)
             with Counted() as counted:
-                part.step(state.follow(token), token)
+                part.step(state.reorder(token), token)
             calls.append(counted.calls)
     assert calls[0] < 0.55 * calls[1]
 
 
 def test_learned_places_end() -> None:
-    part, memory = decoder(positions="learned", longest=3), a_memory()
+    part, memory = decoder(positions="learned", max_length=3), a_memory()
     with torch.no_grad():
         state, _, _ = walk(part, part.start(memory), steps=3)
         with pytest.raises(RegardError, match=r"4 tokens.*at most 3"):

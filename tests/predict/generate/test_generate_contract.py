@@ -65,7 +65,7 @@ def test_all_at_once_is_one_by_one(name: str) -> None:
         look, logits = unroll(memory, tokens)
         assert logits.shape == (2, 5, vocab)
         gradients = torch.autograd.grad(logits.square().sum(), leaves, allow_unused=True)
-        found.append([logits, look.answer, look.weights, *gradients])
+        found.append([logits, look.context, look.weights, *gradients])
     for one, other in zip(*found, strict=True):
         assert (one is None) == (other is None)
         if one is not None:
@@ -138,8 +138,8 @@ def test_each_hypothesis_goes_its_own_way(name: str) -> None:
     part, memory = decoder(name), a_memory()
     words = torch.tensor([[[1, 2], [3, 0], [1, 5]], [[4, 4], [0, 6], [2, 1]]])
     parents, last = torch.tensor([[2, 0, 0], [1, 2, 1]]), torch.tensor([[3, 3, 4], [6, 0, 5]])
-    state, _, _ = walk(part, part.start(memory).follow(torch.zeros(2, 3, dtype=torch.long)), words)
-    _, look, logits = part.step(state.follow(parents), last)
+    state, _, _ = walk(part, part.start(memory).reorder(torch.zeros(2, 3, dtype=torch.long)), words)
+    _, look, logits = part.step(state.reorder(parents), last)
     assert logits.shape == (2, 3, vocab)
     for row in range(2):
         for beam in range(3):
@@ -155,7 +155,7 @@ def test_beams_share_one_memory(name: str) -> None:
     part, memory = decoder(name), a_memory()
     state, _, _ = part.step(part.start(memory), tokens[:, :1])
     assert isinstance(state, Beams)
-    wide = state.follow(torch.zeros(2, 3, dtype=torch.long))
+    wide = state.reorder(torch.zeros(2, 3, dtype=torch.long))
     assert tensors(wide)
     assert all(tensor.shape[:2] == (2, 3) for tensor in tensors(wide))
     memories = [key for key, value in vars(state).items() if isinstance(value, Memory)]

@@ -102,7 +102,7 @@ def test_two_steps_by_hand(fusion: Any) -> None:
 
 
 class _Zero(Dot):
-    """Any query suits any key: energies are 0."""
+    """Any query suits any key: scores are 0."""
 
     def __init__(self, query: int, key: int) -> None:
         super().__init__(key, key)
@@ -115,7 +115,7 @@ class _Zero(Dot):
 def by_hand(part: Lstmn, tiring: float, memory: Memory, row: int, words: list[int]) -> tuple[Tensor, Tensor]:
     """The module's equations for one sentence, word by word, with additive attention: logits and weights.
 
-    `tiring` times the weights of all earlier words is taken from the energies.
+    `tiring` times the weights of all earlier words is taken from the scores.
     """
     P, hidden, deep = part.state_dict(), part.hidden, part.fusion == "deep"
     keys, values = memory.keys[row, : lengths[row]], memory.values[row, : lengths[row]]
@@ -202,7 +202,7 @@ def test_any_attention_all_at_once_or_one_by_one(fusion: str, kind: str) -> None
     for unroll in (part.unroll, partial(Decoder.unroll, part)):
         look, logits = unroll(memory, tokens)
         gradients = torch.autograd.grad(logits.square().sum(), list(part.parameters()), allow_unused=True)
-        found.append([logits, look.answer, look.weights, *gradients])
+        found.append([logits, look.context, look.weights, *gradients])
     for one, other in zip(*found, strict=True):
         assert (one is None) == (other is None)
         if one is not None:
@@ -218,10 +218,10 @@ def test_a_bias_with_a_state_follows_its_hypothesis(fusion: str) -> None:
         torch.tensor([[2, 0, 0]]),
         torch.tensor([[3, 3, 4]]),
     )
-    state = part.start(memory).follow(torch.zeros(1, 3, dtype=torch.long))
+    state = part.start(memory).reorder(torch.zeros(1, 3, dtype=torch.long))
     for token in words.unbind(-1):
         state, _, _ = part.step(state, token)
-    _, look, logits = part.step(state.follow(parents), last)
+    _, look, logits = part.step(state.reorder(parents), last)
     for beam in range(3):
         history = torch.cat([words[0, parents[0, beam]], last[0, beam : beam + 1]])
         seen, alone = part.unroll(memory, history[None])
@@ -247,7 +247,7 @@ def test_the_tape_grows_by_one_state_a_step(fusion: str) -> None:
         assert torch.equal(state.tape[:, :, :-1], before)
 
 
-def test_only_h_enters_the_energies() -> None:
+def test_only_h_enters_the_scores() -> None:
     """With the output gate shut every h read is 0: whatever the cells hold, all states but the first look alike."""
     part, memory = decoder(fusion="deep"), a_memory()
     with torch.no_grad():
@@ -293,8 +293,8 @@ def test_the_likeliest_of_all_is_found(fusion: str) -> None:
     known = forced(part, alone.select(torch.zeros(len(every), dtype=torch.long)), every, start=1)
     found = {one.tokens: one.log_prob for one in known}
     best = sorted(found, key=found.__getitem__, reverse=True)[:4]
-    beam = Beam(width=vocab**2, length=0.0, nbest=4)
-    _, hypotheses = beam(part, memory, start=1, end=2, longest=torch.tensor([5, 3]), weights=True)
+    beam = Beam(beam_size=vocab**2, length_penalty=0.0, n_best=4)
+    _, hypotheses = beam(part, memory, start=1, end=2, max_length=torch.tensor([5, 3]), weights=True)
     assert [one.tokens for one in hypotheses] == best
     for one in hypotheses:
         [true] = forced(part, alone, [one.tokens], start=1)

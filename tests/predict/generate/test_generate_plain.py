@@ -200,8 +200,8 @@ def test_a_context_of_another_size_cannot_be_the_first_state() -> None:
 def test_searches_find_sequences_without_weights(context: str) -> None:
     """Asked where it looked, it shows weights of no keys; what is found is the same asked or not."""
     part, memory, longest = decoder(context=context), a_memory(), torch.tensor([6, 4])
-    for search in (Greedy(), Beam(width=3, nbest=2)):
-        asked, plain = (search(part, memory, start=1, end=2, longest=longest, weights=w) for w in (True, False))
+    for search in (Greedy(), Beam(beam_size=3, n_best=2)):
+        asked, plain = (search(part, memory, start=1, end=2, max_length=longest, weights=w) for w in (True, False))
         for row, other in zip(asked, plain, strict=True):
             assert [one.tokens for one in row] == [one.tokens for one in other]
             for one in row:
@@ -220,8 +220,8 @@ def test_the_likeliest_of_all_is_found() -> None:
     known = forced(part, memory.select(torch.zeros(len(every), dtype=torch.long)), every, start=1)
     found = {one.tokens: one.log_prob for one in known}
     best = sorted(found, key=found.__getitem__, reverse=True)[:5]
-    beam = Beam(width=vocab**2, length=0.0, nbest=5)
-    [hypotheses] = beam(part, memory, start=1, end=2, longest=torch.tensor([3]))
+    beam = Beam(beam_size=vocab**2, length_penalty=0.0, n_best=5)
+    [hypotheses] = beam(part, memory, start=1, end=2, max_length=torch.tensor([3]))
     assert [one.tokens for one in hypotheses] == best
 
 

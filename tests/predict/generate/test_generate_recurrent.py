@@ -40,7 +40,7 @@ class Tired(Bias):
         return memory.values.new_zeros(len(memory.values), queries, memory.values.shape[-2])
 
     def terms(self, memory: Memory, queries: int, state: Tensor) -> Terms:
-        return Terms(energies=-2.0 * state)
+        return Terms(scores=-2.0 * state)
 
     def update(self, state: Tensor, weights: Tensor) -> Tensor:
         return state + weights
@@ -57,8 +57,8 @@ kinds: dict[str, Callable[..., Attention]] = {
     "scaled_dot": partial(make, score="scaled_dot"),
     "cosine": partial(make, score="cosine"),
     "heads": partial(make, score="scaled_dot", heads=2),
-    "sparsemax": partial(make, score="dot", weigh="sparsemax"),
-    "sample": partial(make, score="dot", weigh="sample"),
+    "sparsemax": partial(make, score="dot", normalizer="sparsemax"),
+    "sample": partial(make, score="dot", normalizer="sample"),
     "tired": tired,
 }
 scores = ["additive", "bilinear", "dot", "scaled_dot", "cosine"]
@@ -135,7 +135,7 @@ def recur(cell: str, x: Tensor, s: Tensor, c: Tensor, weights: list[Tensor]) -> 
 def by_hand(part: Recurrent, tiring: float, memory: Memory, row: int, words: list[int]) -> tuple[Tensor, Tensor]:
     """The module's equations for one sentence, word by word, with additive attention: logits and weights.
 
-    `tiring` times the weights of all earlier words is taken from the energies.
+    `tiring` times the weights of all earlier words is taken from the scores.
     """
     P, cell, place, feed, layers = part.state_dict(), part.cell, part.place, part.feed, part.rnn.num_layers
     keys, values = memory.keys[row, : lengths[row]], memory.values[row, : lengths[row]]
@@ -231,7 +231,7 @@ def test_all_at_once_is_one_by_one(place: str, feed: bool, cell: str, layers: in
         seen = [tensor for tensor in (look.log_prob, look.entropy) if tensor is not None]
         total = (logits.square()).sum() + look.weights.square().sum() + sum(tensor.sum() for tensor in seen)
         gradients = torch.autograd.grad(total, given, allow_unused=True)
-        found.append([logits, look.answer, look.weights, *seen, *gradients])
+        found.append([logits, look.context, look.weights, *seen, *gradients])
     for one, other in zip(*found, strict=True):
         assert (one is None) == (other is None)
         if one is not None:
@@ -247,14 +247,14 @@ def test_all_at_once_is_one_by_one(place: str, feed: bool, cell: str, layers: in
 def test_each_hypothesis_goes_its_own_way(place: str, feed: bool, cell: str, kind: str) -> None:
     """Three hypotheses a sentence that change parents twice: each ends as if its history had been read alone."""
     part, memory = decoder(kind, cell=cell, place=place, feed=feed, layers=2), a_memory()
-    state = part.start(memory).follow(torch.zeros(2, 3, dtype=torch.long))
+    state = part.start(memory).reorder(torch.zeros(2, 3, dtype=torch.long))
     words = torch.tensor([[[1, 2, 3], [4, 0, 1]], [[0, 0, 4], [2, 3, 2]], [[3, 1, 3], [0, 4, 4]]])
     turns = torch.tensor([[[2, 0, 0], [1, 1, 2]], [[1, 2, 0], [0, 0, 1]]])
     history = torch.zeros(2, 3, 0, dtype=torch.long)
     for step in range(3):
         if step:
             parents = turns[step - 1]
-            state = state.follow(parents)
+            state = state.reorder(parents)
             history = history.gather(1, parents.unsqueeze(-1).expand_as(history))
         state, look, logits = part.step(state, words[step])
         history = torch.cat([history, words[step].unsqueeze(-1)], dim=-1)
@@ -274,7 +274,7 @@ def test_each_hypothesis_goes_its_own_way(place: str, feed: bool, cell: str, kin
 def test_beams_share_one_memory() -> None:
     part, memory = decoder("tired", cell="lstm", place="after"), a_memory()
     state, _, _ = part.step(part.start(memory), tokens[:, :1])
-    wide = state.follow(torch.zeros(2, 4, dtype=torch.long))
+    wide = state.reorder(torch.zeros(2, 4, dtype=torch.long))
     assert isinstance(wide, State)
     assert wide.memory is state.memory
     assert wide.memory.values is memory.values
@@ -327,11 +327,11 @@ def test_luong_without_feeding_looks_once_for_all_steps() -> None:
 @pytest.mark.parametrize("kind", ["additive", "dot"])
 @in_every_place
 def test_weights_wait_until_asked_for(place: str, feed: bool, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`[batch, time, key]`, nothing on hidden keys; where a fused kernel served, only asking makes the energies."""
+    """`[batch, time, key]`, nothing on hidden keys; where a fused kernel served, only asking makes the scores."""
     part, memory = decoder(kind, place=place, feed=feed).float(), a_memory()
     memory = Memory(memory.keys.float(), memory.values.float(), memory.mask, memory.summary.float())  # type: ignore[union-attr]
-    made, energies = [], part.attention.score.energies
-    monkeypatch.setattr(part.attention.score, "energies", lambda *given: made.append(1) or energies(*given))
+    made, scores = [], part.attention.score.scores
+    monkeypatch.setattr(part.attention.score, "scores", lambda *given: made.append(1) or scores(*given))
     look, logits = part.unroll(memory, tokens)
     if kind == "dot":
         assert not made
@@ -342,7 +342,7 @@ def test_weights_wait_until_asked_for(place: str, feed: bool, kind: str, monkeyp
     assert torch.equal(logits, before)
     torch.testing.assert_close(look.weights.sum(-1), torch.ones(2, 4))
     assert not look.weights[1, :, 2].any()
-    torch.testing.assert_close(look.weights @ memory.values, look.answer)
+    torch.testing.assert_close(look.weights @ memory.values, look.context)
 
 
 # Padding, dropout, tying
@@ -371,7 +371,7 @@ def test_nothing_to_look_at_is_no_harm(place: str, feed: bool, kind: str, keys: 
     part = decoder(kind, place=place, feed=feed).float()
     nothing = torch.randn(2, keys, width)
     look, logits = part.unroll(Memory(nothing, nothing, torch.zeros(2, keys).bool(), torch.zeros(2, 6)), tokens)
-    assert not look.answer.any()
+    assert not look.context.any()
     logits.square().sum().backward()
     assert logits.isfinite().all()
     assert all(p.grad is None or p.grad.isfinite().all() for p in part.parameters())

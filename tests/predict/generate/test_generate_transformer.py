@@ -33,7 +33,7 @@ scaled: Callable[..., Attention] = partial(make, score="scaled_dot")
 
 def decoder(attention: Callable[..., Attention] = scaled, memory: int = width, **options: Any) -> Transformer:
     """Small, exact and at rest; gains and biases are not those it begins with, which would hide where they stand."""
-    options = {"size": size, "layers": 2, "heads": heads, "inner": 12, "longest": 30, **options}
+    options = {"size": size, "layers": 2, "heads": heads, "ffn": 12, "max_length": 30, **options}
     part = Transformer(vocab, memory, attention, **options)
     for parameter in part.parameters():
         if parameter.dim() == 1:
@@ -56,13 +56,13 @@ def norm(x: Tensor, layer: nn.LayerNorm) -> Tensor:
     return x * layer.weight + layer.bias
 
 
-def weighed(q: Tensor, k: Tensor, v: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
+def normalized(q: Tensor, k: Tensor, v: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
     """Answers, and weights `[head, query, key]`, head by head."""
     answers, weights = [], []
     for one in range(heads):
         own = slice(one * size // heads, (one + 1) * size // heads)
-        energies = (q[:, own] @ k[:, own].T / sqrt(size // heads)).masked_fill(~seen, -torch.inf)
-        weights.append(torch.softmax(energies, -1))
+        scores = (q[:, own] @ k[:, own].T / sqrt(size // heads)).masked_fill(~seen, -torch.inf)
+        weights.append(torch.softmax(scores, -1))
         answers.append(weights[-1] @ v[:, own])
     return torch.cat(answers, -1), torch.stack(weights)
 
@@ -79,11 +79,11 @@ def by_hand(part: Transformer, memory: Memory, row: int, words: Tensor) -> tuple
     x, looked = sqrt(size) * part.embedding.weight[words] + places, []
     for block in part.blocks:
         q, k, v = (norm(x, block.norm_attend) @ block.attending.W_qkv.weight.T).chunk(3, -1)
-        answer, _ = weighed(q, k, v, torch.ones(time, time).bool().tril())
+        answer, _ = normalized(q, k, v, torch.ones(time, time).bool().tril())
         x = x + block.attending.attention.heads.W_o(answer)
         around = block.asking.heads
         q, k, v = around.W_q(norm(x, block.norm_ask)), around.W_k(keys), around.W_v(values)
-        answer, weights = weighed(q, k, v, torch.ones(time, len(keys)).bool())
+        answer, weights = normalized(q, k, v, torch.ones(time, len(keys)).bool())
         x = x + around.W_o(answer)
         looked.append(weights)
         x = x + block.W_2(block.W_1(norm(x, block.norm_think)).clamp(min=0))
@@ -119,7 +119,7 @@ class Tired(Bias):
         return memory.values.new_zeros(len(memory.values), queries, heads, memory.values.shape[-2])
 
     def terms(self, memory: Memory, queries: int, state: Tensor) -> Terms:
-        return Terms(energies=-2.0 * state.transpose(1, 2))
+        return Terms(scores=-2.0 * state.transpose(1, 2))
 
     def update(self, state: Tensor, weights: Tensor) -> Tensor:
         return state + weights
@@ -135,7 +135,7 @@ def tired(query: int, key: int, value: int) -> Attention:
 
 def test_worked_by_hand() -> None:
     """One layer, one head, two features, which a norm turns into 1 for the greater and −1 for the less."""
-    part = Transformer(2, 2, scaled, size=2, layers=1, heads=1, inner=2).double().eval()
+    part = Transformer(2, 2, scaled, size=2, layers=1, heads=1, ffn=2).double().eval()
     [block], one = part.blocks, torch.eye(2)
     asking = block.asking.heads
     for norm in [block.norm_attend, block.norm_ask, block.norm_think, part.norm]:
@@ -155,7 +155,7 @@ def test_worked_by_hand() -> None:
     # Asking (1, −1): e = log 3 and 0, so 3/4 (0, 4) + 1/4 (4, 0) = (1, 3), and x = (2.70711, 2.29289).
     # (1, −1) within: relu(2, −1) = (2, 0), − (2, 0), and x = (0.70711, 2.29289) is (−1, 1) in the end.
     assert look.weights.flatten().tolist() == pytest.approx([0.75, 0.25], abs=1e-12)
-    assert look.answer.flatten().tolist() == pytest.approx([1.0, 3.0], abs=1e-12)
+    assert look.context.flatten().tolist() == pytest.approx([1.0, 3.0], abs=1e-12)
     assert logits.flatten().tolist() == pytest.approx([-2.0 + 5.0, -0.5 - 0.5], abs=1e-12)
 
 
@@ -199,7 +199,7 @@ def test_a_cached_step_is_the_same_sum(kind: Kind, score: str) -> None:
         (look, logits), (looks, steps) = part.unroll(memory, tokens), Decoder.unroll(part, memory, tokens)
     assert torch.equal(logits, steps)
     assert torch.equal(look.weights, looks.weights)
-    assert torch.equal(look.answer, looks.answer)
+    assert torch.equal(look.context, looks.context)
     with torch.no_grad():
         for one in [part.unroll(memory, tokens)[1], Decoder.unroll(part, memory, tokens)[1]]:
             assert float((one - logits).abs().max() / logits.abs().max()) < 64 * torch.finfo(torch.float64).eps
@@ -226,12 +226,12 @@ def test_what_was_read_is_kept_and_the_memory_is_not_copied() -> None:
     state = part.start(memory)
     assert state.time == 0
     for time in range(1, 4):
-        state, _, _ = part.step(state.follow(torch.zeros(3, 4, dtype=torch.long)), torch.full((3, 4), time))
+        state, _, _ = part.step(state.reorder(torch.zeros(3, 4, dtype=torch.long)), torch.full((3, 4), time))
         assert state.time == time
         assert [one.shape for one in state.keys] == [(3, 4, heads, time, size // heads)] * 2
     assert isinstance(state, State)
     assert [one.keys.shape for one in state.prepared] == [(3, heads, 5, size // heads)] * 2
-    followed = state.follow(torch.zeros(3, 4, dtype=torch.long))
+    followed = state.reorder(torch.zeros(3, 4, dtype=torch.long))
     assert all(one is other for one, other in zip(followed.prepared, state.prepared, strict=True))
 
 
@@ -268,7 +268,7 @@ def test_any_layer_may_be_shown() -> None:
         shown[look], logits = part.unroll(memory, tokens)
         steps, stepped = Decoder.unroll(part, memory, tokens)
         torch.testing.assert_close(steps.weights, shown[look].weights)
-        torch.testing.assert_close(steps.answer, shown[look].answer)
+        torch.testing.assert_close(steps.context, shown[look].context)
         assert torch.equal(logits, part.unroll(memory, tokens)[1])
         torch.testing.assert_close(stepped, logits)
     first, second, last = (shown[layer].weights for layer in range(3))
@@ -278,9 +278,9 @@ def test_any_layer_may_be_shown() -> None:
     assert not torch.allclose(first, second)
     torch.testing.assert_close(shown["mean"].weights, (first + second + last) / 3)
     assert torch.equal(shown["all"].weights, torch.cat([first, second, last], 1))
-    answers = [shown[layer].answer for layer in range(3)]
-    torch.testing.assert_close(shown["mean"].answer, sum(answers) / 3)
-    assert torch.equal(shown["all"].answer, torch.cat(answers, -1))
+    answers = [shown[layer].context for layer in range(3)]
+    torch.testing.assert_close(shown["mean"].context, sum(answers) / 3)
+    assert torch.equal(shown["all"].context, torch.cat(answers, -1))
 
 
 def test_only_what_is_asked_for_is_worked_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -309,12 +309,12 @@ def test_only_what_is_asked_for_is_worked_out(monkeypatch: pytest.MonkeyPatch) -
 def test_choices_are_told() -> None:
     """Where keys are sampled a token has the log-probability of all its choices, whichever layer's look is shown."""
     memory, tokens = a_memory(), some_tokens()
-    hard = partial(make, score="scaled_dot", weigh="sample")
+    hard = partial(make, score="scaled_dot", normalizer="sample")
     kept = decoder(hard).state_dict()
-    for weigh in ["softmax", "sample"]:  # of self-attention
+    for normalizer in ["softmax", "sample"]:  # of self-attention
         told = []
         for look in ["last", 0, "mean", "all"]:
-            part = decoder(hard, look=look, dropout=0.0, weigh=weigh).train()
+            part = decoder(hard, look=look, dropout=0.0, normalizer=normalizer).train()
             part.load_state_dict(kept)
             looks: list[Look] = []
             for block in part.blocks:
@@ -323,7 +323,7 @@ def test_choices_are_told() -> None:
             torch.manual_seed(3)
             seen, _ = part.unroll(memory, tokens)
             drawn = [one for one in looks if one.log_prob is not None]
-            assert len(drawn) == (2 if weigh == "softmax" else 4)
+            assert len(drawn) == (2 if normalizer == "softmax" else 4)
             for name in ["log_prob", "entropy"]:
                 torch.testing.assert_close(
                     getattr(seen, name), torch.stack([getattr(one, name).sum(1) for one in drawn]).sum(0)
@@ -339,8 +339,10 @@ def test_choices_are_told() -> None:
 
 def test_choices_of_every_hypothesis_are_told() -> None:
     memory, tokens = a_memory(), torch.tensor([[1, 2], [3, 4], [0, 1]])
-    part = decoder(partial(make, score="scaled_dot", weigh="sample"), weigh="sample")  # takes the likeliest keys
-    beams = part.start(memory).follow(torch.zeros(3, 2, dtype=torch.long))
+    part = decoder(
+        partial(make, score="scaled_dot", normalizer="sample"), normalizer="sample"
+    )  # takes the likeliest keys
+    beams = part.start(memory).reorder(torch.zeros(3, 2, dtype=torch.long))
     _, look, _ = part.step(beams, tokens)
     assert look.log_prob is not None
     assert look.log_prob.shape == (3, 2)
@@ -381,7 +383,7 @@ def test_what_cannot_be_is_said() -> None:
         find.check(Transformer, {"look": "first"}, "decoder.")
     with pytest.raises(RegardError, match="3 heads over a width of 8"):
         decoder(heads=3)
-    part = decoder(positions="learned", longest=2)
+    part = decoder(positions="learned", max_length=2)
     with pytest.raises(RegardError, match=r"3 tokens.*at most 2"):
         part.unroll(a_memory(), some_tokens(3))
 
@@ -394,8 +396,8 @@ def test_a_wide_beam_finds_the_best_of_all(kind: Kind) -> None:
     """Against every sequence of up to three tokens, scored in one call each."""
     part, memory, end = decoder(positions=kind), a_memory().select(torch.tensor([0, 1])), 2
     part.embedding = nn.Embedding.from_pretrained(part.embedding.weight[:4] * 2)
-    found = Beam(width=40, length=1.0, nbest=3)(
-        part, memory, start=1, end=end, longest=torch.tensor([3, 3]), weights=True
+    found = Beam(beam_size=40, length_penalty=1.0, n_best=3)(
+        part, memory, start=1, end=end, max_length=torch.tensor([3, 3]), weights=True
     )
     others = [0, 1, 3]
     ended = [(*words, end) for n in range(3) for words in product(others, repeat=n)]
@@ -420,8 +422,8 @@ def test_it_learns_to_turn_words_round() -> None:
     words, time, steps = 8, 5, 200
     embedding = nn.Embedding(words, 32)
     nn.init.normal_(embedding.weight, std=32**-0.5)
-    reader = Encoder(32, 32, layers=1, heads=2, inner=64, dropout=0.0)
-    part = Transformer(words, 32, scaled, 32, layers=1, heads=2, inner=64, dropout=0.0)
+    reader = Encoder(32, 32, layers=1, heads=2, ffn=64, dropout=0.0)
+    part = Transformer(words, 32, scaled, 32, layers=1, heads=2, ffn=64, dropout=0.0)
     everything = nn.ModuleList([embedding, reader, part])
     optimiser = torch.optim.AdamW(everything.parameters(), lr=5e-3, betas=(0.9, 0.98))
 
@@ -444,7 +446,7 @@ def test_it_learns_to_turn_words_round() -> None:
     with torch.no_grad():
         memory, before, target = batch(100)
         look, logits = part.unroll(memory, before)
-        found = Beam(width=3)(part, memory, start=1, end=0, longest=torch.full((100,), time))
+        found = Beam(beam_size=3)(part, memory, start=1, end=0, max_length=torch.full((100,), time))
     assert float((logits.argmax(-1) == target).float().mean()) > 0.95
     assert sum(best[0].tokens == tuple(words) for best, words in zip(found, target.tolist(), strict=True)) > 80
     looked = look.weights.mean((0, 1))
@@ -460,7 +462,7 @@ def test_other_layers_are_shown_by_name_and_change_nothing() -> None:
         seen[layers] = look.weights
         torch.testing.assert_close(logits, seen.setdefault("logits", logits), rtol=0, atol=0)
         heads = seen["last"].shape[1]
-        assert part.panels == (
+        assert part.head_names == (
             tuple(f"layer {i} head {j}" for i in (1, 2, 3) for j in range(1, heads + 1)) if layers == "all" else ()
         )
     torch.testing.assert_close(seen["3"], seen["last"], rtol=0, atol=0)

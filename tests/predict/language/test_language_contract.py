@@ -25,7 +25,7 @@ looks: dict[str, Any] = {
     "additive": {"score": {"name": "additive", "hidden": 5}},
     "heads": {"score": "scaled_dot", "heads": 2},
     "features": {"score": "feature_wise"},
-    "sparse": {"score": "dot", "weigh": "sparsemax"},
+    "sparse": {"score": "dot", "normalizer": "sparsemax"},
 }
 networks: dict[str, tuple[dict[str, Any], str]] = {
     **{
@@ -35,7 +35,7 @@ networks: dict[str, tuple[dict[str, Any], str]] = {
     },
     **{
         f"transformer, {positions}, {look}": (
-            {"name": "transformer", "size": 8, "heads": 2, "layers": 2, "inner": 12, "positions": positions}, look
+            {"name": "transformer", "size": 8, "heads": 2, "layers": 2, "ffn": 12, "positions": positions}, look
         )
         for positions, look in (
             ("rotary", "none"), ("sinusoid", "additive"), ("learned", "sparse"), ("rotary", "features")
@@ -83,10 +83,10 @@ def test_hypotheses_of_a_sentence_go_their_own_ways(kind: str) -> None:
     model = small(kind)
     first = model.start(model.read(Sequences.pad([[3, 5, 4], [3]])))
     ways = torch.tensor([[[4, 5], [6, 6]], [[5, 5], [3, 4]]])  # [batch, beam, time]
-    state, _, _ = model.step(first.follow(torch.zeros(2, 2, dtype=torch.long)), torch.full((2, 2), START))
+    state, _, _ = model.step(first.reorder(torch.zeros(2, 2, dtype=torch.long)), torch.full((2, 2), START))
     for at in range(2):
         state, _, logits = model.step(state, ways[..., at])
-    swapped = state.follow(torch.tensor([[1, 0], [1, 1]]))
+    swapped = state.reorder(torch.tensor([[1, 0], [1, 1]]))
     for b, begun in enumerate(([3, 5, 4], [3])):
         for k in range(2):
             alone = told(model, [[*begun, *ways[b, k].tolist()]])[0, -1]
@@ -115,7 +115,9 @@ def likelihood(model: LanguageModel, begun: list[int], said: tuple[int, ...]) ->
 def test_searches_find_what_enumeration_finds(kind: str) -> None:
     model, rows, longest = small(kind, vocab=6), [[3, 5, 4], [3]], 3
     memory, room = model.read(Sequences.pad(rows)), torch.full((2,), longest)
-    beam = Beam(width=30, length=0.0, nbest=5)(model, memory, start=START, end=END, longest=room, banned=(0, 1, START))
+    beam = Beam(beam_size=30, length_penalty=0.0, n_best=5)(
+        model, memory, start=START, end=END, max_length=room, banned=(0, 1, START)
+    )
     every = [
         said
         for length in range(1, longest + 1)
@@ -126,8 +128,8 @@ def test_searches_find_what_enumeration_finds(kind: str) -> None:
         ranked = sorted(every, key=lambda said: -likelihood(model, begun, said))
         assert [one.tokens for one in found] == ranked[:5]
         assert found[0].log_prob == pytest.approx(likelihood(model, begun, ranked[0]))
-    greedy = Greedy()(model, memory, start=START, end=END, longest=room, banned=(0, 1, START))
-    drawn = Sample(count=4, seed=1)(model, memory, start=START, end=END, longest=room, banned=(0, 1, START))
+    greedy = Greedy()(model, memory, start=START, end=END, max_length=room, banned=(0, 1, START))
+    drawn = Sample(count=4, seed=1)(model, memory, start=START, end=END, max_length=room, banned=(0, 1, START))
     for begun, found in zip(rows * 2, [*greedy, *drawn], strict=True):
         for one in found:
             assert one.log_prob == pytest.approx(likelihood(model, begun, one.tokens))

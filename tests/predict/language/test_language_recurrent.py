@@ -57,7 +57,7 @@ def test_by_hand() -> None:
 
 
 def test_the_look_back_by_hand() -> None:
-    """With all energies equal each step sees the mean of the states so far: r = tanh(W [mean; h])."""
+    """With all scores equal each step sees the mean of the states so far: r = tanh(W [mean; h])."""
     model = small("additive")
     assert model.attention is not None
     assert model.readout is not None

@@ -16,7 +16,7 @@ tokens = torch.tensor([[3, 5, 4, 6, 5]])
 
 def made(**options: Any) -> Transformer:
     torch.manual_seed(4)
-    return Transformer(7, None, **{"size": 4, "heads": 2, "layers": 1, "inner": 6, **options}).double().eval()
+    return Transformer(7, None, **{"size": 4, "heads": 2, "layers": 1, "ffn": 6, **options}).double().eval()
 
 
 def norm(x: Tensor, part: Any) -> Tensor:
@@ -35,8 +35,8 @@ def test_by_loops() -> None:
     for at in range(5):
         seen = []
         for head in (slice(0, 2), slice(2, 4)):
-            energies = torch.stack([q[at][head] @ k[i][head] / math.sqrt(2) for i in range(at + 1)])
-            weights = energies.softmax(0)
+            scores = torch.stack([q[at][head] @ k[i][head] / math.sqrt(2) for i in range(at + 1)])
+            weights = scores.softmax(0)
             seen.append(sum(weight * v[i][head] for i, weight in enumerate(weights)))
         y = x[at] + around.W_o(torch.cat(seen))
         y = y + block.W_2(torch.relu(block.W_1(norm(y, block.norm_think))))
@@ -53,14 +53,14 @@ def test_whose_looks_are_shown() -> None:
     assert every.weights.shape == (1, 6, 5, 5)
     torch.testing.assert_close(every.weights[:, :2], first)
     torch.testing.assert_close(every.weights[:, 4:], last)
-    assert model.panels[:3] == ("layer 1 head 1", "layer 1 head 2", "layer 2 head 1")
+    assert model.head_names[:3] == ("layer 1 head 1", "layer 1 head 2", "layer 2 head 1")
     model.look_at("last")
     assert torch.equal(model(tokens)[1], r)
-    assert model.panels == ()
+    assert model.head_names == ()
 
 
 def test_learned_places_end() -> None:
-    model = made(positions="learned", longest=4)
+    model = made(positions="learned", max_length=4)
     with pytest.raises(RegardError, match="a sequence of 5 tokens"):
         model(tokens)
     state = model.start(model.read(Sequences.pad([[3, 5, 4], [3]])))

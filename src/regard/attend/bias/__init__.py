@@ -2,7 +2,7 @@
 
 A bias may speak in five places, and says so by which fields of its `Terms` it fills: added to the
 projected query, to the projected keys, to both together for each pair of query and key (inside the
-tanh of an additive score), or to the energies; or it hides keys. State from earlier steps (the last
+tanh of an additive score), or to the scores; or it hides keys. State from earlier steps (the last
 weights, their sum) travels by argument: `start` makes it, `update` gives the next one. A bias that
 needs to know only the number of the step is a `Counting` one.
 """
@@ -27,7 +27,7 @@ class Terms:
     query: Float[Tensor, "... query hidden"] | None = None
     keys: Float[Tensor, "... key hidden"] | None = None
     pairs: Float[Tensor, "... query key hidden"] | None = None
-    energies: Float[Tensor, "... query key"] | None = None
+    scores: Float[Tensor, "... query key"] | None = None
     mask: Bool[Tensor, "... query key"] | None = None  # True = may be looked at
 
 

@@ -1,4 +1,4 @@
-"""Distance: a number for how far a key stands from its query, added to the energies.
+"""Distance: a number for how far a key stands from its query, added to the scores.
 
     learned   e_ji + b_{clip(i − j, −largest, largest)}      one b a head
     linear    e_ji − m |i − j|,  m = 2^{−8h/H} of head h = 1 … H, never learned
@@ -12,7 +12,7 @@ of the query), i that of the key, both from 0.
     attention(x, memory, attention.start(memory))      # self-attention: the queries are successive steps
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from jaxtyping import Int
@@ -30,7 +30,14 @@ class Distance(Counting):
     """`b` of the clipped distance between key and query, one set a head; or a fixed slope"""
 
     @ranged
-    def __init__(self, heads: int | None, kind: Literal["learned", "linear"] = "learned", largest: Length = 16) -> None:
+    def __init__(
+        self,
+        heads: int | None,
+        kind: Annotated[
+            Literal["learned", "linear"], "a learned bias for each distance, or a fixed slope (linear, as ALiBi)"
+        ] = "learned",
+        largest: Annotated[Length, "distance from which on all keys share one bias, in tokens (kind=learned)"] = 16,
+    ) -> None:
         super().__init__()
         self.heads, self.kind, self.largest = heads, kind, largest
         H = heads or 1
@@ -47,10 +54,10 @@ class Distance(Counting):
         i = torch.arange(memory.keys.shape[-2], device=memory.keys.device)
         apart = (i - self.steps(state, queries).unsqueeze(-1)).unsqueeze(1)  # [batch, 1, query, key]
         if self.kind == "linear":
-            energies = -self.m * apart.abs()
+            scores = -self.m * apart.abs()
         else:
             index = apart.clamp(-self.largest, self.largest) + self.largest
             head = torch.arange(len(self.b), device=index.device).reshape(-1, 1, 1)
-            energies = self.b[head, index]
-        energies = energies.to(memory.keys.dtype)
-        return Terms(energies=energies.squeeze(1) if heads is None else energies)
+            scores = self.b[head, index]
+        scores = scores.to(memory.keys.dtype)
+        return Terms(scores=scores.squeeze(1) if heads is None else scores)

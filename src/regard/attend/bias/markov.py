@@ -7,6 +7,8 @@ the ends, and before the first step, the weights are 0.
     Attention(Additive(query=512, key=1024, hidden=256), bias=[Markov(hidden=256)])
 """
 
+from typing import Annotated
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -32,7 +34,11 @@ class Markov(Bias):
     stateful = True
 
     @ranged
-    def __init__(self, hidden: int, k: FewOrNone = 2) -> None:
+    def __init__(
+        self,
+        hidden: int,
+        k: Annotated[FewOrNone, "neighbours on each side of a key whose earlier weights are read"] = 2,
+    ) -> None:
         super().__init__()
         self.k = k
         # Zeros: training begins with the score alone.

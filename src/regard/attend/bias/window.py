@@ -6,13 +6,13 @@
 Luong, Pham & Manning 2015, "Effective Approaches to Attention-based Neural Machine Translation", section 3.2
 (local-m and local-p). h_j is the query, I the length of the source, i and j count from 0. The paper multiplies the
 weights by the Gaussian after the softmax and lets them sum to less than 1; here its logarithm is added to the
-energies, so that the same product is normalised again. Past the end of the source a monotone window stays at its
+scores, so that the same product is normalised again. Past the end of the source a monotone window stays at its
 last key, where the paper's would be empty.
 
     Attention(Bilinear(query=512, key=1024), bias=[Window(query=512, hidden=256, D=10)])
 """
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from jaxtyping import Float
@@ -31,7 +31,14 @@ class Window(Counting):
 
     @ranged
     def __init__(
-        self, query: int, hidden: int, kind: Literal["predictive", "monotone"] = "predictive", D: Length = 10
+        self,
+        query: int,
+        hidden: int,
+        kind: Annotated[
+            Literal["predictive", "monotone"],
+            "predict the centre from the query, or move it one key per step (monotone)",
+        ] = "predictive",
+        D: Annotated[Length, "keys on each side of the centre that can be attended to"] = 10,
     ) -> None:
         super().__init__()
         self.D = D
@@ -57,4 +64,4 @@ class Window(Counting):
         apart = i - p.unsqueeze(-1)
         gaussian = -(apart**2) / (2 * (self.D / 2) ** 2)
         near = apart.detach().abs() <= self.D
-        return Terms(energies=beside_heads(gaussian.to(memory.keys.dtype), memory), mask=beside_heads(near, memory))
+        return Terms(scores=beside_heads(gaussian.to(memory.keys.dtype), memory), mask=beside_heads(near, memory))

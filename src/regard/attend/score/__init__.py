@@ -1,7 +1,7 @@
 """Scores: how well a key answers a query, `e_i = score(q, k_i)`. One file a score.
 
 Work that concerns one side alone is done once: `prepare` projects the keys when a memory is made,
-`project` the query when it arrives, and `energies` compares what they left. A score names the fused
+`project` the query when it arrives, and `scores` compares what they left. A score names the fused
 kernel that could serve it; it never calls one.
 """
 
@@ -19,9 +19,9 @@ __all__ = ["Score", "same_size"]
 class Score(nn.Module):
     """What every score is. Leading axes (batch, head) are the caller's."""
 
-    kernel: str | None = None  # "dot": energies are `scale · q·k` of what project and prepare give
+    kernel: str | None = None  # "dot": scores are `scale · q·k` of what project and prepare give
     scale: float = 1.0
-    features: bool = False  # whether `energies` has one more axis, an energy for each feature of the values
+    features: bool = False  # whether `scores` has one more axis, an score for each feature of the values
     stateful: bool = False  # whether it has a state that travels from step to step
     hidden: int  # width of projected queries and keys: what a bias inside the score must have
 
@@ -33,7 +33,7 @@ class Score(nn.Module):
     def prepare(self, keys: Float[Tensor, "*lead key dim"]) -> Float[Tensor, "*lead key hidden"]:
         return keys
 
-    def energies(
+    def scores(
         self, query: Float[Tensor, "*lead query hidden"], keys: Float[Tensor, "*lead key hidden"], state: Any = None
     ) -> Float[Tensor, "*lead query key"] | Float[Tensor, "*lead query key feature"]:
         return self.scale * (query @ keys.transpose(-1, -2)) if self.scale != 1.0 else query @ keys.transpose(-1, -2)

@@ -6,7 +6,7 @@ appendix A.1.2. `W_k k_i` is computed once a sentence.
     Attention(Additive(query=512, key=1024, hidden=512))
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from jaxtyping import Float
@@ -30,7 +30,9 @@ class Additive(Score):
 
     kernel = "additive"
 
-    def __init__(self, query: int, key: int, hidden: Width = 256) -> None:
+    def __init__(
+        self, query: int, key: int, hidden: Annotated[Width, "size of the projected queries and keys"] = 256
+    ) -> None:
         super().__init__()
         self.hidden = hidden
         self.W_q = nn.Linear(query, hidden)  # carries b
@@ -43,7 +45,7 @@ class Additive(Score):
     def prepare(self, keys: Float[Tensor, "*lead key dim"]) -> Float[Tensor, "*lead key hidden"]:
         return self.W_k(keys)  # type: ignore[no-any-return]
 
-    def energies(
+    def scores(
         self, query: Float[Tensor, "*lead query hidden"], keys: Float[Tensor, "*lead key hidden"], state: Any = None
     ) -> Float[Tensor, "*lead query key"]:
         return additive(query, keys, self.w)

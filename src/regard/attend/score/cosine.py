@@ -6,6 +6,8 @@ Machines", section 3.3.1 (content-based addressing; there τ is called β).
     Attention(Cosine(query=512, key=512, temperature=10.0))
 """
 
+from typing import Annotated
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -26,7 +28,12 @@ class Cosine(Score):
     kernel = "dot"
 
     @ranged
-    def __init__(self, query: int, key: int, temperature: Temperature = 10.0) -> None:
+    def __init__(
+        self,
+        query: int,
+        key: int,
+        temperature: Annotated[Temperature, "factor on the cosine at the start; it is learned"] = 10.0,
+    ) -> None:
         super().__init__()
         self.hidden = same_size("cosine", query, key)
         self.log_temperature = nn.Parameter(torch.tensor(temperature).log())

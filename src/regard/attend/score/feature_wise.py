@@ -1,13 +1,13 @@
-"""Feature-wise (multi-dimensional): an energy for each feature, `e_i = c · tanh((W_q q + W_k k_i + b) / c)`, c = 5.
+"""Feature-wise (multi-dimensional): an score for each feature, `e_i = c · tanh((W_q q + W_k k_i + b) / c)`, c = 5.
 
-The weighing runs over the positions separately for each feature, and `answer = Σ_i a_i ⊙ v_i`: one position may
+The normalizer runs over the positions separately for each feature, and `answer = Σ_i a_i ⊙ v_i`: one position may
 speak for one feature and another for the next. Shen et al. 2018, "DiSAN: Directional Self-Attention Network for
-RNN/CNN-Free Language Understanding", sections 2.3 and 3.1. Values are as wide as the energies.
+RNN/CNN-Free Language Understanding", sections 2.3 and 3.1. Values are as wide as the scores.
 
     Attention(FeatureWise(query=300, key=300, value=300))
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from jaxtyping import Float
@@ -27,13 +27,15 @@ def feature_wise(
 
 
 class FeatureWise(Score):
-    """`e = c · tanh((W_q q + W_k k + b)/c)`, one energy a feature"""
+    """`e = c · tanh((W_q q + W_k k + b)/c)`, one score a feature"""
 
     kernel = "feature"
     features = True
 
     @ranged
-    def __init__(self, query: int, key: int, value: int, c: Positive = 5.0) -> None:
+    def __init__(
+        self, query: int, key: int, value: int, c: Annotated[Positive, "scores are bounded to ±c"] = 5.0
+    ) -> None:
         super().__init__()
         self.hidden, self.c = value, c
         self.W_q = nn.Linear(query, value)  # carries b
@@ -45,7 +47,7 @@ class FeatureWise(Score):
     def prepare(self, keys: Float[Tensor, "*lead key dim"]) -> Float[Tensor, "*lead key hidden"]:
         return self.W_k(keys)  # type: ignore[no-any-return]
 
-    def energies(
+    def scores(
         self, query: Float[Tensor, "*lead query hidden"], keys: Float[Tensor, "*lead key hidden"], state: Any = None
     ) -> Float[Tensor, "*lead query key hidden"]:
         return feature_wise(query, keys, self.c)

@@ -6,6 +6,8 @@ Lin et al. 2017, "A Structured Self-attentive Sentence Embedding", section 2.1 (
     Attention(LearnedQuery(key=600, rows=4))(None, memory).answer        # [batch, 4, value]
 """
 
+from typing import Annotated
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -22,11 +24,16 @@ class LearnedQuery(Score):
 
     kernel = "dot"
 
-    def __init__(self, key: int, hidden: Width = 256, rows: Few = 1) -> None:
+    def __init__(
+        self,
+        key: int,
+        hidden: Annotated[Width, "units of the layer that scores a key"] = 256,
+        hops: Annotated[Few, "number of learned queries, each with an answer of its own"] = 1,
+    ) -> None:
         super().__init__()
         self.hidden = hidden
         self.W = nn.Linear(key, hidden, bias=False)
-        self.w = nn.Parameter(torch.empty(1, rows, hidden).uniform_(-(hidden**-0.5), hidden**-0.5))
+        self.w = nn.Parameter(torch.empty(1, hops, hidden).uniform_(-(hidden**-0.5), hidden**-0.5))
 
     def project(self, query: Float[Tensor, "*lead query dim"] | None) -> Float[Tensor, "1 rows hidden"]:
         if query is not None:

@@ -1,4 +1,4 @@
-"""Scaled dot: `e_i = q · k_i / √d`, so that the spread of the energies does not grow with the width.
+"""Scaled dot: `e_i = q · k_i / √d`, so that the spread of the scores does not grow with the width.
 
 Vaswani et al. 2017, "Attention Is All You Need", section 3.2.1.
 

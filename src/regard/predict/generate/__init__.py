@@ -20,7 +20,7 @@ __all__ = ["Decoder"]
 class Decoder(nn.Module):
     """What every decoder is. State is a `regard.types.Beams`: tensors `[batch, beam, …]` beside the memory."""
 
-    panels: tuple[str, ...] = ()  # what the heads of its look are called, where they have more than a number
+    head_names: tuple[str, ...] = ()  # what the heads of its look are called, where they have more than a number
 
     def look_at(self, layers: str) -> None:
         """Show the looks of other layers from now on; what is said stays the same."""

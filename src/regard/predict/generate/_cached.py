@@ -62,7 +62,7 @@ class Quick(Beams):
     beam: int
     plan: "Plan"
 
-    def follow(self, parents: Int[Tensor, "batch beam"]) -> "Quick":
+    def reorder(self, parents: Int[Tensor, "batch beam"]) -> "Quick":
         if not self.time:
             return replace(self, beam=parents.shape[1])
         rows = (parents + self.plan.firsts(self.beam)).flatten()
@@ -110,7 +110,7 @@ class Plan:
         self.decoder, self.prepared, self.memory, self.half = decoder, tuple(prepared), memory, half
         # Autocast keeps a softmax in float32 on a GPU, and nowhere else.
         self.wide = torch.float32 if memory.keys.is_cuda and torch.is_autocast_enabled("cuda") else half
-        self.weighs = [(part, part.weigh) for block in decoder.blocks for part in _attentions(block)]
+        self.weighs = [(part, part.normalizer) for block in decoder.blocks for part in _attentions(block)]
         self.own_heads = decoder.blocks[0].attending.attention.heads.heads
         self.E, self.norm = decoder.embedding.weight, _norm(decoder.norm)
         self.out = self.E.to(half)
@@ -144,9 +144,9 @@ class Plan:
 
     @property
     def holds(self) -> bool:
-        """Whether it is still so: another weighing may stand in for a while, or gradients be wanted."""
+        """Whether it is still so: another normalizer may stand in for a while, or gradients be wanted."""
         calm = not (torch.is_grad_enabled() or self.decoder.training)
-        return calm and all(part.weigh is one for part, one in self.weighs)
+        return calm and all(part.normalizer is one for part, one in self.weighs)
 
     def firsts(self, beam: int) -> Int[Tensor, "batch 1"]:
         """The first row of each sentence."""
@@ -211,11 +211,11 @@ class Plan:
 
     def _weights(self, q: Tensor, one: _Layer) -> Float[Tensor, "batch head query key"]:
         """As a softmax of the readable path gives them."""
-        energies = one.scale_asking * (q @ one.memory.keys.transpose(-1, -2))
+        scores = one.scale_asking * (q @ one.memory.keys.transpose(-1, -2))
         if self.hidden is None:
-            return torch.softmax(energies, dim=-1, dtype=self.wide)
-        energies.masked_fill_(self.hidden, torch.finfo(energies.dtype).min)
-        return torch.softmax(energies, dim=-1, dtype=self.wide).masked_fill_(self.hidden, 0.0)
+            return torch.softmax(scores, dim=-1, dtype=self.wide)
+        scores.masked_fill_(self.hidden, torch.finfo(scores.dtype).min)
+        return torch.softmax(scores, dim=-1, dtype=self.wide).masked_fill_(self.hidden, 0.0)
 
     def _layer(self, block: Any, memory: Memory) -> _Layer:
         attending, asking = _attentions(block)
@@ -246,7 +246,7 @@ def _plain(one: Attention) -> bool:
     score = type(one.score)
     dot = one.score.kernel == "dot" and score.project is Score.project and score.prepare is Score.prepare
     heads = one.heads is not None and one.heads.W_o is not None
-    return dot and heads and one.weigh.kernel == "softmax" and not one.bias and not one.stateful
+    return dot and heads and one.normalizer.kernel == "softmax" and not one.bias and not one.stateful
 
 
 def _norm(one: nn.LayerNorm) -> tuple[Tensor, Tensor, float]:
@@ -257,6 +257,6 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, scale: float) 
     """The fused kernel's answer, or (on a GPU, few questions over many keys) the readable one: see `choose`."""
     if choose("dot", "softmax", q, k).path == "sdpa":
         return scaled_dot_product_attention(q, k, v, attn_mask=bias, scale=scale)
-    energies = scale * (q @ k.transpose(-1, -2))
-    energies = energies if bias is None else energies + bias
-    return torch.softmax(energies, dim=-1, dtype=torch.float32).to(v.dtype) @ v
+    scores = scale * (q @ k.transpose(-1, -2))
+    scores = scores if bias is None else scores + bias
+    return torch.softmax(scores, dim=-1, dtype=torch.float32).to(v.dtype) @ v

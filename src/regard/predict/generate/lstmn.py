@@ -9,7 +9,7 @@ deep      γ̃_t = attend([x_t; γ̃_{t−1}]),  r_t = σ(W_r [γ̃_t; x_t]),  c
           logits of tanh(W_z h_t): what was seen of the source reaches them by way of the tape alone
 
 Cheng, Dong & Lapata 2016, "Long Short-Term Memory-Networks for Machine Reading", sections 3 and 4. Under an additive
-score the deep attention's energies are the paper's, `uᵀ tanh(W_γ γ_j + W_x x_t + W_γ̃ γ̃_{t−1})`. The paper attends to
+score the deep attention's scores are the paper's, `uᵀ tanh(W_γ γ_j + W_x x_t + W_γ̃ γ̃_{t−1})`. The paper attends to
 two tapes of the source, hidden states and memory cells; encoders here give one, so α̃_t is γ̃_t itself, or `W_α γ̃_t`
 where the source's width is not this decoder's.
 
@@ -23,7 +23,7 @@ Time and memory grow with the square of the length.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from jaxtyping import Float, Int
@@ -60,11 +60,13 @@ class Lstmn(Speaks):
         memory: int,
         summary: int,
         attention: Callable[..., Attention],
-        fusion: Literal["shallow", "deep"] = "shallow",
-        embed: Width = 256,
-        hidden: Width = 256,
-        tie: bool = True,
-        dropout: Dropout = 0.2,
+        fusion: Annotated[
+            Literal["shallow", "deep"], "attend to the source above the LSTM (shallow) or inside its memory cell (deep)"
+        ] = "shallow",
+        embed: Annotated[Width, "size of the token embeddings"] = 256,
+        hidden: Annotated[Width, "units of the hidden state"] = 256,
+        tie: Annotated[bool, "share weights between the embeddings and the output layer"] = True,
+        dropout: Annotated[Dropout, "dropout on the embeddings and before the output layer"] = 0.2,
     ) -> None:
         readout = embed if tie else hidden
         super().__init__(vocab, embed, readout, tie, dropout)
@@ -136,7 +138,7 @@ class Lstmn(Speaks):
         asked: Float[Tensor, "batch beam hidden"],
         gates: Float[Tensor, "batch beam gates"],
     ) -> tuple[State, Look | None]:
-        """One state more on the tape, from the token's vector and what it says to energies and gates; deep, a look."""
+        """One state more on the tape, from the token's vector and what it says to scores and gates; deep, a look."""
         q = asked + self.W_h_tilde(state.h_tilde)
         s = torch.softmax(additive(q.unsqueeze(-2), state.keys, self.v), -1)
         h_tilde, c_tilde = (s @ state.tape).squeeze(-2).chunk(2, -1)
@@ -145,7 +147,7 @@ class Lstmn(Speaks):
         look, gamma_tilde, looked = None, None, state.looked
         if self.W_r is not None and state.gamma_tilde is not None:
             look = self.attention(torch.cat([x, state.gamma_tilde], -1), state.memory, looked)
-            gamma_tilde, looked = look.answer, look.state
+            gamma_tilde, looked = look.context, look.state
             r = torch.sigmoid(self.W_r(torch.cat([gamma_tilde, x], -1)))
             c = c + r * (gamma_tilde if self.W_alpha is None else self.W_alpha(gamma_tilde))
         h = torch.sigmoid(o) * torch.tanh(c)
@@ -159,4 +161,4 @@ class Lstmn(Speaks):
         return replace(state, looked=look.state), look
 
     def _readout(self, h: Float[Tensor, "batch time hidden"], look: Look) -> Float[Tensor, "batch time readout"]:
-        return torch.tanh(self.W_z(torch.cat([look.answer, h], -1) if self.fusion == "shallow" else h))
+        return torch.tanh(self.W_z(torch.cat([look.context, h], -1) if self.fusion == "shallow" else h))

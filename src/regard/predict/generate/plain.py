@@ -16,7 +16,7 @@ nothing to show.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from jaxtyping import Float, Int
@@ -47,13 +47,16 @@ class Plain(Speaks):
         self,
         vocab: int,
         summary: int,
-        context: Literal["start", "transform", "every", "first"] = "every",
-        cell: Literal["elman", "lstm", "gru"] = "gru",
-        embed: Width = 256,
-        hidden: Width = 256,
-        layers: Depth = 1,
-        tie: bool = True,
-        dropout: Dropout = 0.2,
+        context: Annotated[
+            Literal["start", "transform", "every", "first"],
+            "where the source vector goes: the first state (start, transform), every input or the first",
+        ] = "every",
+        cell: Annotated[Literal["elman", "lstm", "gru"], "kind of recurrent cell"] = "gru",
+        embed: Annotated[Width, "size of the token embeddings"] = 256,
+        hidden: Annotated[Width, "units of the hidden state"] = 256,
+        layers: Annotated[Depth, "number of layers"] = 1,
+        tie: Annotated[bool, "share weights between the embeddings and the output layer"] = True,
+        dropout: Annotated[Dropout, "dropout on the embeddings, between layers and before the output layer"] = 0.2,
     ) -> None:
         readout = embed if tie else hidden
         super().__init__(vocab, embed, readout, tie, dropout)

@@ -15,7 +15,7 @@ Wolf 2017). The first state is bridged from the encoder's summary: `s_0 = tanh(W
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from jaxtyping import Float, Int
@@ -111,14 +111,16 @@ class Recurrent(Speaks):
         memory: int,
         summary: int,
         attention: Callable[..., Attention],
-        cell: Literal["elman", "lstm", "gru"] = "gru",
-        embed: Width = 256,
-        hidden: Width = 256,
-        layers: Depth = 1,
-        place: Literal["before", "after"] = "before",
-        feed: bool = True,
-        tie: bool = True,
-        dropout: Dropout = 0.2,
+        cell: Annotated[Literal["elman", "lstm", "gru"], "kind of recurrent cell"] = "gru",
+        embed: Annotated[Width, "size of the token embeddings"] = 256,
+        hidden: Annotated[Width, "units of the hidden state"] = 256,
+        layers: Annotated[Depth, "number of layers"] = 1,
+        place: Annotated[
+            Literal["before", "after"], "attend before the recurrent step (Bahdanau) or after it (Luong)"
+        ] = "before",
+        feed: Annotated[bool, "feed what attention gave into the next step (input feeding; with place=after)"] = True,
+        tie: Annotated[bool, "share weights between the embeddings and the output layer"] = True,
+        dropout: Annotated[Dropout, "dropout on the embeddings, between layers and before the output layer"] = 0.2,
     ) -> None:
         readout = embed if tie else hidden
         super().__init__(vocab, embed, readout, tie, dropout)
@@ -156,7 +158,7 @@ class Recurrent(Speaks):
         with whole(state.memory):
             maps = self._maps()
             state, look, s = self._advance(state, embedded := self._embed(token), maps)
-            r = state.fed if state.fed is not None else self._read(s, look.answer, embedded, maps[-1])
+            r = state.fed if state.fed is not None else self._read(s, look.context, embedded, maps[-1])
         return state, look, self._logits(r)
 
     def unroll(
@@ -167,7 +169,7 @@ class Recurrent(Speaks):
         if self.parallel:
             s = self._read_all(state, embedded)
             look = self.attention(s, state.memory, self.attention.start(state.memory))
-            return look, self._logits(self._read(s, look.answer, embedded, self.readout))
+            return look, self._logits(self._read(s, look.context, embedded, self.readout))
         looks, states, fed = [], [], []
         with whole(memory):
             maps = self._maps()
@@ -180,7 +182,7 @@ class Recurrent(Speaks):
         # What no later step waits for is done for all steps at once.
         if self.feed:
             return look, self._logits(torch.cat(fed, dim=1))  # type: ignore[arg-type]
-        return look, self._logits(self._read(torch.cat(states, dim=1), look.answer, embedded, self.readout))
+        return look, self._logits(self._read(torch.cat(states, dim=1), look.context, embedded, self.readout))
 
     def _maps(self) -> list[Shared]:
         """The linear maps of a step: two a layer (of input and of state), and last the readout."""
@@ -193,11 +195,11 @@ class Recurrent(Speaks):
         """One step of the network and one look: the state after it, the look, and the top layer."""
         if self.place == "before":
             look = self.attention(state.hidden[-1], state.memory, state.looked)
-            hidden, cell = self._recur(state, torch.cat([x, look.answer], dim=-1), maps)
+            hidden, cell = self._recur(state, torch.cat([x, look.context], dim=-1), maps)
             return State(hidden, cell, None, look.state, state.memory), look, hidden[-1]
         hidden, cell = self._recur(state, x if state.fed is None else torch.cat([x, state.fed], dim=-1), maps)
         look = self.attention(hidden[-1], state.memory, state.looked)
-        fed = self._read(hidden[-1], look.answer, x, maps[-1]) if self.feed else None
+        fed = self._read(hidden[-1], look.context, x, maps[-1]) if self.feed else None
         return State(hidden, cell, fed, look.state, state.memory), look, hidden[-1]
 
     def _recur(self, state: State, x: Tensor, maps: list[Shared]) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:

@@ -6,7 +6,7 @@
 
 Vaswani et al. 2017, "Attention Is All You Need", sections 3.1 to 3.4, with the norm before each part (see
 `regard.attend.block`); E serves both ends (Press & Wolf 2017). `attention` makes each layer's attention to the memory,
-under `heads` unless it has heads of its own; `score` and `weigh` are those of the self-attention.
+under `heads` unless it has heads of its own; `score` and `normalizer` are those of the self-attention.
 
 Known tokens are read all at once. Token by token, the keys and values of those read are kept (`State`), so a step
 costs one token, and all hypotheses of a sentence ask one memory. Both ways do the same sums; they differ by how the
@@ -52,28 +52,37 @@ class Transformer(Layers, Decoder):  # type: ignore[override]
         vocab: int,
         memory: int,
         attention: Callable[..., Attention],
-        size: Width = 256,
-        layers: Depth = 4,
-        heads: Few = 4,
-        inner: Width = 1024,
-        dropout: Dropout = 0.1,
-        positions: Kind = "sinusoid",
-        longest: Length = 1024,
-        score: Annotated[Spec, In("attend.score")] = "scaled_dot",
-        weigh: Annotated[Spec, In("attend.weigh")] = "softmax",
-        look: Literal["last", "mean", "all"] | Annotated[int, Range(-1000, 999)] = "last",
+        size: Annotated[Width, "width of the model (d_model)"] = 256,
+        layers: Annotated[Depth, "number of layers"] = 4,
+        heads: Annotated[Few, "attention heads in each layer; they must divide size"] = 4,
+        ffn: Annotated[Width, "units of the feed-forward layer"] = 1024,
+        dropout: Annotated[
+            Dropout, "dropout on the embeddings, in the feed-forward layer and on what each sublayer adds"
+        ] = 0.1,
+        positions: Annotated[Kind, "how tokens know their position"] = "sinusoid",
+        max_length: Annotated[
+            Length, "longest text that learned positions can read, in tokens (positions=learned)"
+        ] = 1024,
+        score: Annotated[Spec, In("attend.score"), "how self-attention compares a query and a key"] = "scaled_dot",
+        normalizer: Annotated[
+            Spec, In("attend.normalizer"), "how self-attention turns scores into weights"
+        ] = "softmax",
+        look: Annotated[
+            Literal["last", "mean", "all"] | Annotated[int, Range(-1000, 999)],
+            "layer whose attention is shown: the last, the mean of all, all, or one by number, from 0",
+        ] = "last",
     ) -> None:
         super().__init__()
         self.size, self.dropout = size, dropout
         self.embedding = nn.Embedding(vocab, size)
         nn.init.normal_(self.embedding.weight, std=size**-0.5)
-        self.positions = Positions(positions, size, heads, longest)
+        self.positions = Positions(positions, size, heads, max_length)
         # A memory of another width is brought to this one once, not at each layer.
         self.W_m = nn.Linear(memory, size) if memory != size else None
         if self.W_m is not None:
             xavier(self.W_m)
         self.blocks: Any = nn.ModuleList(
-            Block(size, heads, inner, dropout, _asking(attention, size, heads), score, weigh) for _ in range(layers)
+            Block(size, heads, ffn, dropout, _asking(attention, size, heads), score, normalizer) for _ in range(layers)
         )
         self.norm = nn.LayerNorm(size)
         self.show(look)

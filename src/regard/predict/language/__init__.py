@@ -5,7 +5,7 @@ serves it. The first step after `start` goes on from the beginning as it is, wha
 reads its token.
 
     look, r = model(tokens)                              # known tokens, all at once; model.logits(r)
-    [[found]] = Sample()(model, model.read(beginning), start=2, end=3, longest=torch.tensor([50]))
+    [[found]] = Sample()(model, model.read(beginning), start=2, end=3, max_length=torch.tensor([50]))
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ class LanguageModel(nn.Module):
     embedding: nn.Embedding
     wide = False  # whether half precision pays
     looks = False  # whether it looks back at what it has read
-    panels: tuple[str, ...] = ()  # what the heads of its look are called, where they have more than a number
+    head_names: tuple[str, ...] = ()  # what the heads of its look are called, where they have more than a number
     carries = False  # whether a state carries what was read, however long ago
 
     def __init__(self, vocab: int, attention: Mapping[str, Any] | None) -> None:

@@ -20,7 +20,7 @@ Daniluk et al. 2017, "Frustratingly Short Attention Spans in Neural Language Mod
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -69,14 +69,14 @@ class Recurrent(LanguageModel):
         self,
         vocab: int,
         attention: Mapping[str, Any] | None,
-        cell: Literal["elman", "lstm", "gru"] = "lstm",
-        hidden: Width = 800,
-        layers: Depth = 2,
-        drop_in: Dropout = 0.5,
-        drop_between: Dropout = 0.4,
-        drop_out: Dropout = 0.5,
-        drop_weights: Dropout = 0.0,
-        drop_words: Dropout = 0.0,
+        cell: Annotated[Literal["elman", "lstm", "gru"], "kind of recurrent cell"] = "lstm",
+        hidden: Annotated[Width, "units of the hidden state and size of the embeddings"] = 800,
+        layers: Annotated[Depth, "number of layers"] = 2,
+        drop_in: Annotated[Dropout, "dropout on the embeddings, one mask for all steps of a text"] = 0.5,
+        drop_between: Annotated[Dropout, "dropout between layers, one mask for all steps of a text"] = 0.4,
+        drop_out: Annotated[Dropout, "dropout before the output layer, one mask for all steps of a text"] = 0.5,
+        drop_weights: Annotated[Dropout, "dropout on the weights from state to state (DropConnect)"] = 0.0,
+        drop_words: Annotated[Dropout, "chance that a word's embedding is zeroed in a whole batch"] = 0.0,
     ) -> None:
         super().__init__(vocab, attention)
         self.cell, self.drop_in, self.drop_between, self.drop_out = cell, drop_in, drop_between, drop_out
@@ -155,7 +155,7 @@ class Recurrent(LanguageModel):
         state = replace(state, fresh=False) if state.fresh else self._on(state, token)
         h = state.hidden[-1]
         if self.attention is None or state.past is None or state.there is None:
-            return state, Look(h, weigh=lambda: h.new_zeros(*token.shape, 0)), self.logits(h)
+            return state, Look(h, compute_weights=lambda: h.new_zeros(*token.shape, 0)), self.logits(h)
         # Each hypothesis has a past of its own, so each is a row of its own.
         query = h.reshape(token.numel(), 1, -1)
         memory = self.attention.prepare(state.past.flatten(0, 1), None, state.there.flatten(0, 1))
@@ -189,4 +189,4 @@ class Recurrent(LanguageModel):
 
     def _read(self, look: Look, h: Float[Tensor, "row time hidden"]) -> Float[Tensor, "row time hidden"]:
         assert self.readout is not None
-        return torch.tanh(self.readout(torch.cat([look.answer, h], dim=-1)))
+        return torch.tanh(self.readout(torch.cat([look.context, h], dim=-1)))

@@ -6,8 +6,8 @@
 
 Vaswani et al. 2017, "Attention Is All You Need", sections 3.1 to 3.5, the decoder without a source; Radford et al.
 2018, "Improving Language Understanding by Generative Pre-Training", section 3.1. The norm stands before each part
-(see `regard.attend.block`), E serves both ends (Press & Wolf 2017). The score and the weighing of `attention` are those
-of every block's; its heads are `heads`.
+(see `regard.attend.block`), E serves both ends (Press & Wolf 2017). The score and the normalizer of `attention` are
+those of every block's; its heads are `heads`.
 
 Known tokens are read all at once. Token by token, the keys and values of those read are kept, so a step costs one
 token. Texts of different lengths are gone on from side by side: each has places of its own.
@@ -42,7 +42,7 @@ class Begun(Memory):
     """Keys and values of all layers side by side, of each beginning but its last token, which is still to be read."""
 
     last: Int[Tensor, " batch"] | None = None
-    longest: int = 0  # how many tokens the longest beginning has
+    max_length: int = 0  # how many tokens the longest beginning has
 
 
 @dataclass(frozen=True)
@@ -72,14 +72,21 @@ class Transformer(Layers, LanguageModel):  # type: ignore[override]
         self,
         vocab: int,
         attention: Mapping[str, Any] | None,
-        size: Width = 256,
-        layers: Depth = 4,
-        heads: Few = 4,
-        inner: Width = 1024,
-        dropout: Dropout = 0.2,
-        positions: Kind = "rotary",
-        longest: Length = 1024,
-        look: Literal["last", "mean", "all"] | Annotated[int, Range(-1000, 999)] = "last",
+        size: Annotated[Width, "width of the model (d_model)"] = 256,
+        layers: Annotated[Depth, "number of layers"] = 4,
+        heads: Annotated[Few, "attention heads in each layer; they must divide size"] = 4,
+        ffn: Annotated[Width, "units of the feed-forward layer"] = 1024,
+        dropout: Annotated[
+            Dropout, "dropout on the embeddings, in the feed-forward layer and on what each sublayer adds"
+        ] = 0.2,
+        positions: Annotated[Kind, "how tokens know their position"] = "rotary",
+        max_length: Annotated[
+            Length, "longest text that learned positions can read, in tokens (positions=learned)"
+        ] = 1024,
+        look: Annotated[
+            Literal["last", "mean", "all"] | Annotated[int, Range(-1000, 999)],
+            "layer whose attention is shown: the last, the mean of all, all, or one by number, from 0",
+        ] = "last",
     ) -> None:
         super().__init__(vocab, attention)
         asked = dict(attention or {})
@@ -87,15 +94,15 @@ class Transformer(Layers, LanguageModel):  # type: ignore[override]
         if given:
             raise RegardError(
                 f"attention.{given[0]}={asked[given[0]]} in a Transformer",
-                expected="the score and the weighing alone",
+                expected="the score and the normalizer alone",
                 do="leave it out; its heads are network.heads, and its places network.positions",
             )
         self.size, self.dropout = size, dropout
         self.embedding = nn.Embedding(vocab, size)
         nn.init.normal_(self.embedding.weight, std=size**-0.5)
-        self.positions = Positions(positions, size, heads, longest)
-        parts = {"score": asked.get("score", "scaled_dot"), "weigh": asked.get("weigh", "softmax")}
-        self.blocks: Any = nn.ModuleList(Block(size, heads, inner, dropout, **parts) for _ in range(layers))
+        self.positions = Positions(positions, size, heads, max_length)
+        parts = {"score": asked.get("score", "scaled_dot"), "normalizer": asked.get("normalizer", "softmax")}
+        self.blocks: Any = nn.ModuleList(Block(size, heads, ffn, dropout, **parts) for _ in range(layers))
         if any(self.looking(block).stateful for block in self.blocks):
             raise RegardError("an attention that keeps a state between looks", expected="one without, to look back")
         self.norm = nn.LayerNorm(size)
@@ -137,7 +144,7 @@ class Transformer(Layers, LanguageModel):  # type: ignore[override]
         last = beginnings.values.gather(1, lengths[:, None] - 1).squeeze(1)
         summary = keys[0].new_zeros(len(lengths), 1)  # nothing sums it up
         return Begun(
-            torch.cat(keys, -1), torch.cat(values, -1), mask, summary, last=last, longest=beginnings.values.shape[1]
+            torch.cat(keys, -1), torch.cat(values, -1), mask, summary, last=last, max_length=beginnings.values.shape[1]
         )
 
     def start(self, memory: Memory) -> State:
@@ -154,7 +161,7 @@ class Transformer(Layers, LanguageModel):  # type: ignore[override]
 
         place = memory.mask.sum(-1, keepdim=True)
         there, last = memory.mask.unsqueeze(1), memory.last.unsqueeze(1)
-        return State(apart(memory.keys), apart(memory.values), there, place, last, memory.longest)
+        return State(apart(memory.keys), apart(memory.values), there, place, last, memory.max_length)
 
     def step(
         self, state: State, token: Int[Tensor, "batch beam"]

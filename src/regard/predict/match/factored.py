@@ -6,6 +6,8 @@ the matrix embeddings of a pair). Made for `pool=structured`; any other vector i
     Factored(inputs=6000, rows=10, hidden=30)(u, v)      # [batch, 300]
 """
 
+from typing import Annotated
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -21,7 +23,7 @@ class Factored(Match):
     """`(M_p W_fp) ⊙ (M_h W_fh)`, each row with matrices of its own"""
 
     @ranged
-    def __init__(self, inputs: int, rows: int, hidden: Width = 150) -> None:
+    def __init__(self, inputs: int, rows: int, hidden: Annotated[Width, "width of each row's product"] = 150) -> None:
         super().__init__()
         if rows < 1 or inputs % rows:
             raise RegardError(f"a vector of {inputs} in {rows} rows", expected="rows of equal width")

@@ -1,0 +1,288 @@
+"""What was looked at, ready to be shown: weights between output tokens (rows) and input tokens (columns).
+
+A `AttentionMap` knows nothing of models. `print` it for a heat map in the terminal, end a notebook cell with
+it for a figure that answers the mouse, or save it as a picture, a page, JSON or plain text:
+
+    AttentionMap(weights, rows, columns, title="Dienstag, 5. März 2024").save("date.png")
+
+Where tokens were chosen before anything was looked at (a hard attention), those left out stand in brackets: (the).
+Where several inputs stand side by side, a line marks where each begins.
+
+Tokens are other people's text. JSON keeps them exactly; everything else shows them through `visible`.
+"""
+
+import json
+import os
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from regard.errors import RegardError
+from regard.files import write_whole
+from regard.types import Token
+
+__all__ = ["AttentionMap", "visible", "write"]
+
+_marks: dict[str, type] = {
+    "head_names": str,
+    "row_selected": bool,
+    "column_selected": bool,
+    "breaks": int,
+}  # lists, in JSON
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionMap:
+    """Weights `[row, column]` or `[head, row, column]`, the tokens they lie between, and what is known of these."""
+
+    weights: np.ndarray  # plain here: its shape is checked below, with a message for people
+    rows: tuple[Token, ...]
+    columns: tuple[Token, ...]
+    title: str = ""
+    links: tuple[tuple[int, int], ...] = ()  # (row, column) pairs, outlined in pictures
+    head_names: tuple[str, ...] = ()  # names of the heads, one each; empty where they have only numbers
+    row_selected: tuple[bool, ...] = ()  # which tokens a hard attention chose, one each; empty where none chooses
+    column_selected: tuple[bool, ...] = ()
+    breaks: tuple[int, ...] = ()  # columns before which another input begins
+
+    def __post_init__(self) -> None:
+        try:
+            weights = np.array(self.weights, dtype=np.float64)  # a copy: a frozen thing must not change from outside
+            links = tuple((int(row), int(column)) for row, column in self.links)
+        except (TypeError, ValueError, RuntimeError) as error:  # RuntimeError: a tensor that still wants its gradient
+            raise RegardError(
+                f"weights or links of an attention map: {error}", expected="an array and pairs of numbers"
+            ) from None
+        if not all(issubclass(kind, Token) for kind in {*map(type, self.rows), *map(type, self.columns)}):
+            raise RegardError("rows or columns that are not tokens", expected="regard.types.Token, one a row or column")
+        wanted = (len(self.rows), len(self.columns))
+        if weights.ndim not in (2, 3) or weights.shape[-2:] != wanted or 0 in weights.shape[:-2]:
+            raise RegardError(
+                f"weights of shape {list(weights.shape)}",
+                expected=f"{list(wanted)} for {wanted[0]} output and {wanted[1]} input tokens, heads (if any) first",
+            )
+        if not np.isfinite(weights).all() or (weights < 0).any():
+            raise RegardError("weights below 0, infinite or not a number", expected="finite weights of at least 0")
+        for row, column in links:
+            if not (0 <= row < wanted[0] and 0 <= column < wanted[1]):
+                raise RegardError(f"link ({row}, {column})", expected=f"a place inside {list(wanted)}")
+        self._check_marks(weights.shape[0] if weights.ndim == 3 else 0)
+        weights.setflags(write=False)
+        for name, value in (("weights", weights), ("links", links)):
+            object.__setattr__(self, name, value)
+        for name in ("rows", "columns", "head_names", "row_selected", "column_selected", "breaks"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+
+    @classmethod
+    def known(
+        cls,
+        weights: np.ndarray,
+        rows: tuple[Token, ...],
+        columns: tuple[Token, ...],
+        title: str = "",
+        head_names: tuple[str, ...] = (),
+    ) -> "AttentionMap":
+        """As the constructor leaves it, but for its checks: whoever makes thousands has checked them together."""
+        weights = weights.astype(np.float64)
+        weights.setflags(write=False)
+        one = object.__new__(cls)
+        own = vars(one)  # written one by one: half the cost of an update
+        own["weights"], own["rows"], own["columns"], own["title"], own["head_names"] = (
+            weights,
+            rows,
+            columns,
+            title,
+            head_names,
+        )
+        own["links"] = own["row_selected"] = own["column_selected"] = own["breaks"] = ()
+        return one
+
+    def _check_marks(self, heads: int) -> None:
+        """Names, choices and breaks belong to what is there."""
+        if self.head_names and not (
+            len(self.head_names) == heads and all(isinstance(name, str) for name in self.head_names)
+        ):
+            raise RegardError(f"panels {self.head_names!r}", expected=f"a name for each of {heads} heads")
+        for side, chosen, tokens in (
+            ("row", self.row_selected, self.rows),
+            ("column", self.column_selected, self.columns),
+        ):
+            if chosen and not (len(chosen) == len(tokens) and all(isinstance(one, bool) for one in chosen)):
+                raise RegardError(
+                    f"{side}_selected of length {len(chosen)}",
+                    expected=f"True or False for each of {len(tokens)} tokens",
+                )
+        edges = (0, *self.breaks, len(self.columns))
+        if self.breaks and not all(type(b) is int and a < b for a, b in pairwise(edges)):
+            raise RegardError(f"breaks {self.breaks!r}", expected=f"rising numbers between 0 and {len(self.columns)}")
+
+    @property
+    def heads(self) -> Float[np.ndarray, "head row column"]:
+        """The weights with an axis of heads, be it of one."""
+        return self.weights if self.weights.ndim == 3 else self.weights[None]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the heads are called."""
+        return self.head_names or tuple(f"head {number}" for number in range(1, len(self.heads) + 1))
+
+    @property
+    def left_out(self) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
+        """Of rows and of columns, which tokens were not chosen; none where nothing chooses."""
+        rows = tuple(not one for one in self.row_selected) or (False,) * len(self.rows)
+        return rows, tuple(not one for one in self.column_selected) or (False,) * len(self.columns)
+
+    @property
+    def top(self) -> float:
+        """The largest weight, at which every colour scale ends; 1 where there is nothing to see."""
+        return float(self.weights.max(initial=0.0)) or 1.0
+
+    def mean(self) -> "AttentionMap":
+        """Heads averaged; where the first panel is a mean, that one: it may be of more than the others."""
+        if self.weights.ndim == 2:
+            return self
+        whole = self.weights[0] if self.head_names[:1] == ("mean",) else self.weights.mean(0)
+        return replace(self, weights=whole, head_names=())
+
+    def _rest(self) -> tuple[Any, ...]:
+        """All but the weights."""
+        return tuple(getattr(self, field.name) for field in fields(self) if field.name != "weights")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, AttentionMap):
+            return NotImplemented
+        return self._rest() == other._rest() and np.array_equal(self.weights, other.weights)
+
+    def __hash__(self) -> int:
+        return hash(self._rest())
+
+    def __str__(self) -> str:
+        from regard.look.terminal import show
+
+        return show(self, colour=False)
+
+    def _repr_html_(self) -> str:
+        from regard.look.page import fragment
+
+        return fragment(self)
+
+    def to_json(self) -> str:
+        """All of it, exactly; characters that a terminal would obey or hide are written as escapes."""
+        tokens = {
+            side: [{"text": t.text, "start": t.start, "end": t.end} for t in getattr(self, side)]
+            for side in ("rows", "columns")
+        }
+        marks = {name: getattr(self, name) for name in ("links", *_marks)}
+        table = {"title": self.title, **tokens, **marks, "shape": self.weights.shape}
+        text = json.dumps({**table, "weights": self.weights.tolist()}, ensure_ascii=False, allow_nan=False)
+        return text if text.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+
+    @staticmethod
+    def from_json(text: str) -> "AttentionMap":
+        """The attention map that `to_json` wrote, now or before attention maps had panels, choices and breaks."""
+
+        def tokens(side: list[dict[str, Any]]) -> tuple[Token, ...]:
+            made = tuple(Token(t["text"], t["start"], t["end"]) for t in side)
+            if not all(isinstance(t.text, str) and type(t.start) is type(t.end) is int for t in made):
+                raise TypeError("a token is a text with a start and an end")
+            return made
+
+        try:
+            table = json.loads(text)
+            weights = np.array(table["weights"], dtype=np.float64).reshape(table["shape"])
+            rows, columns, title = tokens(table["rows"]), tokens(table["columns"]), table["title"]
+            links = tuple((int(row), int(column)) for row, column in table["links"])
+            if not isinstance(title, str):
+                raise TypeError("a title is a text")
+            marks = {name: tuple(table.get(name, ())) for name in _marks}
+            for name, kind in _marks.items():
+                if not isinstance(table.get(name, []), list) or not all(type(one) is kind for one in marks[name]):
+                    raise TypeError(f"{name} is a list of {kind.__name__}")
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+            raise RegardError(
+                f"cannot read an attention map from this JSON ({error})", expected="what to_json writes"
+            ) from None
+        return AttentionMap(weights, rows, columns, title, links, **marks)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write it as the suffix says: a picture, a page, JSON or plain text; whole or not at all."""
+        path = Path(path)
+        makers: dict[str, Callable[[], bytes]] = {
+            ".png": self._picture("png"),
+            ".svg": self._picture("svg"),
+            ".html": self._page,
+            ".json": lambda: (self.to_json() + "\n").encode(),
+            ".txt": lambda: (str(self) + "\n").encode(),
+        }
+        suffix = path.suffix.lower()
+        if suffix not in makers:
+            raise RegardError(
+                f"{str(path)!r}: cannot tell what to write", expected="a name ending in " + ", ".join(makers)
+            )
+        return write(path, makers[suffix]())
+
+    def _picture(self, kind: str) -> Callable[[], bytes]:
+        def make() -> bytes:
+            from regard.look.heatmap import render
+
+            return render(self, kind)
+
+        return make
+
+    def _page(self) -> bytes:
+        from regard.look.page import page
+
+        return page([self], self.title).encode()
+
+
+def write(path: Path, content: bytes) -> Path:
+    """Write a file whole or not at all; where that cannot be done, say so in one line."""
+    try:
+        return write_whole(path, content)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = getattr(error, "strerror", None) or error
+        raise RegardError(
+            f"cannot write {str(path)!r} ({reason})", do="choose a folder that is there and yours"
+        ) from None
+
+
+joiners = "\u200c\u200d"  # needed inside Persian and Indic words and inside emoji
+signs = {"\n": "↵", "\t": "⇥", "\x7f": "␡"}
+most_marks = 4  # more marks on one letter are written by nobody, and would run over the lines above
+
+
+def visible(text: str) -> str:
+    """A token so that a person sees every character and no screen obeys one.
+
+    Control characters become their pictures (␛, ↵), what is invisible or turns the line around its number
+    (⟨U+202E⟩), spaces at either end ␣, nothing at all ∅; a mark without a letter gets a dotted circle.
+    """
+    if not text:
+        return "∅"
+    shown: list[str] = []
+    inner = range(len(text) - len(text.lstrip()), len(text.rstrip()))
+    marks = 0
+    for i, c in enumerate(text):
+        category = unicodedata.category(c)
+        marks = marks + 1 if category in ("Mn", "Me") else 0
+        if c in signs:
+            shown.append(signs[c])
+        elif c < " ":
+            shown.append(chr(0x2400 + ord(c)))
+        elif category == "Zs":
+            shown.append(" " if i in inner else "␣")
+        elif c in joiners and 0 < i < len(text) - 1 and text[i - 1] not in joiners:
+            shown.append(c)
+        elif category[0] == "C" or category in ("Zl", "Zp"):
+            shown.append(f"⟨U+{ord(c):04X}⟩")
+        elif marks > most_marks:
+            shown.append("…" if marks == most_marks + 1 else "")
+        else:
+            shown.append("◌" + c if i == 0 and category[0] == "M" else c)
+    return "".join(shown)

@@ -1,0 +1,57 @@
+"""`regard.show`: weights from anywhere become an attention map; what cannot be shown is told in a line."""
+
+import numpy as np
+import pytest
+import torch
+
+import regard
+from regard.errors import RegardError
+from regard.types import Token
+
+rows, columns = ["a", "b"], ["x", "y", "z"]
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        [[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]],
+        np.array([[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]], dtype=np.float32),
+        torch.tensor([[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]], requires_grad=True),
+        torch.tensor([[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]], dtype=torch.bfloat16),
+    ],
+)
+def test_arrays_tensors_and_lists(weights: object) -> None:
+    shown = regard.show(weights, rows, columns, title="two by three")
+    assert shown.weights.tolist() == [[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]]
+    assert [token.text for token in shown.columns] == columns
+    assert "two by three" in str(shown)
+    assert "<" in shown._repr_html_()
+
+
+def test_heads_and_a_batch_of_one() -> None:
+    """As Hugging Face gives them: [1, heads, query, key]."""
+    weights = torch.softmax(torch.randn(1, 4, 2, 3), -1)
+    shown = regard.show(weights, rows, columns, head_names=["one", "two", "three", "four"])
+    assert shown.weights.shape == (4, 2, 3)
+    assert shown.names == ("one", "two", "three", "four")
+
+
+def test_places_in_a_text_are_kept() -> None:
+    assert regard.show([[1.0]], [Token("a", 0, 1)], ["x"]).rows == (Token("a", 0, 1),)
+
+
+@pytest.mark.parametrize(
+    ("weights", "named", "said"),
+    [
+        (torch.rand(2, 4, 2, 3), rows, "weights of shape [2, 4, 2, 3]; expected [row, column] or [head, row, column]"),
+        ([[0.1, 0.2], [0.3]], rows, "weights that are no array"),
+        ([[0.5, 0.5, 0.0]], rows, "weights of shape [1, 3]"),
+        ([[0.5, 0.5, 0.0]], "a", "rows='a'; expected a list"),
+        ([[0.5, 0.5, 0.0]], [1], "rows with 1; expected strings or tokens"),
+        ([[-0.5, 0.5, 1.0]], ["a"], "weights below 0"),
+    ],
+)
+def test_what_cannot_be_shown(weights: object, named: object, said: str) -> None:
+    with pytest.raises(RegardError) as caught:
+        regard.show(weights, named, columns)  # type: ignore[arg-type]
+    assert said in str(caught.value)
