@@ -45,7 +45,7 @@ def test_all_are_here() -> None:
 @pytest.mark.parametrize(
     ("name", "kinds"),
     [
-        ("attention_from_scratch", ["AttentionMap"] * 2),
+        pytest.param("attention_from_scratch", ["AttentionMap"] * 2, marks=pytest.mark.sweep),
         pytest.param("a_translator", ["AttentionMap"] * 2, marks=pytest.mark.sweep),
         pytest.param("comparing_mechanisms", ["Shown", "Shown", "AttentionMap"], marks=pytest.mark.sweep),
     ],
