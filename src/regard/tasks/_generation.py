@@ -35,7 +35,7 @@ from regard.types import Batch, Example, Look, Prediction, Sequences, Step, Toke
 
 __all__ = ["Generation"]
 
-T = TypeVar("T")
+Row = TypeVar("Row", list[int], tuple[Token, ...])
 
 
 class Generation(Measured):
@@ -128,10 +128,10 @@ class Generation(Measured):
             self._fits(max(len(source), len(target)), example.where)
         return [Item((source,), target) for source, target in zip(sources, targets, strict=True)]
 
-    def _truncated(self, sources: Sequence[Sequence[T]]) -> list[list[T]]:
-        """The first tokens of each source, and its end; all of them where nothing is truncated."""
+    def _truncated(self, sources: list[Row]) -> list[Row]:
+        """The first tokens of each source, and its end; the very same list where nothing is truncated."""
         most = self.truncate
-        return [[*one[: most - 1], one[-1]] if 0 < most < len(one) else [*one] for one in sources]
+        return [one[: most - 1] + one[-1:] if len(one) > most else one for one in sources] if most else sources
 
     def _fits(self, tokens: int, where: str) -> None:
         if tokens > self.max_length:
@@ -246,8 +246,9 @@ class Generation(Measured):
         `trace` the steps of the search; `without` leaves source tokens out."""
         assert isinstance(model, EncoderDecoder)
         whole, reader = [text[0] for text in texts], self.texts["source"]
-        sources, seen = reader.read_all(whole) if look else (reader.encode_all(whole), [()] * len(texts))
-        sources, seen = self._truncated(sources), [tuple(one) for one in self._truncated(seen)]
+        unseen: list[tuple[Token, ...]] = [()] * len(texts)
+        sources, seen = reader.read_all(whole) if look else (reader.encode_all(whole), unseen)
+        sources, seen = self._truncated(sources), self._truncated(seen)
         for row, source in enumerate(sources):
             self._fits(len(source), places[row].where if places else f"input {row + 1}")
         sources = left(sources, without, 0, "source")
@@ -315,7 +316,7 @@ class Generation(Measured):
         for row, both in enumerate(zip(*ids.values(), strict=True)):
             self._fits(max(map(len, both)), places[row].where if places else f"input {row + 1}")
         seen = {side: self.texts[side].tokens_all(texts[side]) for side in texts}
-        seen["source"] = [tuple(one) for one in self._truncated(seen["source"])]
+        seen["source"] = self._truncated(seen["source"])
         answers = []
         for row, one in enumerate(read(model, ids["source"], ids["target"], look, tokens)):
             (source, target), said = rows[row], seen["target"][row]
