@@ -6,7 +6,7 @@ A task of this kind is a small file that names its defaults; see `translate`.
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +17,7 @@ from regard.attend.reinforce import Reinforce
 from regard.attend.score.learned_query import LearnedQuery
 from regard.data.batch import in_order
 from regard.errors import RegardError
-from regard.find import PLAIN, Spec, build, call, table
+from regard.find import PLAIN, In, Of, Spec, build, call, table
 from regard.measure import Results
 from regard.ranges import BelowOne, Dropout, Length, LengthOrNone, NonNegative, Width, ranged
 from regard.search import Hypothesis, Search, Trace
@@ -33,7 +33,16 @@ from regard.train.task import Item, Loss
 from regard.train.teach import Teach
 from regard.types import Batch, Example, Look, Prediction, Sequences, Step, Token, wide
 
-__all__ = ["Generation"]
+__all__ = ["Generation", "SampledAttention", "Searching", "Teaching"]
+
+# Options that several tasks have.
+SampledAttention = Annotated[
+    Spec, Of("attend.reinforce.Reinforce"), "how attention that samples is trained (attention.normalizer=sample)"
+]
+Searching = Annotated[Spec, In("search"), "how answers are searched for; validation during training is always greedy"]
+Teaching = Annotated[
+    Spec, Of("train.teach.Teach"), "how the decoder is trained: scheduled sampling, word dropout, a noisy source"
+]
 
 Row = TypeVar("Row", list[int], tuple[Token, ...])
 

@@ -1,14 +1,21 @@
 """How a task measures itself: its measures by name, and the one by which weights are kept."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 from torch import nn
 
 from regard.errors import RegardError
-from regard.find import Spec, build, find, nearest
+from regard.find import In, Spec, build, find, nearest
 from regard.measure import Results
+from regard.ranges import BelowOne
 
-__all__ = ["Measured"]
+__all__ = ["BestMetric", "LabelSmoothing", "Measured", "Metrics"]
+
+# Options that several tasks have.
+BestMetric = Annotated[str, "metric that chooses the best weights; one of metrics"]
+LabelSmoothing = Annotated[BelowOne, "label smoothing of the cross entropy in training"]
+Metrics = Annotated[tuple[Spec, ...], In("measure"), "what to measure; several with commas"]
 
 
 class Measured:

@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import torch
 from jaxtyping import Float
@@ -19,10 +19,11 @@ from regard.data.batch import in_order
 from regard.encode import Encoder
 from regard.encode._words import Words, coverage
 from regard.errors import RegardError
-from regard.find import Spec, build, call, settable, table
+from regard.find import In, Of, Spec, build, call, settable, table
 from regard.look.attention_map import AttentionMap
 from regard.measure import Results
 from regard.pool import Pool
+from regard.ranges import NonNegative
 from regard.tasks._features import Features
 from regard.tasks._measured import Measured
 from regard.tasks._reader import Read, Reader, copied
@@ -34,7 +35,17 @@ from regard.text._vectors import Vectors, read_vectors, side_by_side
 from regard.train.task import Item, Loss
 from regard.types import Batch, Example, Prediction, Sequences, Token
 
-__all__ = ["Sentences"]
+__all__ = ["Pooling", "SampledTokens", "Sentences", "Sparsity", "WordVectors"]
+
+# Options that several tasks have.
+Pooling = Annotated[
+    Spec | None, In("pool"), "how the encoder's states become one vector; none takes the encoder's usual way"
+]
+SampledTokens = Annotated[
+    Spec, Of("attend.reinforce.Reinforce"), "how an encoder or pooling that samples tokens is trained"
+]
+Sparsity = Annotated[NonNegative, "price on the share of tokens chosen, for an encoder that chooses (resan)"]
+WordVectors = Annotated[Spec, Of("encode._words.Words"), "word vectors, learned or from a file"]
 
 
 class Sentences(Measured):

@@ -40,6 +40,8 @@ from regard.ranges import BelowOne, Dropout, Length, NonNegative, Width, ranged
 from regard.search import Search
 from regard.tasks._encoder_decoder import EncoderDecoder
 from regard.tasks._fertility import must_look, pairs
+from regard.tasks._generation import SampledAttention, Searching, Teaching
+from regard.tasks._measured import BestMetric, LabelSmoothing, Metrics
 from regard.tasks._sampled import REINFORCE, must_pass
 from regard.tasks.translate import ATTENTION, DECODER, ENCODER, Translate
 from regard.train.lock import lock
@@ -102,10 +104,8 @@ class Agree(Translate):
             Spec, Of("attend.attention.make"), "how the decoders attend to what they translate"
         ] = ATTENTION,
         decoder: Annotated[Spec, In("predict.generate"), "how a translation is written, in both directions"] = DECODER,
-        search: Annotated[
-            Spec, In("search"), "how answers are searched for; validation during training is always greedy"
-        ] = "beam",
-        metrics: Annotated[tuple[Spec, ...], In("measure"), "what to measure; several with commas"] = (
+        search: Searching = "beam",
+        metrics: Metrics = (
             "exact_match",
             "token_accuracy",
             "perplexity",
@@ -113,23 +113,15 @@ class Agree(Translate):
             "chrf",
             "alignment",
         ),
-        best_metric: Annotated[str, "metric that chooses the best weights; one of metrics"] = "chrf",
-        label_smoothing: Annotated[BelowOne, "label smoothing of the cross entropy in training"] = 0.1,
+        best_metric: BestMetric = "chrf",
+        label_smoothing: LabelSmoothing = 0.1,
         dropout: Annotated[Dropout, "dropout on the embeddings that encoders read"] = 0.4,
         max_length: Annotated[Length, "longest source, target or answer, in tokens"] = 1024,
-        teach: Annotated[
-            Spec,
-            Of("train.teach.Teach"),
-            "how the decoder is trained: scheduled sampling, word dropout, a noisy source",
-        ] = PLAIN,
+        teach: Teaching = PLAIN,
         fertility: Annotated[
             NonNegative, "weight of the loss on each source token's total attention; 0 turns it off"
         ] = 0.0,
-        reinforce: Annotated[
-            Spec,
-            Of("attend.reinforce.Reinforce"),
-            "how attention that samples is trained (attention.normalizer=sample)",
-        ] = REINFORCE,
+        reinforce: SampledAttention = REINFORCE,
         gamma: Annotated[
             NonNegative, "weight of the agreement of both directions' attention; 0 trains them without it"
         ] = 1.0,

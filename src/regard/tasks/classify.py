@@ -16,9 +16,11 @@ from torch.nn.functional import cross_entropy, log_softmax
 
 from regard.find import PLAIN, In, Of, Spec
 from regard.predict.classify import Classify as Head
-from regard.ranges import BelowOne, Dropout, Length, NonNegative, ranged
+from regard.ranges import Dropout, Length, ranged
 from regard.tasks._labels import Labels
+from regard.tasks._measured import BestMetric, LabelSmoothing, Metrics
 from regard.tasks._reader import Read
+from regard.tasks._sentences import Pooling, SampledTokens, Sparsity, WordVectors
 from regard.train.suggest import Recipe, sentence
 from regard.train.task import Item
 from regard.types import Example, Prediction, wide
@@ -77,27 +79,21 @@ class Classify(Labelled):
     def __init__(
         self,
         text: Annotated[Spec, In("text"), "how texts are split into tokens"] = WORDS,
-        embed: Annotated[Spec, Of("encode._words.Words"), "word vectors, learned or from a file"] = PLAIN,
+        embed: WordVectors = PLAIN,
         encoder: Annotated[Spec, In("encode"), "how a text is read"] = "bilstm",
-        pool: Annotated[
-            Spec | None, In("pool"), "how the encoder's states become one vector; none takes the encoder's usual way"
-        ] = None,
+        pool: Pooling = None,
         head: Annotated[
             Spec, Of("predict.classify.Classify"), "layers that turn the sentence vector into the label's logits"
         ] = PLAIN,
-        reinforce: Annotated[
-            Spec, Of("attend.reinforce.Reinforce"), "how an encoder or pooling that samples tokens is trained"
-        ] = PLAIN,
-        sparsity: Annotated[
-            NonNegative, "price on the share of tokens chosen, for an encoder that chooses (resan)"
-        ] = 0.03,
-        metrics: Annotated[tuple[Spec, ...], In("measure"), "what to measure; several with commas"] = (
+        reinforce: SampledTokens = PLAIN,
+        sparsity: Sparsity = 0.03,
+        metrics: Metrics = (
             "accuracy",
             "loss",
             "chosen",
         ),
-        best_metric: Annotated[str, "metric that chooses the best weights; one of metrics"] = "accuracy",
-        label_smoothing: Annotated[BelowOne, "label smoothing of the cross entropy in training"] = 0.0,
+        best_metric: BestMetric = "accuracy",
+        label_smoothing: LabelSmoothing = 0.0,
         dropout: Annotated[Dropout, "dropout on the sentence vector"] = 0.3,
         max_length: Annotated[Length, "longest text, in tokens"] = 1024,
     ) -> None:

@@ -28,10 +28,11 @@ from torch import nn
 from regard.errors import RegardError
 from regard.find import PLAIN, In, Of, Spec, nearest
 from regard.look.attention_map import AttentionMap
-from regard.ranges import BelowOne, Dropout, Length, Width
+from regard.ranges import Dropout, Length, Width
 from regard.search import Search
 from regard.search.beam import Beam
-from regard.tasks._generation import Generation
+from regard.tasks._generation import Generation, SampledAttention, Searching, Teaching
+from regard.tasks._measured import BestMetric, LabelSmoothing, Metrics
 from regard.tasks._sampled import REINFORCE
 from regard.tasks._without import Without
 from regard.text._fields import mentions, parse, write
@@ -81,10 +82,8 @@ class Describe(Generation):
         encoder: Annotated[Spec, In("encode"), "how the record is read"] = ENCODER,
         attention: Annotated[Spec, Of("attend.attention.make"), "how the decoder attends to the record"] = ATTENTION,
         decoder: Annotated[Spec, In("predict.generate"), "how the text is written"] = DECODER,
-        search: Annotated[
-            Spec, In("search"), "how answers are searched for; validation during training is always greedy"
-        ] = "beam",
-        metrics: Annotated[tuple[Spec, ...], In("measure"), "what to measure; several with commas"] = (
+        search: Searching = "beam",
+        metrics: Metrics = (
             "exact_match",
             "slots",
             "perplexity",
@@ -93,20 +92,12 @@ class Describe(Generation):
             "meteor",
             "alignment",
         ),
-        best_metric: Annotated[str, "metric that chooses the best weights; one of metrics"] = "chrf",
-        label_smoothing: Annotated[BelowOne, "label smoothing of the cross entropy in training"] = 0.1,
+        best_metric: BestMetric = "chrf",
+        label_smoothing: LabelSmoothing = 0.1,
         dropout: Annotated[Dropout, "dropout on the record embeddings"] = 0.3,
         max_length: Annotated[Length, "longest record or text, in tokens"] = 1024,
-        teach: Annotated[
-            Spec,
-            Of("train.teach.Teach"),
-            "how the decoder is trained: scheduled sampling, word dropout, a noisy source",
-        ] = PLAIN,
-        reinforce: Annotated[
-            Spec,
-            Of("attend.reinforce.Reinforce"),
-            "how attention that samples is trained (attention.normalizer=sample)",
-        ] = REINFORCE,
+        teach: Teaching = PLAIN,
+        reinforce: SampledAttention = REINFORCE,
     ) -> None:
         parts = (source, target, embed, encoder, attention, decoder, search, metrics, best_metric)
         super().__init__(*parts, label_smoothing, dropout, max_length, teach, reinforce=reinforce)

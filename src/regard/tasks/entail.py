@@ -9,7 +9,9 @@ With nothing given it learns pairs of sentences whose entailment follows from th
 from typing import Annotated, Any, ClassVar
 
 from regard.find import PLAIN, In, Of, Spec
-from regard.ranges import BelowOne, Dropout, Length, NonNegative, ranged
+from regard.ranges import Dropout, Length, ranged
+from regard.tasks._measured import BestMetric, LabelSmoothing, Metrics
+from regard.tasks._sentences import Pooling, SampledTokens, Sparsity, WordVectors
 from regard.tasks.classify import WORDS, Labelled
 from regard.train.suggest import Recipe, sentence
 
@@ -42,28 +44,22 @@ class Entail(Labelled):
     def __init__(
         self,
         text: Annotated[Spec, In("text"), "how texts are split into tokens"] = WORDS,
-        embed: Annotated[Spec, Of("encode._words.Words"), "word vectors, learned or from a file"] = PLAIN,
+        embed: WordVectors = PLAIN,
         encoder: Annotated[Spec, In("encode"), "how a text is read"] = "bilstm",
-        pool: Annotated[
-            Spec | None, In("pool"), "how the encoder's states become one vector; none takes the encoder's usual way"
-        ] = None,
+        pool: Pooling = None,
         match: Annotated[Spec, In("predict.match"), "how the vectors of the two sentences are combined"] = "difference",
         head: Annotated[
             Spec, Of("predict.classify.Classify"), "layers that turn the vector of the pair into the label's logits"
         ] = PLAIN,
-        reinforce: Annotated[
-            Spec, Of("attend.reinforce.Reinforce"), "how an encoder or pooling that samples tokens is trained"
-        ] = PLAIN,
-        sparsity: Annotated[
-            NonNegative, "price on the share of tokens chosen, for an encoder that chooses (resan)"
-        ] = 0.03,
-        metrics: Annotated[tuple[Spec, ...], In("measure"), "what to measure; several with commas"] = (
+        reinforce: SampledTokens = PLAIN,
+        sparsity: Sparsity = 0.03,
+        metrics: Metrics = (
             "accuracy",
             "loss",
             "chosen",
         ),
-        best_metric: Annotated[str, "metric that chooses the best weights; one of metrics"] = "accuracy",
-        label_smoothing: Annotated[BelowOne, "label smoothing of the cross entropy in training"] = 0.0,
+        best_metric: BestMetric = "accuracy",
+        label_smoothing: LabelSmoothing = 0.0,
         dropout: Annotated[Dropout, "dropout on the vector of the pair"] = 0.3,
         max_length: Annotated[Length, "longest sentence, in tokens"] = 512,
     ) -> None:

@@ -34,7 +34,7 @@ from regard.measure import Results
 from regard.predict.language import LanguageModel
 from regard.ranges import Length, LengthOrNone, ranged
 from regard.search import Hypothesis, Search, Trace
-from regard.tasks._measured import Measured
+from regard.tasks._measured import BestMetric, Measured, Metrics
 from regard.tasks._sampled import must_learn
 from regard.text import Text
 from regard.train.suggest import Recipe, language
@@ -87,12 +87,12 @@ class Language(Measured):
         context: Annotated[LengthOrNone, "tokens before each window that are read but not predicted"] = 50,
         running: Annotated[bool, "read all lines as one running text; false reads each line alone"] = True,
         search: Annotated[Spec, In("search"), "how a text is continued"] = "sample",
-        metrics: Annotated[tuple[Spec, ...], In("measure"), "what to measure; several with commas"] = (
+        metrics: Metrics = (
             "perplexity",
             "word_perplexity",
             "token_accuracy",
         ),
-        best_metric: Annotated[str, "metric that chooses the best weights; one of metrics"] = "word_perplexity",
+        best_metric: BestMetric = "word_perplexity",
         max_length: Annotated[Length, "longest continuation, in tokens"] = 200,
     ) -> None:
         super().__init__(metrics, best_metric)

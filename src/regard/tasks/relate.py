@@ -20,9 +20,10 @@ from torch.nn.functional import kl_div, log_softmax
 from regard.errors import RegardError
 from regard.find import PLAIN, In, Of, Spec, call
 from regard.predict.regress import Regress, expected, sparse
-from regard.ranges import Dropout, Length, NonNegative
+from regard.ranges import Dropout, Length
+from regard.tasks._measured import BestMetric, Metrics
 from regard.tasks._reader import Read
-from regard.tasks._sentences import Sentences
+from regard.tasks._sentences import Pooling, SampledTokens, Sentences, Sparsity, WordVectors
 from regard.tasks.classify import WORDS
 from regard.train.suggest import Recipe, sentence
 from regard.train.task import Item
@@ -55,29 +56,23 @@ class Relate(Sentences):
     def __init__(
         self,
         text: Annotated[Spec, In("text"), "how texts are split into tokens"] = WORDS,
-        embed: Annotated[Spec, Of("encode._words.Words"), "word vectors, learned or from a file"] = PLAIN,
+        embed: WordVectors = PLAIN,
         encoder: Annotated[Spec, In("encode"), "how a text is read"] = "bilstm",
-        pool: Annotated[
-            Spec | None, In("pool"), "how the encoder's states become one vector; none takes the encoder's usual way"
-        ] = None,
+        pool: Pooling = None,
         match: Annotated[Spec, In("predict.match"), "how the vectors of the two sentences are combined"] = "similarity",
         head: Annotated[
             Spec, Of("predict.regress.Regress"), "layers that turn the vector of the pair into a score"
         ] = PLAIN,
-        reinforce: Annotated[
-            Spec, Of("attend.reinforce.Reinforce"), "how an encoder or pooling that samples tokens is trained"
-        ] = PLAIN,
-        sparsity: Annotated[
-            NonNegative, "price on the share of tokens chosen, for an encoder that chooses (resan)"
-        ] = 0.03,
-        metrics: Annotated[tuple[Spec, ...], In("measure"), "what to measure; several with commas"] = (
+        reinforce: SampledTokens = PLAIN,
+        sparsity: Sparsity = 0.03,
+        metrics: Metrics = (
             "pearson",
             "spearman",
             "mse",
             "loss",
             "chosen",
         ),
-        best_metric: Annotated[str, "metric that chooses the best weights; one of metrics"] = "pearson",
+        best_metric: BestMetric = "pearson",
         dropout: Annotated[Dropout, "dropout on the vector of the pair"] = 0.3,
         max_length: Annotated[Length, "longest sentence, in tokens"] = 512,
     ) -> None:

@@ -10,8 +10,9 @@ the first tokens of a document alone (See, Liu & Manning 2017, section 5.1, take
 from typing import Annotated, Any, ClassVar
 
 from regard.find import PLAIN, In, Of, Spec
-from regard.ranges import BelowOne, Dropout, Length, LengthOrNone, Width
-from regard.tasks._generation import Generation
+from regard.ranges import Dropout, Length, LengthOrNone, Width
+from regard.tasks._generation import Generation, SampledAttention, Searching, Teaching
+from regard.tasks._measured import BestMetric, LabelSmoothing, Metrics
 from regard.tasks._sampled import REINFORCE
 from regard.train.suggest import Recipe, generation
 
@@ -57,10 +58,8 @@ class Summarise(Generation):
         encoder: Annotated[Spec, In("encode"), "how the document is read"] = ENCODER,
         attention: Annotated[Spec, Of("attend.attention.make"), "how the decoder attends to the document"] = ATTENTION,
         decoder: Annotated[Spec, In("predict.generate"), "how the summary is written"] = DECODER,
-        search: Annotated[
-            Spec, In("search"), "how answers are searched for; validation during training is always greedy"
-        ] = "beam",
-        metrics: Annotated[tuple[Spec, ...], In("measure"), "what to measure; several with commas"] = (
+        search: Searching = "beam",
+        metrics: Metrics = (
             "rouge",
             "exact_match",
             "perplexity",
@@ -68,20 +67,12 @@ class Summarise(Generation):
             "chrf",
             "alignment",
         ),
-        best_metric: Annotated[str, "metric that chooses the best weights; one of metrics"] = "rouge",
-        label_smoothing: Annotated[BelowOne, "label smoothing of the cross entropy in training"] = 0.1,
+        best_metric: BestMetric = "rouge",
+        label_smoothing: LabelSmoothing = 0.1,
         dropout: Annotated[Dropout, "dropout on the document embeddings"] = 0.3,
         max_length: Annotated[Length, "longest document or summary, in tokens"] = 2048,
-        teach: Annotated[
-            Spec,
-            Of("train.teach.Teach"),
-            "how the decoder is trained: scheduled sampling, word dropout, a noisy source",
-        ] = PLAIN,
-        reinforce: Annotated[
-            Spec,
-            Of("attend.reinforce.Reinforce"),
-            "how attention that samples is trained (attention.normalizer=sample)",
-        ] = REINFORCE,
+        teach: Teaching = PLAIN,
+        reinforce: SampledAttention = REINFORCE,
         truncate: Annotated[LengthOrNone, "tokens read from the start of each document; 0 reads all of it"] = 0,
     ) -> None:
         parts = (source, target, embed, encoder, attention, decoder, search, metrics, best_metric)

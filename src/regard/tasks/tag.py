@@ -18,9 +18,11 @@ from regard.encode.recurrent import Recurrent
 from regard.errors import RegardError, counted
 from regard.find import PLAIN, In, Of, Spec
 from regard.predict.tag import Tag as Head
-from regard.ranges import Dropout, Length, NonNegative
+from regard.ranges import Dropout, Length
 from regard.tasks._labels import Labels
+from regard.tasks._measured import BestMetric, Metrics
 from regard.tasks._reader import Read, Reader
+from regard.tasks._sentences import Sparsity, WordVectors
 from regard.train.suggest import Recipe, tagging
 from regard.train.task import Item
 from regard.types import Batch, Example, Prediction, Sequences, wide
@@ -51,7 +53,7 @@ class Tag(Labels):
     def __init__(
         self,
         text: Annotated[Spec, In("text"), "how texts are split into tokens"] = "word",
-        embed: Annotated[Spec, Of("encode._words.Words"), "word vectors, learned or from a file"] = PLAIN,
+        embed: WordVectors = PLAIN,
         encoder: Annotated[Spec, In("encode"), "how a text is read"] = "bilstm",
         head: Annotated[
             Spec, Of("predict.tag.Tag"), "layers that turn each token's state into its label's logits"
@@ -59,16 +61,14 @@ class Tag(Labels):
         reinforce: Annotated[
             Spec, Of("attend.reinforce.Reinforce"), "how an encoder that samples tokens is trained"
         ] = PLAIN,
-        sparsity: Annotated[
-            NonNegative, "price on the share of tokens chosen, for an encoder that chooses (resan)"
-        ] = 0.03,
-        metrics: Annotated[tuple[Spec, ...], In("measure"), "what to measure; several with commas"] = (
+        sparsity: Sparsity = 0.03,
+        metrics: Metrics = (
             "tag_accuracy",
             "span_f1",
             "loss",
             "chosen",
         ),
-        best_metric: Annotated[str, "metric that chooses the best weights; one of metrics"] = "tag_accuracy",
+        best_metric: BestMetric = "tag_accuracy",
         dropout: Annotated[Dropout, "dropout on the encoder's states"] = 0.3,
         max_length: Annotated[Length, "longest text, in tokens"] = 1024,
     ) -> None:

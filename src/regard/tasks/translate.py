@@ -9,8 +9,9 @@ minutes on two cores. With your own pairs it takes subwords and a larger network
 from typing import Annotated, Any, ClassVar
 
 from regard.find import PLAIN, In, Of, Spec
-from regard.ranges import BelowOne, Dropout, Length, NonNegative, Width
-from regard.tasks._generation import Generation
+from regard.ranges import Dropout, Length, NonNegative, Width
+from regard.tasks._generation import Generation, SampledAttention, Searching, Teaching
+from regard.tasks._measured import BestMetric, LabelSmoothing, Metrics
 from regard.tasks._sampled import REINFORCE
 from regard.train.suggest import Recipe, generation
 
@@ -50,10 +51,8 @@ class Translate(Generation):
         encoder: Annotated[Spec, In("encode"), "how the source is read"] = ENCODER,
         attention: Annotated[Spec, Of("attend.attention.make"), "how the decoder attends to the source"] = ATTENTION,
         decoder: Annotated[Spec, In("predict.generate"), "how the target is written"] = DECODER,
-        search: Annotated[
-            Spec, In("search"), "how answers are searched for; validation during training is always greedy"
-        ] = "beam",
-        metrics: Annotated[tuple[Spec, ...], In("measure"), "what to measure; several with commas"] = (
+        search: Searching = "beam",
+        metrics: Metrics = (
             "exact_match",
             "token_accuracy",
             "perplexity",
@@ -61,23 +60,15 @@ class Translate(Generation):
             "chrf",
             "alignment",
         ),
-        best_metric: Annotated[str, "metric that chooses the best weights; one of metrics"] = "chrf",
-        label_smoothing: Annotated[BelowOne, "label smoothing of the cross entropy in training"] = 0.1,
+        best_metric: BestMetric = "chrf",
+        label_smoothing: LabelSmoothing = 0.1,
         dropout: Annotated[Dropout, "dropout on the source embeddings"] = 0.4,
         max_length: Annotated[Length, "longest source, target or answer, in tokens"] = 1024,
-        teach: Annotated[
-            Spec,
-            Of("train.teach.Teach"),
-            "how the decoder is trained: scheduled sampling, word dropout, a noisy source",
-        ] = PLAIN,
+        teach: Teaching = PLAIN,
         fertility: Annotated[
             NonNegative, "weight of the loss on each source token's total attention; 0 turns it off"
         ] = 0.0,
-        reinforce: Annotated[
-            Spec,
-            Of("attend.reinforce.Reinforce"),
-            "how attention that samples is trained (attention.normalizer=sample)",
-        ] = REINFORCE,
+        reinforce: SampledAttention = REINFORCE,
     ) -> None:
         parts = (source, target, embed, encoder, attention, decoder, search, metrics, best_metric)
         super().__init__(*parts, label_smoothing, dropout, max_length, teach, fertility, reinforce)
