@@ -27,6 +27,8 @@ from regard.cli.align import forced, statistical
 from regard.cli.options import parse_pairs
 from regard.data.lines import lines
 from regard.data.load import load
+from regard.fields.text import Text
+from regard.fields.tokens import Tokens
 from regard.look.align import (
     Gold,
     Links,
@@ -63,13 +65,11 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
 # words alone, and an encoder whose states stay with their words: a convolution over three of them, and a residual
 # (after 1,000 steps AER 0.80; recurrent 0.96). Attention after the step: its query has read the word before.
 RECIPE: dict[str, Any] = {
-    "source": {"name": "word", "vocab_size": 2500},
-    "target": {"name": "word", "vocab_size": 2000},
-    "embed": 128,
+    "source": {"tokenizer": {"name": "word", "vocab_size": 2500}, "embed": {"dim": 128, "dropout": 0.2}},
+    "target": {"tokenizer": {"name": "word", "vocab_size": 2000}},
     "encoder": {"name": "hierarchical", "hidden": 128, "layers": 1, "kernel": 3},
     "decoder": {"name": "recurrent", "embed": 128, "hidden": 128, "place": "after", "feed": False, "dropout": 0.2},
     "attention": {"score": {"name": "additive", "hidden": 256}},
-    "dropout": 0.2,
     "label_smoothing": 0.0,
     "best_metric": "perplexity",
     "metrics": ["perplexity", {"name": "bleu", "tokenize": "none"}],
@@ -192,7 +192,9 @@ def write_links(given: argparse.Namespace) -> None:
     if (folder / "dev.key").exists():
         rest, test = (pairs(folder, part, given.source, given.target) for part in ("train", "dev"))
     else:
-        splits = load("", 2, (), None, train=str(folder), source=given.source, target=given.target)
+        splits = load(
+            "", fields=(Text(end=True), Tokens()), known=(), train=str(folder), source=given.source, target=given.target
+        )
         rest, test = [*splits.train, *splits.valid], splits.test
     found = statistical([*rest, *test], "grow")[-len(test) :]
     Path(given.out).write_text("".join(f"{to_pharaoh(one)}\n" for one in found))

@@ -36,7 +36,7 @@ def measured(prepared: Any, rows: int, small: int) -> dict[str, float]:
     task.on_step(network, 1.0)
 
     def one(number: int) -> None:
-        step(task, network, ready[number % len(ready)], optimiser, clip=1.0, precision="auto")
+        step(network, ready[number % len(ready)], optimiser, 1.0, clip=1.0, precision="auto")
 
     one(0)
     one(1)

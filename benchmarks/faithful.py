@@ -1,8 +1,8 @@
-"""How far the weights of trained runs can be taken for an explanation: `regard faithful` on each, one table.
+"""How far the weights of trained runs can be read as an explanation: `regard faithful` on each, one table.
 
     python benchmarks/faithful.py SST=runs/sst SNLI=runs/snli translate=runs/translate --limit 300
 
-Each run is asked on the beginning of its own test set. What the runs were trained with is in the record.
+Each run is tested on the first examples of its own test set. The record holds the options it was trained with.
 """
 
 import argparse
@@ -15,14 +15,15 @@ import regard
 from regard.api import flat
 from regard.faithful import faithful
 
-KEPT = ("text", "embed", "encoder", "pool", "attention", "decoder", "drop")  # options that say what a model is
+# Options that say what a model is.
+KEPT = ("input", "source", "target", "encoder", "pool", "match", "attention", "decoder", "head", "dropout")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="+", metavar="NAME=RUN")
-    parser.add_argument("--limit", type=int, default=300, help="examples of each")
-    parser.add_argument("--name", default="faithful", help="how the file of results is called")
+    parser.add_argument("--limit", type=int, default=300, help="examples per run")
+    parser.add_argument("--name", default="faithful", help="name of the results file")
     given = parser.parse_args()
     rows = []
     for pair in given.runs:
@@ -39,8 +40,8 @@ def main() -> int:
                 "name": name,
                 "task": model.config["task"],
                 "encoder": model.config["encoder"],
-                "best": model.task.best,
-                "test": measures[model.task.best],
+                "best": model.task.metrics.best,
+                "test": measures[model.task.metrics.best],
                 "summary": report["summary"],
                 "options": options,
                 "seconds": round(time.monotonic() - began, 1),

@@ -31,6 +31,8 @@ from regard.api import merge
 from regard.cli.options import parse_pairs
 from regard.cost import parameters
 from regard.data.load import load
+from regard.fields.text import Text
+from regard.fields.tokens import Tokens
 from regard.measure import Results
 from regard.measure.bleu import Bleu
 from regard.types import Example, Prediction
@@ -71,7 +73,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "encoder": {"name": "transformer", "positions": "rotary", "dropout": 0.2},
         "decoder": {"name": "transformer", "positions": "rotary", "dropout": 0.2},
         **scored("scaled_dot"),
-        "dropout": 0.0,
+        "source": {"embed": {"dropout": 0.0}},
     },
     "teach_linear": {"teach": {"scheduled_sampling": "linear", "min_truth": 0.7}},
     "teach_exponential": {"teach": {"scheduled_sampling": "exponential", "min_truth": 0.7}},
@@ -160,7 +162,7 @@ def table(given: argparse.Namespace) -> None:
 def lists(given: argparse.Namespace) -> None:
     """Seconds for the test sentences: the best alone and the five best, with and without alignments, by turns."""
     model = regard.load(given.rest[0])
-    test = load("", 2, (), None, train=given.data, source="de", target="en").test
+    test = load("", (Text(end=True), Tokens()), (), train=given.data, source="de", target="en").test
     sources = [example.source for example in test]
     device = next(model.network.parameters()).device
     gc.collect()

@@ -82,7 +82,9 @@ def theirs(python: str, config: Path, steps: int) -> float:
 
 
 def ours(data: str, steps: int) -> float:
-    words = [f"{side}{part}" for side in ("source", "target") for part in ("=word", ".size=8000")]
+    words = [
+        f"{side}{part}" for side in ("source", "target") for part in (".tokenizer=word", ".tokenizer.vocab_size=8000")
+    ]
     command = [
         sys.executable,
         str(Path(__file__).with_name("translate.py")),

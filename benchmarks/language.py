@@ -34,7 +34,7 @@ from regard.train.device import device_of
 from regard.train.step import step
 
 BASE: dict[str, Any] = {
-    "text": {"name": "word"},
+    "text": {"tokenizer": {"name": "word"}},
     "network": {"cell": "lstm", "layers": 2},
     "metrics": ["word_perplexity"],
     "train": {"batch_tokens": 0, "epochs": 150, "warmup": 200, "patience": 100, "max_validation": 4000, "auto": False},
@@ -45,7 +45,7 @@ def recipe(
     rows: int, window: int, context: int, rate: float, hidden: int, drops: tuple[float, ...], **train: Any
 ) -> dict[str, Any]:
     """`drops`: of what goes in, between layers, of what comes out, of the weights from state to state, of words."""
-    names = ("drop_in", "drop_between", "drop_out", "drop_weights", "drop_words")
+    names = ("input_dropout", "hidden_dropout", "output_dropout", "weight_dropout", "embedding_dropout")
     network = {"hidden": hidden, **dict(zip(names, drops, strict=False))}
     every = 3 * (929_589 // (rows * window) + 1)  # three epochs
     settings = {"batch_size": rows, "lr": rate, "validate_every": every, **train}
@@ -127,7 +127,7 @@ def speed(given: argparse.Namespace) -> None:
             for one in some:
                 began = time.perf_counter()
                 batch = ready.task.collate([items[row] for row in one]).to(device)  # noqa: B023
-                step(ready.task, model, batch, optimiser, clip=settings["clip"], precision="auto")  # noqa: B023
+                step(model, batch, optimiser, 1.0, clip=settings["clip"], precision="auto")  # noqa: B023
                 host += time.perf_counter() - began  # until all is asked for, where the device does not hold it up
 
         steps(order[: given.steps // 4 + 1])

@@ -39,20 +39,30 @@ SEEDS = (1, 2, 3)
 def recurrent(width: int, vocab: tuple[int, int], batch: int, lr: float, drop: float, *more: str) -> list[str]:
     """The options of an encoder and a decoder, all set by hand."""
     return [
-        *(f"{role}.vocab_size={size}" for role, size in zip(("source", "target"), vocab, strict=True)),
-        *(f"{key}={width}" for key in ("embed", "encoder.hidden", "decoder.embed", "attention.score.hidden")),
-        *(f"{key}={drop}" for key in ("drop", "encoder.dropout", "decoder.dropout")),
+        *(f"{role}.tokenizer.vocab_size={size}" for role, size in zip(("source", "target"), vocab, strict=True)),
+        *(
+            f"{key}={width}"
+            for key in ("source.embed.dim", "encoder.hidden", "decoder.embed", "attention.score.hidden")
+        ),
+        *(f"{key}={drop}" for key in ("source.embed.dropout", "encoder.dropout", "decoder.dropout")),
         *(f"decoder.hidden={2 * width}", "encoder.layers=1", f"train.batch_tokens={batch}", f"train.lr={lr}"),
         *("train.ema=0.99", "train.epochs=1000", "train.patience=1000", *more),
     ]
 
 
-def reader(width: int, lr: float, epochs: int, rows: int, drop: float, drop_words: float, *more: str) -> list[str]:
+def reader(
+    width: int, lr: float, epochs: int, rows: int, drop: float, embedding_dropout: float, *more: str
+) -> list[str]:
     """The options of a sentence encoder, all set by hand."""
     return [
-        *(f"embed.dim={width}", f"embed.dropout={drop_words}", f"encoder.hidden={width}", "encoder.layers=1"),
         *(
-            "text.min_frequency=2",
+            f"input.embed.dim={width}",
+            f"input.embed.dropout={embedding_dropout}",
+            f"encoder.hidden={width}",
+            "encoder.layers=1",
+        ),
+        *(
+            "input.tokenizer.min_frequency=2",
             f"dropout={drop}",
             "train.batch_tokens=0",
             f"train.batch_size={rows}",
@@ -89,7 +99,7 @@ CASES: dict[str, dict[str, Any]] = {
         "time": 240,
         "measures": ("accuracy",),
         "hand": reader(
-            *(300, 2e-3, 5, 64, 0.0, 0.0, "embed.init_std=0.3", "pool=max", "match=distance", "head.hidden=300")
+            *(300, 2e-3, 5, 64, 0.0, 0.0, "input.embed.init_std=0.3", "pool=max", "match=distance", "head.hidden=300")
         ),
         "rivals": ("plain",),
         "seeds": SEEDS,
@@ -99,7 +109,7 @@ CASES: dict[str, dict[str, Any]] = {
         "time": 180,
         "measures": ("accuracy",),
         "read": ("data.form=labelled",),
-        "hand": reader(300, 2e-3, 5, 64, 0.5, 0.5, "embed.init_std=0.2", "head.hidden=300"),
+        "hand": reader(300, 2e-3, 5, 64, 0.5, 0.5, "input.embed.init_std=0.2", "head.hidden=300"),
         "rivals": ("plain",),
         "seeds": SEEDS,
     },
@@ -108,26 +118,26 @@ CASES: dict[str, dict[str, Any]] = {
         "time": 180,
         "measures": ("accuracy",),
         "read": ("data.form=labelled",),
-        "hand": reader(300, 3e-3, 8, 64, 0.0, 0.0, "embed.init_std=0.3", "head.hidden=300"),
+        "hand": reader(300, 3e-3, 8, 64, 0.0, 0.0, "input.embed.init_std=0.3", "head.hidden=300"),
     },
     "relate": {
         "task": "relate",
         "time": 180,
         "measures": ("pearson", "spearman", "mse"),
-        "hand": reader(200, 2e-3, 10, 32, 0.0, 0.0, "embed.init_std=0.3", "pool=max", "head.hidden=200"),
+        "hand": reader(200, 2e-3, 10, 32, 0.0, 0.0, "input.embed.init_std=0.3", "pool=max", "head.hidden=200"),
     },
     "tag": {
         "task": "tag",
         "time": 180,
         "measures": ("span_f1", "tag_accuracy"),
-        "hand": reader(300, 2e-3, 8, 32, 0.0, 0.0, "embed.init_std=0.3"),
+        "hand": reader(300, 2e-3, 8, 32, 0.0, 0.0, "input.embed.init_std=0.3"),
     },
     "summarise": {
         "task": "summarise",
         "time": 300,
         "measures": ("rougeL", "rouge1"),
         "read": ("data.source=body", "data.target=subject"),
-        "hand": recurrent(96, (4000, 2000), 2048, 8e-3, 0.2, "truncate=300"),
+        "hand": recurrent(96, (4000, 2000), 2048, 8e-3, 0.2, "source.truncate=300"),
     },
     "language": {
         "task": "language",
@@ -135,11 +145,11 @@ CASES: dict[str, dict[str, Any]] = {
         "measures": ("word_perplexity",),
         "hand": [
             *(
-                "text.vocab_size=4000",
+                "text.tokenizer.vocab_size=4000",
                 "network.hidden=200",
                 "network.layers=1",
-                "network.drop_in=0.1",
-                "network.drop_out=0.1",
+                "network.input_dropout=0.1",
+                "network.output_dropout=0.1",
             ),
             *("train.batch_tokens=2048", "train.lr=5e-3", "train.epochs=100", "train.ema=0.99"),
         ],

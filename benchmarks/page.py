@@ -20,7 +20,7 @@ from record import record
 
 from regard.look.attention_map import AttentionMap
 from regard.look.page import page
-from regard.types import Token
+from regard.regions import Token
 
 size = 512
 moves = 60

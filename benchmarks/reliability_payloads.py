@@ -158,15 +158,15 @@ def in_markdown(texts: list[str], folder: Path) -> Row:
     from markdown_it import MarkdownIt
 
     from regard import compare
-    from regard.look import faithful, faithful_report
+    from regard.faithful import measures, report
 
     trials = Trials(
         "Names and labels in Markdown stay text: no HTML, links or pictures of theirs",
         "names of models, runs, tasks and data files, and values of measures; in card.md, table.md and faithful.md",
     )
     reader = MarkdownIt("commonmark", {"html": True}).enable("table")
-    case = faithful.Case(0, "x:1", "text", None, "yes", 3, 0.4, 0.25, 0.01, 0.5, 0.2, 0.4, 0.3, 0.0)
-    summary = faithful.summary([case], 1, 0.01, 100)
+    case = measures.Case(0, "x:1", "text", None, "yes", 3, 0.4, 0.25, 0.01, 0.5, 0.2, 0.4, 0.3, 0.0)
+    summary = measures.summary([case], 1, 0.01, 100)
 
     def kinds(text: str) -> list[str]:
         tokens = [inner for token in reader.parse(text) for inner in (token, *(token.children or ()))]
@@ -179,9 +179,7 @@ def in_markdown(texts: list[str], folder: Path) -> Row:
         name = text[:200]
         ways: dict[str, Callable[[], str]] = {
             "table.md": lambda name=name: compare.markdown([compare.Row(name, name, 1, [0.5], [0.5], [0.5], [], [])]),
-            "faithful.md": lambda name=name: faithful_report.markdown(
-                {"summary": summary, "task": name, "seed": 0}, name
-            ),
+            "faithful.md": lambda name=name: report.markdown({"summary": summary, "task": name, "seed": 0}, name),
             "card.md": lambda name=name: card_of(name, folder),
         }
         for what, write in ways.items():

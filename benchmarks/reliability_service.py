@@ -29,7 +29,7 @@ hangs = 20.0
 most_memory = 2 << 30
 Row = dict[str, Any]
 started = "import sys; from regard.cli.main import main; sys.argv[0] = 'regard'; main()"
-ask = {"inputs": [["abc"]], "look": False, "trace": False, "beam": None, "without": None}
+ask = {"inputs": [["abc"]], "look": False, "trace": False, "beam": None, "drop_tokens": None}
 
 
 @dataclass
@@ -64,7 +64,8 @@ def small_run(folder: Path) -> Path:
     letters = "abcdefgh"
     words = ["".join(letters[(i * j) % 8] for j in range(1, 2 + i % 4)) + letters[i % 8] for i in range(40)]
     (folder / "pairs.tsv").write_text("".join(f"{word}\t{word[::-1]}\n" for word in dict.fromkeys(words)))
-    small: dict[str, Any] = {"source": "character", "target": "character", "embed": 8, "max_length": 64}
+    characters = {"tokenizer": "character", "max_length": 64}
+    small: dict[str, Any] = {"source": {**characters, "embed": {"dim": 8}}, "target": characters}
     small |= {"encoder": {"hidden": 8, "layers": 1}, "decoder": {"hidden": 8, "embed": 8, "layers": 1}}
     options = {
         **small,

@@ -244,12 +244,12 @@ def stopped(folder: Path, stops: list[tuple[str, Any]], seed: int, whole: float,
 def warm_up(run: Path) -> None:
     """Train and answer once here: children then have all their modules, which `stranger` could not read."""
     from regard.api import load
-    from regard.tasks.translate import Translate
+    from regard.networks.encoder_decoder import EncoderDecoder
 
-    real = Translate.loss
+    real = EncoderDecoder.forward
     with contextlib.redirect_stdout(io.StringIO()):
         sitting(run, STEPS)
-    Translate.loss = real  # type: ignore[method-assign]
+    EncoderDecoder.forward = real  # type: ignore[method-assign]
     load(run)("1 May 2024")
 
 

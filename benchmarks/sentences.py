@@ -49,21 +49,22 @@ PRICES = {"mean": (0.0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1), "none": (0.03, 0.1)}
 # What may be varied in a table, by name; `inner` is the dropout inside an encoder, where it has one. Every encoder
 # tries all of a table's recipes, one seed each, and takes what is best on the validation set (docs/LOG.md has what else
 # was tried).
-STILL: dict[str, Any] = {"inner": 0.0, "dropout": 0.0, "embed": {"mode": "fixed"}, "train": {"weight_decay": 1.0}}
+FIXED: dict[str, Any] = {"inner": 0.0, "dropout": 0.0, "input": {"embed": {"mode": "fixed"}}}
+STILL = {**FIXED, "train": {"weight_decay": 1.0}}
 GRIDS: dict[str, dict[str, dict[str, Any]]] = {
     "snli": {
-        "rate 0.001": {"inner": 0.2, "drop": 0.2},
-        "rate 0.002, decay 0.1": {"inner": 0.2, "drop": 0.2, "train": {"lr": 2e-3, "weight_decay": 0.1}},
-        "rate 0.002, decay 0.1, drop 0.3": {"inner": 0.0, "drop": 0.3, "train": {"lr": 2e-3, "weight_decay": 0.1}},
+        "rate 0.001": {"inner": 0.2, "dropout": 0.2},
+        "rate 0.002, decay 0.1": {"inner": 0.2, "dropout": 0.2, "train": {"lr": 2e-3, "weight_decay": 0.1}},
+        "rate 0.002, decay 0.1, drop 0.3": {"inner": 0.0, "dropout": 0.3, "train": {"lr": 2e-3, "weight_decay": 0.1}},
     },
     "sick": {
-        "fixed": {"inner": 0.0, "dropout": 0.0, "embed": {"mode": "fixed"}},
+        "fixed": FIXED,
         "fixed, decay 1, max": {**STILL, "pool": "max"},
         "fixed, decay 1, max, head 200": {**STILL, "pool": "max", "head": {"hidden": 200}},
     },
     "words": {
-        "tuned, drop 0.4": {"inner": 0.3, "dropout": 0.4, "embed": {"mode": "tuned"}},
-        "missing, drop 0.2": {"inner": 0.1, "dropout": 0.2, "embed": {"mode": "missing"}},
+        "tuned, drop 0.4": {"inner": 0.3, "dropout": 0.4, "input": {"embed": {"mode": "tuned"}}},
+        "missing, drop 0.2": {"inner": 0.1, "dropout": 0.2, "input": {"embed": {"mode": "missing"}}},
     },
 }
 
@@ -74,8 +75,7 @@ def recipe(kind: str, folder: Path, vectors: str, seconds: str) -> dict[str, Any
     if kind in ("snli", "price"):
         own = {
             "data": {**files(folder, "train.tsv.gz", "dev.tsv.gz", "test.tsv.gz"), "source": "2,3", "target": "1"},
-            "text": {"name": "word", "split": "space", "lower": True},
-            "embed": {"mode": "tuned"},
+            "input": {"tokenizer": {"name": "word", "split": "space", "lower": True}, "embed": {"mode": "tuned"}},
             "match": "distance",
             "train": {"batch_size": 256, "epochs": 10, "max_validation": 9842, "warmup": 300},
         }
@@ -90,10 +90,12 @@ def recipe(kind: str, folder: Path, vectors: str, seconds: str) -> dict[str, Any
         parts = parts if kind == "sst" else ("TREC.train.all", "", "TREC.test.all")
         own = {
             "data": {**files(folder, *parts), "form": "labelled"},
-            "text": {"name": "word", "split": "space", "lower": True},
+            "input": {"tokenizer": {"name": "word", "split": "space", "lower": True}},
             "train": {"batch_size": 64, "epochs": 12, "warmup": 100},
         }
-    return merge(own, {"embed": {"vectors": vectors}, "train": {"batch_tokens": 0, "time": seconds, "auto": False}})
+    return merge(
+        own, {"input": {"embed": {"vectors": vectors}}, "train": {"batch_tokens": 0, "time": seconds, "auto": False}}
+    )
 
 
 def files(folder: Path, *names: str) -> dict[str, str]:
@@ -188,17 +190,18 @@ def costs(task: str, models: Models, name: str) -> None:
     firsts = {model: configure(task, next(iter(grid.values()))) for model, grid in models.items()}
     one = next(iter(firsts.values()))
     for model, config in firsts.items():
-        if any(config[part] != one[part] for part in ("data", "text", "embed")):
+        if any(config[part] != one[part] for part in ("data", "input")):
             raise ValueError(f"{model} has data or words of its own")
     ready = prepare(task, one)
     rows: list[dict[str, Any]] = []
     for model, config in firsts.items():
         made: Any = make_task(config)
         made.restore(ready.task.keep())
-        made.vectors = ready.task.vectors
+        for role, field in made.inputs.items():  # the file of vectors is read once
+            field.vectors = ready.task.inputs[role].vectors
         device = device_of(config["train"]["device"])
         torch.manual_seed(config["train"]["seed"])
-        row = {"name": model, **measured(made, made.model().to(device), ready.splits, config["train"])}
+        row = {"name": model, **measured(made, made.network().to(device), ready.splits, config["train"])}
         if device.type == "cuda":
             gc.collect()  # nothing of this model may lie there when the next is measured
             torch.cuda.empty_cache()

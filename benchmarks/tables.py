@@ -81,7 +81,7 @@ REACHED = (
     ("`regard --help`", "< 0.4 s", "first.help_seconds", "{:.2f} s"),
     ("`regard train translate`, 2 CPU cores, the whole command", "≤ 180 s", "first.train_seconds", "{:.0f} s"),
     ("its exact match on 2,000 unseen dates, 62 locales", "≥ 98 %", "first.exact_match", "{:.1%}"),
-    ("its looks that fall on the right characters", "", "first.alignment", "{:.1%}"),
+    ("its alignment accuracy", "", "first.alignment", "{:.1%}"),
     (
         "5,000 raw Multi30k pairs, `--time 5m` and nothing else, 2 CPU cores, test_2016_flickr, BLEU",
         "≥ 22",
@@ -146,6 +146,16 @@ def reliability(results: Results) -> str:
     return "\n".join(lines)
 
 
+def fields(results: Results) -> str:
+    """Every built-in set that is not text."""
+    figures = results.get("fields", {}).get("figures", {})
+    lines = ["| data | field | accuracy | whole command |", "|---|---|---|---|"]
+    for name, one in figures.items():
+        if isinstance(one, Mapping):
+            lines.append(f"| {name} | {one['field']} | {one['accuracy']:.1%} | {one['seconds']:.0f} s |")
+    return "\n".join(lines)
+
+
 def own_data(results: Results) -> str:
     """Every case of own data: minutes, and the first measure of the defaults beside the others'."""
     figures = results.get("own_data", {}).get("figures", {})
@@ -164,6 +174,17 @@ def own_data(results: Results) -> str:
     return "\n".join(lines)
 
 
+def commands(results: Results) -> str:
+    """Every record with the command that made it."""
+    lines = ["| record | command | on |", "|---|---|---|"]
+    for name, record in results.items():
+        hardware = record["hardware"]
+        machine = (hardware["gpu"] or f"{hardware['cores']} CPU cores").removeprefix("NVIDIA ")
+        command = f"`{_cell(record['command'])}`"
+        lines.append(f"| [{name}](../benchmarks/results/{name}.json) | {command} | {machine}, {record['date']} |")
+    return "\n".join(lines)
+
+
 def _mean(seeds: Mapping[str, Mapping[str, Any]], measure: str) -> str:
     values = [figures[measure] for figures in seeds.values() if measure in figures]
     if not values:
@@ -179,6 +200,8 @@ def _cell(text: str) -> str:
 
 tables: dict[str, Callable[[Results], str]] = {
     "measured": measured,
+    "commands": commands,
+    "fields": fields,
     "own_data": own_data,
     "reliability": reliability,
     **attention,

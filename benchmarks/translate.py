@@ -27,7 +27,7 @@ from regard.train.step import step
 
 # The defaults of the task, which were chosen on Multi30k's validation set (docs/LOG.md), with targets as they are.
 RECIPE: dict[str, Any] = {
-    "target": {"name": "bpe", "vocab_size": 6000},
+    "target": {"tokenizer": {"name": "bpe", "vocab_size": 6000}},
     "best_metric": "bleu",
     "metrics": [{"name": "bleu", "tokenize": "none"}, "perplexity", "token_accuracy"],
     "train": {"epochs": 60, "batch_tokens": 8192, "lr": 2e-3, "patience": 15, "auto": False},
@@ -35,9 +35,8 @@ RECIPE: dict[str, Any] = {
 
 # JoeyNMT's RNN of the comparison: GRU 256/512 both ways, Bahdanau's score, input feeding, batches of 64 sentences.
 JOEY: dict[str, Any] = {
-    "source": {"name": "bpe", "vocab_size": 8000},
-    "target": {"name": "bpe", "vocab_size": 8000},
-    "embed": 256,
+    "source": {"tokenizer": {"name": "bpe", "vocab_size": 8000}, "embed": {"dim": 256}},
+    "target": {"tokenizer": {"name": "bpe", "vocab_size": 8000}},
     "encoder": {"name": "recurrent", "hidden": 512, "layers": 1, "dropout": 0.0},
     "decoder": {"name": "recurrent", "embed": 256, "hidden": 512, "place": "after", "feed": True, "tie": False},
     "attention": {"score": {"name": "additive", "hidden": 512}},
@@ -82,12 +81,14 @@ def speed(arguments: argparse.Namespace) -> dict[str, Any]:
     device, settings = device_of("auto"), ready.config["train"]
     model = ready.network.to(device).train()
     items = ready.task.items(ready.splits.train)
-    order = batches([i.lengths for i in items], tokens=settings["tokens"], rows=settings["rows"], seed=1, epoch=0)
+    order = batches(
+        [i.lengths for i in items], tokens=settings["batch_tokens"], rows=settings["batch_size"], seed=1, epoch=0
+    )
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=device.type == "cuda")
 
     def counted(rows: list[int]) -> int:
         batch = ready.task.collate([items[row] for row in rows]).to(device)
-        return step(ready.task, model, batch, optimiser, clip=1.0, precision=settings["precision"]).count
+        return step(model, batch, optimiser, 1.0, clip=1.0, precision=settings["precision"]).count
 
     for rows in order[:10]:
         counted(rows)

@@ -1,6 +1,8 @@
 """What a person calls from Python: options become a configuration, a run is trained, loaded, asked, gone on with."""
 
+import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -20,25 +22,24 @@ import regard.train.loop
 from regard import api
 from regard.api import configure, load, make_task, merge, prepare, train
 from regard.errors import RegardError
+from regard.networks.encoder_decoder import EncoderDecoder
 from regard.tasks.translate import Translate
 from regard.train.lock import lock
-from regard.train.task import Loss
-from regard.types import Batch, Example, Prediction
+from regard.types import Batch, Example, Output, Prediction
+from tiers import sweep_but
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 words = ("one", "two", "three", "four", "five", "six")
 small: dict[str, Any] = {
-    "source": "character",
-    "target": "character",
-    "embed": 8,
+    "source": {"tokenizer": "character", "embed": {"dim": 8}, "max_length": 24},
+    "target": {"tokenizer": "character", "max_length": 24},
     "encoder": {"hidden": 8, "layers": 1},
     "decoder": {"embed": 8, "hidden": 16},
     "attention": {"score": {"hidden": 8}},
     "search": {"beam_size": 3, "n_best": 2},
     "metrics": ["perplexity", "exact_match", "bleu"],
     "best_metric": "perplexity",
-    "max_length": 24,
     "train": {"batch_size": 8, "steps": 24, "validate_every": 8, "lr": 0.01, "warmup": 4, "ema": 0.5, "device": "cpu"},
 }
 
@@ -85,17 +86,19 @@ def refused(act: Callable[[], Any]) -> str:
 
 def test_presets_are_for_the_built_in_data() -> None:
     ours, own = configure("translate", {}), configure("translate", {"data": {"train": "mine.tsv"}})
-    assert ours["source"]["name"] == "character"
-    assert ours["embed"] == Translate.preset["embed"] == 64
+    assert ours["source"]["tokenizer"]["name"] == "character"
+    assert ours["source"]["embed"]["dim"] == Translate.preset["source"]["embed"]["dim"] == 64
     assert ours["train"]["lr"] == Translate.preset["train"]["lr"]
-    assert own["source"]["name"] == "bpe"
-    assert own["embed"] == 256
+    assert own["source"]["tokenizer"]["name"] == "bpe"
+    assert own["source"]["embed"]["dim"] == 256
     assert own["train"]["lr"] != ours["train"]["lr"]
 
 
 def test_what_is_asked_for_counts_over_the_presets() -> None:
-    config = configure("translate", {"embed": 5, "encoder": {"hidden": 7}, "train": {"lr": 1, "batch_size": 3}})
-    assert config["embed"] == 5
+    asked = {"source": {"embed": {"dim": 5}}, "encoder": {"hidden": 7}, "train": {"lr": 1, "batch_size": 3}}
+    config = configure("translate", asked)
+    assert config["source"]["embed"]["dim"] == 5
+    assert config["source"]["tokenizer"]["name"] == "character"
     assert config["encoder"]["hidden"] == 7
     assert config["encoder"]["name"] == "recurrent"
     assert config["decoder"]["hidden"] == Translate.preset["decoder"]["hidden"]
@@ -149,16 +152,17 @@ def test_merging(base: dict[str, Any], over: dict[str, Any], both: dict[str, Any
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"embd": 3}, "unknown option 'embd'; did you mean 'embed'?"),
+        ({"sorce": {}}, "unknown option 'sorce'; did you mean 'source'?"),
+        ({"source": {"embd": 3}}, "unknown option 'source.embd'; did you mean 'embed'?"),
         ({"encoder": {"hiden": 3}}, "unknown option 'encoder.hiden'; did you mean 'hidden'?"),
         ({"attention": {"score": {"hiden": 3}}}, "unknown option 'attention.score.hiden'; did you mean 'hidden'?"),
         ({"train": {"patienc": 3}}, "unknown option 'train.patienc'; did you mean 'patience'?"),
         ({"data": {"trian": "x"}}, "unknown option 'data.trian'; did you mean 'train'?"),
         ({"lr": 1e-3}, "unknown option 'lr'"),
-        ({"search": "beem"}, "no search is named 'beem'; did you mean 'beam'?"),
-        ({"embed": "big"}, "embed: got 'big'; expected a whole number"),
+        ({"search": "beem"}, "unknown search 'beem'; did you mean 'beam'?"),
+        ({"source": {"embed": {"dim": "big"}}}, "source.embed.dim: got 'big'; expected a whole number"),
         ({"train": {"decay": "cosin"}}, "train.decay: got 'cosin'; expected one of cosine"),
-        ({"metrics": ["blue"]}, "no measure is named 'blue'; did you mean 'bleu'?"),
+        ({"metrics": ["blue"]}, "unknown metric 'blue'; did you mean 'bleu'?"),
     ],
 )
 def test_a_slip_is_told_with_its_place(options: dict[str, Any], said: str) -> None:
@@ -166,7 +170,7 @@ def test_a_slip_is_told_with_its_place(options: dict[str, Any], said: str) -> No
 
 
 def test_no_such_task() -> None:
-    assert refused(lambda: configure("transalte", {})) == "no tasks is named 'transalte'; did you mean 'translate'?"
+    assert refused(lambda: configure("transalte", {})) == "unknown task 'transalte'; did you mean 'translate'?"
 
 
 @pytest.mark.parametrize("options", [{}, {**small, "data": {"train": "x.tsv"}}, {"attention": {"heads": 2}}])
@@ -180,7 +184,7 @@ def test_a_configuration_goes_through_toml_and_means_the_same(options: dict[str,
         task = make_task(of)
         task.learn([Example(("one two",), "12")])
         torch.manual_seed(0)
-        return task.model()
+        return task.network()
 
     one, other = model(config), model(again)
     assert str(one) == str(other)
@@ -207,7 +211,16 @@ texts = ["six", "one two three four", "two", "", "three, six?", "one " * 5, "six
 def test_training_leaves_a_whole_run(trained: api.Trained) -> None:
     folder = trained.model.run.folder
     assert {path.name for path in folder.iterdir()} == {
-        *("config.toml", "model.safetensors", "tokenizer.json", "log.jsonl", "card.md", "curve.png", "state")
+        *(
+            "config.toml",
+            "model.safetensors",
+            "tokenizer.json",
+            "log.jsonl",
+            "about.json",
+            "card.md",
+            "curve.png",
+            "state",
+        )
     }
     assert trained.outcome.step == 24
     assert trained.outcome.stopped is None
@@ -260,9 +273,9 @@ def test_evaluating_with_another_search_changes_nothing_after_it(trained: api.Tr
 def test_too_long_a_text_is_told_with_its_place(trained: api.Trained) -> None:
     long = "one " * 30
     said = refused(lambda: trained.model(["two", long]))
-    assert said.startswith("input 2: 121 tokens; expected at most 24")
-    places = [Example((text,), "", f"lines.txt:{row}") for row, text in enumerate(["two", long], 7)]
-    assert refused(lambda: trained.model.predict(["two", long], places=places)).startswith("lines.txt:8: 121 tokens")
+    assert said.startswith("input 2: 121 tokens in the source; expected at most 24")
+    where = ["lines.txt:7", "lines.txt:8"]
+    assert refused(lambda: trained.model.predict(["two", long], where=where)).startswith("lines.txt:8: 121 tokens")
 
 
 def test_the_data_can_be_read_again(trained: api.Trained) -> None:
@@ -273,7 +286,7 @@ def test_regard_train_is_a_room_and_a_function(tmp_path: Path) -> None:
     """`regard.train.loop` was imported at the top of this file, which made `regard.train` the package."""
     assert regard.train.loop.fit is api.fit
     assert callable(regard.train)
-    assert "no tasks is named 'transalte'" in refused(lambda: regard.train("transalte", out=tmp_path / "run"))
+    assert "unknown task 'transalte'" in refused(lambda: regard.train("transalte", out=tmp_path / "run"))
     assert regard.load is api.load
     assert regard.Model is api.Model
     assert {"train", "load", "Model"} <= set(dir(regard))
@@ -286,7 +299,7 @@ def test_nothing_is_written_where_something_is_wrong(tmp_path: Path, pairs: str)
     assert "best" in refused(lambda: train("translate", data=pairs, out=out, **{**small, "best_metric": "bleurt"}))
     assert "best" in refused(lambda: train("translate", data=pairs, out=out, **{**small, "best_metric": "chrf"}))
     refused(lambda: train("translate", data=str(tmp_path / "none.tsv"), out=out, **small))
-    refused(lambda: train("translate", data=pairs, out=out, **{**small, "embed": -1}))
+    refused(lambda: train("translate", data=pairs, out=out, **{**small, "source": {"embed": {"dim": -1}}}))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -299,14 +312,14 @@ def weights(folder: Path) -> bytes:
 
 @pytest.mark.usefixtures("no_pictures")
 def test_stopped_and_gone_on(tmp_path: Path, pairs: str, trained: api.Trained, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, calls = Translate.loss, iter(range(1, 100))
+    real, calls = EncoderDecoder.forward, iter(range(1, 100))
 
-    def loss(self: Translate, model: nn.Module, batch: Batch) -> Loss:
+    def forward(self: EncoderDecoder, batch: Batch, progress: float = 1.0) -> Output:
         if next(calls) == 11:
             os.kill(os.getpid(), signal.SIGINT)
-        return real(self, model, batch)
+        return real(self, batch, progress)
 
-    monkeypatch.setattr(Translate, "loss", loss)
+    monkeypatch.setattr(EncoderDecoder, "forward", forward)
     stopped = train("translate", data=pairs, out=tmp_path / "run", quiet=True, **small)
     assert (stopped.outcome.step, stopped.outcome.stopped, stopped.test) == (11, signal.SIGINT, {})
     assert not (tmp_path / "run" / "card.md").exists()
@@ -317,6 +330,7 @@ def test_stopped_and_gone_on(tmp_path: Path, pairs: str, trained: api.Trained, m
 
 
 @pytest.mark.usefixtures("no_pictures")
+@pytest.mark.sweep
 def test_done_is_done_until_more_is_wanted(tmp_path: Path, pairs: str, trained: api.Trained) -> None:
     out = tmp_path / "run"
 
@@ -339,7 +353,7 @@ def test_a_run_goes_on_with_what_it_holds(tmp_path: Path, pairs: str, monkeypatc
     out = tmp_path / "run"
     train("translate", data=pairs, out=out, quiet=True, **with_train(steps=2))
     before = tomllib.loads((out / "config.toml").read_text())
-    monkeypatch.setattr(Translate, "preset", {**Translate.preset, "embed": 99, "train": {"lr": 0.5}})
+    monkeypatch.setattr(Translate, "preset", {**Translate.preset, "label_smoothing": 0.9, "train": {"lr": 0.5}})
     with monkeypatch.context() as patch:
         patch.setattr(api, "suited", lambda *_: pytest.fail("chosen anew"))
         more = train("translate", out=out, quiet=True, train={"steps": 4, "time": "1h"})
@@ -348,13 +362,27 @@ def test_a_run_goes_on_with_what_it_holds(tmp_path: Path, pairs: str, monkeypatc
     assert tomllib.loads((out / "config.toml").read_text()) == changed
     assert train("translate", out=out, quiet=True).outcome.per_second == 0
     assert tomllib.loads((out / "config.toml").read_text()) == changed
-    assert refused(lambda: train("translate", out=out, quiet=True, dropout=0.77)).startswith(
-        f"{out} was started with dropout={before['dropout']}, not 0.77"
+    assert refused(lambda: train("translate", out=out, quiet=True, label_smoothing=0.77)).startswith(
+        f"{out} was started with label_smoothing={before['label_smoothing']}, not 0.77"
     )
     assert f"{out} was started with task=translate, not agree" in refused(lambda: train("agree", out=out, quiet=True))
 
 
+def test_a_run_with_values_of_its_own_that_cannot_be_is_named(tmp_path: Path, trained: api.Trained) -> None:
+    """Whoever wrote them: the run is what is wrong, and its folder is said."""
+    run = shutil.copytree(trained.model.run.folder, tmp_path / "run")
+    config = (run / "config.toml").read_text()
+    (run / "config.toml").write_text(re.sub(r'time = ".*"', 'time = "²"', config))
+    assert refused(lambda: train("translate", out=run, quiet=True)).startswith(f"{run}: time '²'")
+    (run / "config.toml").write_text(config)
+    kept = json.loads((run / "tokenizer.json").read_text())
+    kept["source"]["found"] = float("inf")  # which JSON as Python writes it can hold, and no whole number is
+    (run / "tokenizer.json").write_text(json.dumps(kept))
+    assert refused(lambda: api.load(run)).startswith(f"{run} is a damaged run (tokenizer.json: ")
+
+
 @pytest.mark.usefixtures("no_pictures")
+@pytest.mark.sweep
 def test_data_that_changed_before_the_first_checkpoint_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -371,7 +399,7 @@ def test_data_that_changed_before_the_first_checkpoint_is_refused(
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({**small, "embed": 16}, "embed=8, not 16"),
+        ({**small, "source": {**small["source"], "embed": {"dim": 16}}}, "source.embed.dim=8, not 16"),
         (with_train(lr=0.5), "train.lr=0.01, not 0.5"),
         (with_train(seed=9), "train.seed=1, not 9"),
         ({**small, "attention": {"score": "dot"}}, "attention.score=additive, not dot"),
@@ -390,6 +418,7 @@ def test_another_configuration_is_refused_by_name(
     assert (weights(folder), (folder / "config.toml").read_text()) == before
 
 
+@pytest.mark.sweep
 def test_a_run_from_before_an_option_goes_on(trained: api.Trained, pairs: str, tmp_path: Path) -> None:
     """What came since counts as not asked for: at its default the run goes on, at another value it is another run."""
     folder = tmp_path / "run"
@@ -405,7 +434,7 @@ def test_a_run_from_before_an_option_goes_on(trained: api.Trained, pairs: str, t
     assert (weights(folder), config.read_text()) == (before, "".join(lines))
 
 
-@pytest.mark.parametrize("line", ["two\t3\n", "zwei\t七\n"])
+@pytest.mark.parametrize("line", sweep_but(["two\t3\n", "zwei\t七\n"], "two\t3\n"))
 def test_other_data_under_the_same_name_is_refused(tmp_path: Path, line: str) -> None:
     """Also where its letters, and so the sizes of the model, are others."""
     path = tmp_path / "pairs.tsv"
@@ -422,9 +451,11 @@ def test_fresh_begins_again(tmp_path: Path, pairs: str) -> None:
     out = tmp_path / "run"
     train("translate", data=pairs, out=out, quiet=True, **with_train(steps=2))
     (out / ".model.safetensors.tmp-left").write_text("by a writer that was killed")
-    begun = train("translate", data=pairs, out=out, quiet=True, fresh=True, **{**with_train(steps=3), "embed": 4})
+    begun = train(
+        "translate", data=pairs, out=out, quiet=True, fresh=True, **{**with_train(steps=3), "decoder": {"hidden": 4}}
+    )
     assert begun.outcome.step == 3
-    assert load(out).config["embed"] == 4
+    assert load(out).config["decoder"]["hidden"] == 4
     train("translate", data=pairs, out=tmp_path / "new", quiet=True, fresh=True, **with_train(steps=2))
 
 
@@ -458,7 +489,7 @@ def test_the_folder_is_held_while_it_is_trained(
         return call
 
     monkeypatch.setattr(api, "card", watched(api.card))
-    monkeypatch.setattr(Translate, "loss", watched(Translate.loss))
+    monkeypatch.setattr(EncoderDecoder, "forward", watched(EncoderDecoder.forward))
     for steps, fresh in ((1, False), (2, False), (1, True)):
         train("translate", data=pairs, out=out, quiet=True, fresh=fresh, **with_train(steps=steps))
         assert not (out / ".lock").exists()
@@ -537,7 +568,9 @@ def test_code_from_outside_is_run_only_if_trusted(
     copy(trained.model.run.folder, tmp_path / "run")
     config = merge(tomllib.loads((tmp_path / "run" / "config.toml").read_text()), change)
     (tmp_path / "run" / "config.toml").write_text(tomli_w.dumps(config))
-    assert "which is not part of regard; add --trust" in refused(lambda: load(tmp_path / "run").data())
+    said = refused(lambda: load(tmp_path / "run").data())
+    assert "which is not part of regard; add --" in said
+    assert "--trust (trust=True in Python)" in said
     assert not (tmp_path / "ran").exists()
 
 
@@ -578,10 +611,10 @@ def test_what_is_wrong_with_a_configuration_names_its_file(trained: api.Trained,
     for change in (
         {"data": 3},
         {"train": "x"},
-        {"embed": "²"},
-        {"embedding": 3},
+        {"source": {"embed": {"dim": "²"}}},
+        {"sources": 3},
         {"task": "nothing"},
-        {"dropout": 7.0},
+        {"label_smoothing": 7.0},
         {"decoder": {"hidden": 0}},
     ):
         (folder / "config.toml").write_text(tomli_w.dumps({**config, **change}))
@@ -592,3 +625,14 @@ def test_what_is_wrong_with_a_configuration_names_its_file(trained: api.Trained,
         assert f"{table}: got 1.5; expected a table" in refused(
             lambda table=table: configure("translate", {table: 1.5})
         )
+
+
+def test_an_option_that_is_missing_in_a_configuration_has_its_default(trained: api.Trained, tmp_path: Path) -> None:
+    folder = shutil.copytree(trained.model.run.folder, tmp_path / "run")
+    config = tomllib.loads((folder / "config.toml").read_text())
+    (folder / "config.toml").write_text(tomli_w.dumps({**config, "data": {}, "train": {"lr": 0.5}}))
+    model = load(folder)
+    assert model.config["train"]["lr"] == 0.5
+    assert model.config["train"]["precision"] == "auto"
+    assert model.config["data"]["train"] == ""
+    assert model("ab").text == trained.model("ab").text

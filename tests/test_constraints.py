@@ -21,7 +21,7 @@ def test_the_limits_that_are_promised_are_those_that_are_kept() -> None:
 
     said = (root / "SECURITY.md").read_text()
     kib, mib = 2**10, 2**20
-    assert f"`config.toml` has at most {run.CONFIG // kib} KiB, `tokenizer.json` {run.WORDS // mib} MiB" in said
-    assert f"each JSON file of a checkpoint {checkpoint.SMALL // mib} MiB" in said
+    assert f"`config.toml` {run.CONFIG // kib} KiB, `tokenizer.json` {run.WORDS // mib} MiB" in said
+    assert f"JSON files of a checkpoint {checkpoint.SMALL // mib} MiB each" in said
     assert f"the header of a weights file {tensors.HEADER // mib} MiB" in said
     assert f"`log.jsonl` the last {log.LARGEST // mib} MiB" in said

@@ -11,14 +11,16 @@ import pytest
 import torch
 
 from regard import api, cost
+from regard.encode import Phase
 from regard.encode.resan import Resan
+from regard.types import Memory, Sequences
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
 
 import sentences
 
 OPTIONS = {
-    "embed": {"dim": 4},
+    "input": {"embed": {"dim": 4}},
     "dropout": 0.0,
     "train": {"steps": 2, "validate_every": 2, "batch_size": 8, "device": "cpu", "auto": False},
 }
@@ -65,13 +67,14 @@ def test_an_epoch_is_of_all_examples_though_fewer_are_timed(
 def test_time_is_that_of_all_phases(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = trained(data, tmp_path / "run", "resan")
     phases: list[str] = []
-    plain = Resan.on_step
+    plain = Resan.forward
 
-    def on_step(part: Resan, progress: float) -> None:
-        plain(part, progress)
-        phases.append(part.phase)
+    def forward(part: Resan, inputs: Sequences, phase: Phase = "both") -> Memory:
+        if part.training:
+            phases.append(phase)
+        return plain(part, inputs, phase)
 
-    monkeypatch.setattr(Resan, "on_step", on_step)
+    monkeypatch.setattr(Resan, "forward", forward)
     cost.cost(str(run))
     warm, timed = phases[: cost.WARM], phases[-cost.TIMED :]
     assert set(warm) == {"supervised", "policy", "both"}
@@ -96,6 +99,7 @@ def test_a_model_that_is_no_run_is_measured_the_same(
     assert found[0]["test_seconds"] == 1.0  # the test set is gone through once on the clock
 
 
+@pytest.mark.sweep
 def test_a_test_set_is_timed_once_all_its_lengths_were_met(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,7 +165,7 @@ def test_costs_of_a_table_are_of_the_models_it_would_train(
     embed = {"vectors": str(vectors), "mode": mode}
     shared = {
         "data": {"train": str(data)},
-        "embed": embed,
+        "input": {"embed": embed},
         "train": {"batch_tokens": 0, "device": "cpu", "auto": False},
     }
     names = {"bigru": 4, "multi_head": 8, "resan": 16}
@@ -191,7 +195,7 @@ def test_costs_of_a_table_are_of_the_models_it_would_train(
 
 def test_costs_are_not_taken_on_words_of_another_model(data: Path, kept: Kept) -> None:
     shared = api.merge(OPTIONS, {"data": {"train": str(data)}, "encoder": {"name": "bigru", "hidden": 4}})
-    other = api.merge(shared, {"embed": {"dim": 8}})
+    other = api.merge(shared, {"input": {"embed": {"dim": 8}}})
     with pytest.raises(ValueError, match="other has data or words of its own"):
         sentences.costs("classify", {"one": {"": shared}, "other": {"": other}}, "x")
     assert not kept.networks  # it is told before anything is measured

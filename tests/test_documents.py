@@ -27,6 +27,7 @@ from regard.cli.options import asked
 from regard.cli.trouble import told
 from regard.compare import variants
 from test_readme import blocks
+from test_tables import tables
 
 root = Path(__file__).resolve().parent.parent
 documents = [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").glob("*.md"))]
@@ -229,14 +230,14 @@ def test_commands_are_read_as_a_shell_reads_them() -> None:
         ("regard predict RUN --beam wide", True, "invalid value"),
         ("regard train translate encoder.hidden=8 --time 5m", True, ""),
         ("regard train translate encoder.hiden=8", True, "unknown option 'encoder.hiden'"),
-        ("regard train translate encoder=recurrnt", True, "no encode"),
-        ("regard train translat", False, "no task"),
+        ("regard train translate encoder=recurrnt", True, "unknown encoder"),
+        ("regard train translat", False, "unknown task"),
         ("regard train TASK", False, ""),
         ("regard compare entail encoder=bilstm,disan", True, ""),
-        ("regard compare entail encoder=bilstm,disn", True, "no encode"),
+        ("regard compare entail encoder=bilstm,disn", True, "unknown encoder"),
         ("regard compare entail encoder=bilstm", True, "nothing to compare"),
         ("regard list disan", False, ""),
-        ("regard list disn", False, "no part or kind of part is named 'disn'"),
+        ("regard list disn", False, "unknown part 'disn'"),
     ],
 )
 def test_what_is_wrong_is_found(line: str, whole: bool, said: str) -> None:
@@ -264,3 +265,98 @@ def test_what_is_wrong_with_a_benchmark_is_found() -> None:
     assert "required: data" in whole[4]
     assert "invalid choice: 'x'" in short[5]
     assert "unrecognized arguments: --vec" in short[6]  # though another is missing
+
+
+class Seen(dict[str, Any]):
+    """Records, and the names of those that were asked for."""
+
+    def __init__(self, records: dict[str, Any]) -> None:
+        super().__init__(records)
+        self.names: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        self.names.add(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.names |= {name} & self.keys()
+        return super().get(name, default)
+
+
+def script_of(record: dict[str, Any]) -> str:
+    return next(word for word in record["command"].split() if word.startswith("benchmarks/"))
+
+
+def sections(page: str) -> Iterator[tuple[str, list[str]]]:
+    """Of each part of a page under a heading: its text and that of the headings above it, without tables, and the
+    names of its tables."""
+    inside, start = {n for b in blocks(page) for n in range(b.line, b.end)}, 0
+    lines = page.splitlines()
+    heads = [n for n, line in enumerate(lines, 1) if re.match(r"#+ ", line) and n not in inside]
+    above: dict[int, str] = {}
+    for end in [*heads[1:], len(lines) + 1]:
+        text = "\n".join(lines[start : end - 1]) + "\n"
+        level = len(text) - len(text.lstrip("#"))
+        above = {depth: other for depth, other in above.items() if depth < level}
+        above[level] = tables.marker.sub("", text)
+        yield "".join(above.values()), [found[1] for found in tables.marker.finditer(text)]
+        start = end - 1
+
+
+def without_command(page: str, records: dict[str, Any], known: dict[str, Any]) -> list[str]:
+    """The tables of a page that do not stand beside the command of each of their records. A table of many benchmarks
+    links to records instead, and its section to the page that lists the commands."""
+    wrong = []
+    for text, names in sections(page):
+        for name in names:
+            seen = Seen(records)
+            made = known[name](seen)
+            scripts = {script_of(records[one]) for one in seen.names}
+            if len(scripts) > 2:
+                linked = "benchmarks/results/" in made and "datasets.md" in text
+                wrong += [] if linked else [f"{name}: no link to datasets.md"]
+            else:
+                wrong += [f"{name}: {one}" for one in sorted(scripts) if f"python {one}" not in text]
+    return wrong
+
+
+def test_each_table_stands_beside_its_command() -> None:
+    records = tables.load(root / "benchmarks" / "results")
+    pages = [path for path in documents if "<!-- table: " in path.read_text(encoding="utf-8") and path.stem != "LOG"]
+    assert len(pages) > 5
+    known = {**tables.tables, "commands": lambda results: ""}
+    wrong = [(path.name, without_command(path.read_text(encoding="utf-8"), records, known)) for path in pages]
+    assert not [one for one in wrong if one[1]]
+
+
+def test_each_record_is_in_a_document() -> None:
+    page = (root / "docs" / "datasets.md").read_text(encoding="utf-8")
+    missing = [path.name for path in (root / "benchmarks" / "results").iterdir() if f"results/{path.name})" not in page]
+    assert not missing, f"run python benchmarks/tables.py: {', '.join(missing)}"
+
+
+def test_each_picture_has_its_command() -> None:
+    """Drawn by the benchmark that names it, which is told of beside the picture or in docs/datasets.md."""
+    listed = (root / "docs" / "datasets.md").read_text(encoding="utf-8")
+    for picture in (root / "docs").rglob("*.png"):
+        assert f"`{picture.relative_to(root)}`" in listed or f"`{picture.parent.relative_to(root)}/*.png`" in listed
+
+
+def test_a_table_without_its_command_is_found() -> None:
+    records = {name: {"command": f"python benchmarks/{name}.py x"} for name in "abc"}
+    known = {
+        "one": lambda results: results["a"] and "…",
+        "many": lambda results: " ".join(f"benchmarks/results/{n}.json" for n in "abc" if results.get(n)),
+    }
+    table = "<!-- table: {} -->\n`python benchmarks/a.py` in a table\n<!-- end -->\n"
+    one, many = table.format("one"), table.format("many")
+    assert without_command(f"# T\n`python benchmarks/a.py x`\n{one}", records, known) == []
+    assert without_command(f"# T\n`python benchmarks/a.py x`\n## U\n{one}", records, known) == []
+    assert without_command(f"# T\n## U\n`python benchmarks/a.py x`\n## V\n{one}", records, known) == [
+        "one: benchmarks/a.py"
+    ]
+    assert without_command(f"# T\n{one}```sh\n# no heading\npython benchmarks/a.py\n```\n", records, known) == []
+    assert without_command(f"# T\nsee [all](datasets.md)\n{many}", records, known) == []
+    assert without_command(f"# T\n`python benchmarks/a.py x`\n{many}", records, known) == [
+        "many: no link to datasets.md"
+    ]

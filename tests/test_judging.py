@@ -25,7 +25,7 @@ def test_a_judge_has_a_name(
     files: tuple[list[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr("regard.serve.judge_server.serve", lambda *given, **options: None)
-    with pytest.raises(RegardError, match="a judge named"):
+    with pytest.raises(RegardError, match="judge name"):
         judging.judge(*files, None, tmp_path / "j.sqlite", name)
     assert not (tmp_path / "j.sqlite").exists()
 

@@ -1,4 +1,4 @@
-"""The mistakes that `benchmarks/mutate.py` makes: each kind by hand, and what is left alone."""
+"""The mistakes that `benchmarks/mutate.py` makes: each kind by hand, what is left alone, and which are tried."""
 
 import ast
 import sys
@@ -9,6 +9,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
 
 from mutate import mutants
+from reliability_mutants import _own, sample
 
 
 def made(source: str) -> list[str]:
@@ -76,3 +77,19 @@ def test_where_they_are() -> None:
     names = [one.name for one in rest]
     assert len(set(names)) == len(names) == 4
     assert names[-1].endswith("1 → 2 (2)")
+
+
+def test_which_are_sampled_does_not_depend_on_the_others() -> None:
+    found = sample(40, 16, "measure/")
+    assert len({(one.path, one.line) for one in found}) == len({one.name for one in found}) == 40
+    assert sample(20, 16, "measure/") == found[:20]
+    assert sample(40, 17, "measure/") != found
+    of_one_file = sample(1000, 16, "measure/bleu")
+    assert [one for one in found if one.path == "measure/bleu.py"] == [one for one in of_one_file if one in found]
+
+
+def test_the_tests_of_a_module_are_those_of_its_name_and_of_its_folder() -> None:
+    assert _own("find.py") == ["tests/test_find.py"]
+    assert _own("cli/align.py") == ["tests/cli/test_cli_align.py"]
+    digits, shared = "tests/data/builtin/test_digits.py", "tests/data/builtin/test_builtin.py"
+    assert _own("data/builtin/digits.py") == [digits, shared]

@@ -65,3 +65,17 @@ def test_who_needs_no_more_leaves_nothing_running() -> None:
     assert next(results) == ("quick", 2.0)
     results.close()
     assert multiprocessing.active_children() == []
+
+
+def test_a_deadline_ends_what_still_runs() -> None:
+    began = time.monotonic()
+    work = {"sleeps": (time.sleep, 200), "later": (math.sqrt, 4.0)}
+    assert list(in_processes(work, jobs=1, deadline=began + 0.5)) == []
+    assert multiprocessing.active_children() == []
+    assert time.monotonic() - began < 100
+
+
+def test_a_tick_while_waiting() -> None:
+    ticks: list[float] = []
+    assert dict(in_processes({"a": (time.sleep, 0.5)}, 1, tick=lambda: ticks.append(time.monotonic()))) == {"a": None}
+    assert len(ticks) >= 2

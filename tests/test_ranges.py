@@ -106,7 +106,7 @@ def explained(
     any_int: Annotated[int, "a count"] = 0,
     anything: Annotated[Any, "whatever"] = (),
     tree: Annotated[Spec, In("text"), "how it is cut"] = "word",
-    hedge: Annotated[Mapping[str, Any], Of("train.teach.Teach"), "how it is taught"] = {},
+    hedge: Annotated[Mapping[str, Any], Of("networks.teach.Teach"), "how it is taught"] = {},
 ) -> None: ...
 
 
@@ -115,7 +115,7 @@ def explained(
     [
         ("hidden", "many", "a whole number from 1 to 65,536 (units)"),
         ("seed", -1, "a whole number from 0 to 9,223,372,036,854,775,807 or none (where draws begin)"),
-        ("sizes", 3, "a list, as part.sizes=[1,2] (one a layer)"),
+        ("sizes", 3, "a list, for example part.sizes=[1,2] (one a layer)"),
         ("sizes", [0], "a whole number from 1 to 65,536 (one a layer)"),
         ("pair", [1], "a list of 2 (low and high)"),
         ("wet", "yes", "true or false (in the rain)"),
@@ -123,7 +123,7 @@ def explained(
         ("look", 10, "one of last or a whole number from 0 to 9 (which layer)"),
         ("any_int", 2**63, "a whole number (a count)"),
         ("tree", 3, "the name of a part or a table of its options (how it is cut)"),
-        ("hedge", 3, "options of its own, as part.hedge.scheduled_sampling= (how it is taught)"),
+        ("hedge", 3, "its own options, for example part.hedge.scheduled_sampling= (how it is taught)"),
     ],
 )
 def test_a_message_says_what_the_option_is(option: str, value: Any, expected: str) -> None:
@@ -204,7 +204,8 @@ def parts() -> Iterator[tuple[str, Callable[..., Any]]]:
 def test_every_section_is_listed() -> None:
     """Whatever a signature takes options from is walked here, and shown by `regard list`."""
     marks = [mark(parameter) for _, made in parts() for parameter in settable(made).values()]
-    assert {one.place for one in marks if isinstance(one, Of)} <= {*sections.values()}
+    named = {f"{folder}.{name}.{find(folder, name).__name__}" for folder in kinds.values() for name in names(folder)}
+    assert {one.place for one in marks if isinstance(one, Of)} <= named | {*sections.values()}
     assert {one.folder for one in marks if isinstance(one, In)} <= {*kinds.values()}
 
 

@@ -69,3 +69,9 @@ def test_a_pipe_that_is_given_open_is_read() -> None:
     with open_file(f"/dev/fd/{ours}") as file:
         assert file.read() == b"abc"
     os.close(ours)
+
+
+def test_a_missing_file_is_told_with_one_of_a_similar_name(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").touch()
+    assert said(tmp_path / "pair.tsv").endswith(f"no such file; did you mean '{tmp_path / 'pairs.tsv'}'?")
+    assert said(tmp_path / "other").endswith("other: no such file")

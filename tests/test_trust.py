@@ -23,8 +23,8 @@ from regard.trust import admit, outside
         ({"metrics": "bleu, my.Measure,my.Other"}, ["my.Measure", "my.Other"]),
         ({"data": {"train": "pairs.tsv", "valid": "a.b"}, "train": {"time": "1.5m"}}, []),
         ({"data": {"train": "builtin:my.Data"}}, ["builtin:my.Data"]),
-        ({"embed": {"vectors": "glove.6B.txt"}}, []),
-        ({"embed": {"vectors": {"name": "my.Vectors"}}}, ["my.Vectors"]),  # a file is a word, and no table
+        ({"input": {"embed": {"vectors": "glove.6B.txt"}}}, []),
+        ({"input": {"embed": {"vectors": {"name": "my.Vectors"}}}}, ["my.Vectors"]),  # a file is a word, and no table
         (
             {"encoder": {"data": "my.Data", "train": "my.Train"}},
             ["my.Data", "my.Train"],
@@ -41,8 +41,13 @@ def test_what_is_trusted_may_pass() -> None:
     for trust in (True, ("my.Task", "my.Encoder")):
         admit("runs/mine", config, trust)
     for trust, stranger in ((False, "my.Task"), ((), "my.Task"), (("my.Task",), "my.Encoder")):
-        with pytest.raises(RegardError, match=f"^runs/mine uses {stranger}, which is not part of regard; add --trust"):
+        told = f"^runs/mine uses {stranger}, which is not part of regard; add --code my.py, or --trust"
+        with pytest.raises(RegardError, match=told):
             admit("runs/mine", config, trust)
+    with pytest.raises(
+        RegardError, match=r"^runs/mine uses my\.package\.Task, which is not part of regard; add --trust"
+    ):
+        admit("runs/mine", {"task": "my.package.Task"})
 
 
 @pytest.mark.sweep

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from jaxtyping import Float, TypeCheckError
 from torch import Tensor
 
-from regard.types import Batch, Beams, Example, Look, Memory, Prediction, Rows, Sequences, Token
+from regard.regions import Token
+from regard.types import Batch, Beams, Example, Look, Memory, Prediction, Rows, Sequences
 
 
 def a_memory(batch: int = 3, key: int = 4) -> Memory:

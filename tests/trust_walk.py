@@ -17,6 +17,7 @@ from types import CodeType
 from typing import Any
 
 from regard import find
+from regard.fields import Input
 from regard.format import FORMAT
 
 Field, Config = tuple[str, ...], dict[str, Any]
@@ -36,6 +37,8 @@ def fields(thing: Callable[..., Any], above: dict[str, Any], path: Field = ()) -
         yield here, placed(above, here, "canary.part.Thing")
         several = isinstance(parameter.default, list | tuple)
         for name in find.names(mark.folder):
+            if mark.folder == "fields" and not issubclass(find.find("fields", name), Input):
+                continue  # a target: it is refused before anything is imported
             inner = fields(find.find(mark.folder, name), {}, ())
             for below, table in inner:
                 one = {"name": name, **table}

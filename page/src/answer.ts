@@ -1,17 +1,19 @@
 // What was asked and answered, and what else could have been said.
 
 import { make } from "./dom";
+import { isPicture } from "./picture";
+import { tags } from "./tags";
 import type { Item, Probable, Run } from "./types";
 import { percent, quote, signed, visible } from "./visible";
 
-export const asked = (item: Item): string => item.inputs.map((one) => visible(one, 120)).join("  |  ");
+export const asked = (item: Item): string => item.inputs.map((one) => (isPicture(one) ? "picture" : visible(one, 120))).join("  |  ");
 
 const apart = (text: string): string => `\u2068${text}\u2069`; // whatever its direction
 
 export const named = (item: Item, index: number): string =>
   item.inputs.length
     ? `${index + 1}. ${apart(asked(item))} → ${apart(visible(item.answer, 60))}`
-    : `${index + 1}. ${item.gazes[0]?.title || "untitled"}`;
+    : `${index + 1}. ${item.maps[0]?.title || "untitled"}`;
 
 // "−8.44 (−0.77 per token)", or "" where nothing is known.
 export function logProb(one: Probable): string {
@@ -21,17 +23,19 @@ export function logProb(one: Probable): string {
 
 export function answer(parent: Element, item: Item, run: Run | undefined): void {
   if (!item.inputs.length) return;
-  const box = make("div", parent, { class: "answer" });
+  const box = make("div", parent, { class: "answer", tabindex: -1 });
   const question = make("div", box, { class: "asked" });
   item.inputs.forEach((text, i) => {
     const line = make("div", question, { dir: "auto" });
     const role = run?.roles[i];
-    if (role && item.inputs.length > 1) make("span", line, { class: "role", text: role });
-    line.append(visible(text, 400));
+    if (role) make("span", line, { class: "role", text: role.name });
+    if (isPicture(text)) make("img", line, { class: "thumb", src: text, alt: role?.name ?? "picture" });
+    else line.append(visible(text, 400));
   });
-  const gone = item.without.reduce((sum, places) => sum + places.length, 0);
+  const gone = item.drop_tokens.reduce((sum, places) => sum + places.length, 0);
   const left = item.left?.length ? item.left.map(quote).join(", ") : gone === 1 ? "one token" : `${gone} tokens`;
   if (gone) make("div", question, { class: "gone", text: `without ${left}` });
+  if (tags(box, item, run)) return;
   const line = make("div", box, { class: "said-answer" });
   make("span", line, { class: "arrow", text: "→", "aria-label": "answer" });
   make("strong", line, { text: visible(item.answer, 400) || "∅", dir: "auto" });

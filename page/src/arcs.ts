@@ -1,8 +1,8 @@
-// Arcs between two rows of words, input above and output below; the thicker, the more was looked at.
+// Arcs between two rows of words, input above and output below; the thicker, the higher the weight.
 
-import { mix, type Colours } from "./colour";
+import { mix, onto, type Colours } from "./colour";
 import { fit, measure, type Painter } from "./painter";
-import { standing, tokens, type Shown } from "./shown";
+import { called, standing, tokens, type Shown } from "./shown";
 import { step, type Picture } from "./stage";
 import type { Place, Side } from "./types";
 import { direction, percent } from "./visible";
@@ -43,8 +43,8 @@ export function arcs(shown: Shown, room: number): Picture {
   const longer = Math.max(total("columns"), total("rows"), 60);
   const wide = Math.ceil(Math.max(longer, Math.min(room, longer * 1.6))) + 8;
   const between = Math.max(130, Math.min(260, wide * 0.24));
-  const y = { columns: 20, rows: 20 + high + between };
-  const whole = { wide, high: 2 * high + between + 42 };
+  const y = { columns: 38, rows: 38 + high + between };
+  const whole = { wide, high: 2 * high + between + 78 };
 
   for (const side of ["columns", "rows"] as const) {
     const gap = (wide - 8 - total(side)) / Math.max(line[side].length, 1);
@@ -52,7 +52,7 @@ export function arcs(shown: Shown, room: number): Picture {
     line[side].forEach((word, i) => {
       if (side === "columns" && shown.breaks.includes(i)) x += bar;
       x += gap / 2 + word.wide / 2;
-      word.x = shown.gaze.directions[side] === "rtl" ? wide - x : x;
+      word.x = shown.map.directions[side] === "rtl" ? wide - x : x;
       x += gap / 2 + word.wide / 2 + 3;
     });
   }
@@ -71,14 +71,20 @@ export function arcs(shown: Shown, room: number): Picture {
     p.curve(from.x, y.columns + high, to.x, y.rows, ink);
   }
 
+  // Where the words begin that it names, above or below them.
+  function title(p: Painter, c: Colours, side: Side, at: number): void {
+    const first = Math.min(...line[side].map((one) => one.x - one.wide / 2), wide);
+    p.text(called(shown.map, side), Math.max(4, Math.min(first, wide - 80)), at, { size: 12, fill: c.soft });
+  }
+
   function word(p: Painter, c: Colours, side: Side, i: number, share: number, chosen: boolean): void {
     const one = line[side][i];
     if (points && !chosen && share < 0.25) {
       p.rect(one.x - 1, y[side] + (side === "columns" ? high - 4 : 0), 1.5, 4, { fill: c.soft });
       return;
     }
-    const token = shown.gaze[side][shown[side][i]];
-    const fill = share > c.turn ? c.onHeat : token.out || token.special || token.space ? c.soft : c.ink;
+    const token = shown.map[side][shown[side][i]];
+    const fill = share > 0.1 ? onto(share, c) : token.out || token.special || token.space ? c.soft : c.ink;
     const box = { fill: mix(share, c), round: 6, ...(chosen ? { stroke: c.ink, width: 2 } : {}) };
     const wide = points ? measure(one.text, size) + 12 : one.wide;
     const x = points ? Math.min(Math.max(one.x, wide / 2), whole.wide - wide / 2) : one.x;
@@ -87,6 +93,8 @@ export function arcs(shown: Shown, room: number): Picture {
   }
 
   function draw(p: Painter, c: Colours): void {
+    title(p, c, "columns", 10);
+    title(p, c, "rows", whole.high - 10);
     for (const k of order) arc(p, c, k);
     for (const k of shown.links) {
       const [from, to] = [line.columns[k % count], line.rows[Math.floor(k / count)]];
@@ -107,6 +115,8 @@ export function arcs(shown: Shown, room: number): Picture {
     p.rect(0, 0, wide, whole.high, { fill: c.card, alpha: 0.86 });
     const mine = order.filter((k) => (isRow ? Math.floor(k / count) : k % count) === at);
     for (const k of mine) arc(p, c, k);
+    title(p, c, "columns", 10);
+    title(p, c, "rows", whole.high - 10);
     line[place.side].forEach((_, i) => word(p, c, place.side, i, 0, i === at));
     line[other].forEach((one, i) => {
       const k = isRow ? at * count + i : i * count + at;
@@ -127,7 +137,7 @@ export function arcs(shown: Shown, room: number): Picture {
 
   function move(from: Place | null, key: string): Place | null {
     const side: Side = key === "ArrowDown" ? "rows" : key === "ArrowUp" ? "columns" : (from?.side ?? "rows");
-    const turn = shown.gaze.directions[side] === "rtl" ? -1 : 1;
+    const turn = shown.map.directions[side] === "rtl" ? -1 : 1;
     const by = { ArrowRight: turn, ArrowLeft: -turn, Home: -1e6, End: 1e6, ArrowUp: 0, ArrowDown: 0 }[key];
     if (by === undefined || !shown[side].length) return null;
     const at = from ? standing(shown, from) : -1;
@@ -135,7 +145,7 @@ export function arcs(shown: Shown, room: number): Picture {
     return { side, index: shown[side][to] };
   }
 
-  return { wide, high: whole.high, draw, over, hit, move, fromRight: shown.gaze.directions.columns === "rtl" };
+  return { wide, high: whole.high, draw, over, hit, move, fromRight: shown.map.directions.columns === "rtl" };
 }
 
 const near = (line: Word[], x: number): number =>

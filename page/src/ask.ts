@@ -14,7 +14,7 @@ export class Trouble extends Error {
 export interface Question {
   inputs: string[];
   beam: number | null;
-  without: number[][];
+  drop_tokens: number[][];
   trace: boolean;
   layers: string | null;
   features: number | null;
@@ -59,11 +59,11 @@ async function trouble(response: Response): Promise<Trouble> {
   const wait = response.headers.get("Retry-After");
   switch (response.status) {
     case 401:
-      return new Trouble("This service wants a token.", true);
+      return new Trouble("This service needs a token.", true);
     case 403:
       return new Trouble("The service does not answer this page." + reason);
     case 413:
-      return new Trouble("That is more text than this service takes." + reason);
+      return new Trouble("That is more than this service takes." + reason);
     case 422:
       return new Trouble("The service cannot answer that." + reason);
     case 429:
@@ -92,9 +92,9 @@ export async function runs(base: string): Promise<Run[]> {
 }
 
 export async function predict(base: string, run: string, question: Question): Promise<Item> {
-  const without = question.without.some((places) => places.length) ? [question.without] : null;
+  const drop_tokens = question.drop_tokens.some((places) => places.length) ? [question.drop_tokens] : null;
   const body = (await call(`${base}/runs/${encodeURIComponent(run)}/predict`, {
-    inputs: [question.inputs], look: true, trace: question.trace, beam: question.beam, without,
+    inputs: [question.inputs], look: true, trace: question.trace, beam: question.beam, drop_tokens,
     layers: question.layers, features: question.features,
   })) as { items?: Item[] };
   const item = body.items?.[0];

@@ -12,7 +12,6 @@ export interface Colours {
   base: [number, number, number];
   less: [number, number, number];
   onHeat: string;
-  turn: number; // the share at which text on it changes colour
 }
 
 const numbers = (text: string): [number, number, number] => {
@@ -45,7 +44,6 @@ function fresh(): Colours {
     base: numbers(get("--card")),
     less: numbers(get("--true")),
     onHeat: get("--on-heat"),
-    turn: Number(get("--turn")),
   };
 }
 
@@ -53,6 +51,14 @@ export function channels(share: number, c: Colours): [number, number, number] {
   const to = share < 0 ? c.less : c.heat;
   const part = Math.min(1, Math.abs(share));
   return [0, 1, 2].map((i) => Math.round(c.base[i] + (to[i] - c.base[i]) * part)) as [number, number, number];
+}
+
+const linear = (n: number): number => (n <= 10 ? n / 3295 : ((n / 255 + 0.055) / 1.055) ** 2.4);
+
+// Black or white, whichever stands out more from a share's colour: 4.5 to 1 at least.
+export function onto(share: number, c: Colours): string {
+  const [r, g, b] = channels(share, c).map(linear);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#ffffff";
 }
 
 export const mix = (share: number, c: Colours): string =>

@@ -1,13 +1,13 @@
 // Two answers side by side: which words are in both, and where the weights moved.
 
 import { show, type Options, type Shown } from "./shown";
-import type { Gaze, Token } from "./types";
+import type { AttentionMap, Region } from "./types";
 
 // Pairs of places whose tokens are the same, in order (longest common subsequence).
-export function common(a: Token[], b: Token[]): [number, number][] {
+export function common(a: Region[], b: Region[]): [number, number][] {
   const [n, m] = [a.length, b.length];
   const best = new Uint16Array((n + 1) * (m + 1));
-  const text = (token: Token): string => token.raw ?? token.text;
+  const text = (token: Region): string => token.raw ?? token.text;
   for (let i = n - 1; i >= 0; i--) {
     for (let j = m - 1; j >= 0; j--) {
       best[i * (m + 1) + j] =
@@ -38,17 +38,17 @@ export interface Difference {
 }
 
 // A single query is the same query, whatever it answered.
-function pairsOf(a: Token[], b: Token[]): [number, number][] {
+function pairsOf(a: Region[], b: Region[]): [number, number][] {
   return a.length === 1 && b.length === 1 ? [[0, 0]] : common(a, b);
 }
 
-export function difference(a: Gaze, b: Gaze, panel: number, options: Options): Difference | null {
+export function difference(a: AttentionMap, b: AttentionMap, panel: number, options: Options): Difference | null {
   const rows = pairsOf(a.rows, b.rows);
   const columns = common(a.columns, b.columns);
   if (!rows.length || !columns.length) return null;
-  const head = (gaze: Gaze): number[] => gaze.heads[Math.min(panel, gaze.heads.length - 1)];
+  const head = (map: AttentionMap): number[] => map.heads[Math.min(panel, map.heads.length - 1)];
   const moved = rows.flatMap(([i, k]) => columns.map(([j, l]) => head(b)[k * b.columns.length + l] - head(a)[i * a.columns.length + j]));
-  const gaze: Gaze = {
+  const map: AttentionMap = {
     ...a,
     rows: rows.map(([i]) => a.rows[i]),
     columns: columns.map(([j]) => a.columns[j]),
@@ -58,11 +58,11 @@ export function difference(a: Gaze, b: Gaze, panel: number, options: Options): D
     breaks: [],
     top: moved.reduce((top, one) => Math.max(top, Math.abs(one)), 0) || 1,
   };
-  const shown = show(gaze, 0, { ...options, top: 0, scale: "all" });
-  const top = gaze.top;
+  const shown = show(map, 0, { ...options, top: 0, scale: "all" });
+  const top = map.top;
   shown.weights.forEach((weight, k) => (shown.shares[k] = weight / top));
   const seen = (k: number): boolean =>
-    !options.hide || !(gaze.rows[Math.floor(k / columns.length)].special || gaze.columns[k % columns.length].special);
+    !options.hide || !(map.rows[Math.floor(k / columns.length)].special || map.columns[k % columns.length].special);
   const order = [...moved.keys()].filter(seen).sort((x, y) => Math.abs(moved[y]) - Math.abs(moved[x])).slice(0, 5);
   const largest = order.map((k) => {
     const [[i, r], [j, s]] = [rows[Math.floor(k / columns.length)], columns[k % columns.length]];

@@ -50,15 +50,15 @@ export function asSvg(drawing: Drawing): Blob {
 
 // All of an item, with every token as it is: what is only for the eye is left out.
 export function asJson(item: Item, run: Run | undefined): Blob {
-  const gazes = item.gazes.map((gaze) => {
+  const maps = item.maps.map((map) => {
     const bare = (side: "rows" | "columns"): object[] =>
-      gaze[side].map((one) => ({ text: one.raw ?? one.text, start: one.start, end: one.end, special: one.special, chosen: !one.out }));
-    const wide = gaze.columns.length;
-    const weights = gaze.heads.map((head) => gaze.rows.map((_, i) => head.slice(i * wide, (i + 1) * wide)));
-    const { title, names, links, breaks, kind } = gaze;
-    return { title, rows: bare("rows"), columns: bare("columns"), names, kind, links, breaks, weights };
+      map[side].map(({ text, raw, letter, space, out, ...place }) => ({ text: raw ?? text, ...place, chosen: !out }));
+    const wide = map.columns.length;
+    const weights = map.heads.map((head) => map.rows.map((_, i) => head.slice(i * wide, (i + 1) * wide)));
+    const { title, names, links, breaks, panels, source } = map;
+    return { title, rows: bare("rows"), columns: bare("columns"), names, panels, links, breaks, source, weights };
   });
-  const text = JSON.stringify({ ...item, run: run ? { name: run.name, task: run.task } : null, gazes }, null, 1);
+  const text = JSON.stringify({ ...item, run: run ? { name: run.name, task: run.task } : null, maps }, null, 1);
   return new Blob([text + "\n"], { type: "application/json" });
 }
 
@@ -68,8 +68,8 @@ export function asCsv(shown: Shown): Blob {
     const safe = text.length > 1 && /^[=+\-@\t\r]/.test(text) ? "'" + text : text; // a sheet would take it for a formula
     return `"${safe.replaceAll('"', '""')}"`;
   };
-  const { gaze } = shown;
-  const name = (side: "rows" | "columns", index: number): string => cell(gaze[side][index].raw ?? gaze[side][index].text);
+  const { map } = shown;
+  const name = (side: "rows" | "columns", index: number): string => cell(map[side][index].raw ?? map[side][index].text);
   const wide = shown.columns.length;
   const lines = shown.rows.map((row, i) => [name("rows", row), ...Array.from(shown.weights.subarray(i * wide, (i + 1) * wide), String)]);
   const all = [['""', ...shown.columns.map((column) => name("columns", column))], ...lines];

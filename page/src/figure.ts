@@ -7,17 +7,18 @@ import { make } from "./dom";
 import { flow, list } from "./flow";
 import { legend } from "./legend";
 import { matrix } from "./matrix";
+import { inPicture, picture } from "./picture";
 import { byLine, offered as several, panels, sheet } from "./panels";
 import { say } from "./say";
 import { show, type Shown } from "./shown";
 import { stage, type Acts, type Drawing, type Pointed } from "./stage";
 import type { State, View } from "./state";
 import { steps } from "./steps";
-import { text } from "./text";
-import type { Gaze, Item, Place, Run, Scene } from "./types";
+import { resting, text } from "./text";
+import type { AttentionMap, Item, Place, Run, Scene } from "./types";
 
 export interface Figure {
-  gaze: Gaze;
+  map: AttentionMap;
   shown: Shown;
   view: View;
   point(place: Place | null): void;
@@ -32,33 +33,49 @@ export interface Doing extends Acts {
   keep(state: Partial<State>): void; // only remember
 }
 
-// The views a gaze can be seen in.
-export function offers(gaze: Gaze, item: Item, run: Run | undefined): View[] {
-  const grown = gaze.rows.length > 1 && gaze.kind !== "rows" && (item.steps !== null || !run || run.searches);
-  return ["matrix", "arcs", "text", ...(several(gaze) ? ["panels" as const] : []), ...(grown ? ["steps" as const] : [])];
+// The views an attention map can be seen in.
+export function offers(map: AttentionMap, item: Item, run: Run | undefined): View[] {
+  if (inPicture(map)) return ["picture", "matrix"];
+  const grown = map.rows.length > 1 && map.panels !== "rows" && (item.steps !== null || !run || run.searches);
+  return ["matrix", "arcs", "text", ...(several(map) ? ["panels" as const] : []), ...(grown ? ["steps" as const] : [])];
 }
 
-export function suited(gaze: Gaze): View {
-  if (gaze.rows.length === 1) return gaze.heads.length > 1 ? "panels" : "text";
-  return several(gaze) ? "panels" : "matrix";
+export function suited(map: AttentionMap): View {
+  if (inPicture(map)) return "picture";
+  if (map.rows.length === 1) return map.heads.length > 1 ? "panels" : "text";
+  return several(map) ? "panels" : "matrix";
 }
 
-export function figure(parent: Element, scene: Scene, item: Item, state: State, doing: Doing): Figure {
+export interface Seen {
+  view: View;
+  can: View[];
+  map: AttentionMap;
+}
+
+// `controls` puts what can be chosen under the answer, where it does not stand above the figure.
+export function figure(
+  parent: Element, scene: Scene, item: Item, state: State, doing: Doing, controls?: (parent: Element, seen: Seen) => void,
+): Figure {
   const run = scene.runs[item.run];
-  const gaze = item.gazes[Math.min(state.gaze, item.gazes.length - 1)];
-  const can = offers(gaze, item, run);
-  const view = state.view && can.includes(state.view) ? state.view : suited(gaze);
-  const panel = Math.min(state.panel, gaze.heads.length - 1);
+  const map = item.maps[Math.min(state.map, item.maps.length - 1)];
+  const can = offers(map, item, run);
+  const view = state.view && can.includes(state.view) ? state.view : suited(map);
+  const panel = Math.min(state.panel, map.heads.length - 1);
   const box = make("figure", parent);
   answer(box, item, run);
-  if (gaze.title && !item.inputs.length) make("h2", box, { text: gaze.title, dir: "auto" });
-  else if (state.gaze && gaze.title) make("h3", box, { text: gaze.title, dir: "auto" });
+  if (map.title && !item.inputs.length) make("h2", box, { text: map.title, dir: "auto" });
+  else if (state.map && map.title) make("h3", box, { text: map.title, dir: "auto" });
+  controls?.(box, { view, can, map });
   if (run?.badge) badge(box, run.badge);
   const said = make("p", box, { class: "said", "aria-live": "polite", dir: "auto", id: parent.querySelector("#said") ? undefined : "said" });
   const area = make("div", box, { class: `view is-${view}` });
   const room = Math.max(240, area.clientWidth);
-  const shown = show(gaze, panel, state);
-  const label = { matrix: "matrix of weights, rows are output, columns input", arcs: "arcs from output words to input words" };
+  const shown = show(map, panel, state);
+  const label = {
+    picture: "the picture, the more orange a part the higher its weight",
+    matrix: "matrix of weights, rows are output, columns input",
+    arcs: "arcs from output words to input words",
+  };
   const one = shown.rows.length === 1;
   let drawing: () => Drawing;
   let pointed: Pointed;
@@ -66,15 +83,16 @@ export function figure(parent: Element, scene: Scene, item: Item, state: State, 
   let stop = (): void => undefined;
   let pinned: Place | null = null;
 
-  if (view === "matrix" || view === "arcs") {
-    const picture = view === "matrix" ? matrix(shown, room) : arcs(shown, room);
-    const kind = view === "arcs" && drawn(shown) <= many ? "svg" : "canvas";
-    pointed = stage(area, picture, kind, label[view], doing);
+  if (view === "picture" || view === "matrix" || view === "arcs") {
+    const heads = one ? map.heads.map((_, head) => show(map, head, state)) : [shown];
+    const staged = view === "picture" ? picture(heads, room, () => doing.change({})) : view === "matrix" ? matrix(shown, room) : arcs(shown, room);
+    const kind = view === "picture" || (view === "arcs" && drawn(shown) <= many) ? "svg" : "canvas";
+    pointed = stage(area, staged, kind, label[view], doing);
     drawing = () => ({
-      ...picture,
+      ...staged,
       draw: (p, c) => {
-        picture.draw(p, c);
-        if (pinned) picture.over(p, c, pinned);
+        staged.draw(p, c);
+        if (pinned) staged.over(p, c, pinned);
       },
     });
   } else if (view === "text") {
@@ -84,8 +102,8 @@ export function figure(parent: Element, scene: Scene, item: Item, state: State, 
     let all = false;
     const again = (): void => {
       area.replaceChildren();
-      panels(area, gaze, state, panel, all, {
-        open: (head) => doing.change({ panel: head, view: byLine(gaze) ? "text" : "matrix" }),
+      panels(area, map, state, panel, all, {
+        open: (head) => doing.change({ panel: head, view: byLine(map) ? "text" : "matrix" }),
         row: (row) => doing.change({ pin: { side: "rows", index: row }, view: "text" }),
         all: () => ((all = true), again()),
       });
@@ -93,10 +111,10 @@ export function figure(parent: Element, scene: Scene, item: Item, state: State, 
     again();
     pointed = { point: () => undefined };
     const rows = (): { shown: Shown; row: { at: number; name: string } }[] =>
-      gaze.kind === "rows"
-        ? shown.rows.map((row, at) => ({ shown, row: { at, name: gaze.rows[row].text } }))
-        : gaze.heads.map((_, head) => ({ shown: show(gaze, head, state), row: { at: 0, name: gaze.names[head] } }));
-    drawing = () => (byLine(gaze) ? list(rows()) : sheet(gaze, state));
+      map.panels === "rows"
+        ? shown.rows.map((row, at) => ({ shown, row: { at, name: map.rows[row].text } }))
+        : map.heads.map((_, head) => ({ shown: show(map, head, state), row: { at: 0, name: map.names[head] } }));
+    drawing = () => (byLine(map) ? list(rows()) : sheet(map, state));
   } else {
     let now = state.step;
     const playing = steps(area, shown, item.steps, state.step, doing, (step) => {
@@ -119,7 +137,7 @@ export function figure(parent: Element, scene: Scene, item: Item, state: State, 
   function point(place: Place | null): void {
     const seen = place ?? pinned;
     if (view === "panels") said.textContent = "Choose one to enlarge it.";
-    else said.textContent = say(shown, seen ?? (one ? { side: "rows", index: shown.rows[0] } : null));
+    else said.textContent = say(seen?.panel === undefined ? shown : show(map, seen.panel, state), seen ?? (one || view === "text" ? resting(shown) : null));
     pointed.point(view === "steps" ? place : seen);
   }
 
@@ -128,5 +146,5 @@ export function figure(parent: Element, scene: Scene, item: Item, state: State, 
     point(null);
   }
 
-  return { gaze, shown, view, point, pin, drawing, key, stop };
+  return { map, shown, view, point, pin, drawing, key, stop };
 }

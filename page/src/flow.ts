@@ -1,9 +1,10 @@
 // Words in lines as on the page, drawn, to be saved as a picture.
 
-import { mix } from "./colour";
+import { mix, onto } from "./colour";
 import { fit, measure, type Painter } from "./painter";
-import { lineOf, standing, type Shown } from "./shown";
+import { called, lineOf, standing, type Shown } from "./shown";
 import type { Drawing } from "./stage";
+import { resting } from "./text";
 import type { Place, Side } from "./types";
 import { direction, percent } from "./visible";
 
@@ -27,21 +28,30 @@ interface Row {
 
 // The words coloured for one place; `until` leaves out later words of the output.
 export function flow(shown: Shown, place: Place | null, until = Infinity): Drawing {
-  const chosen: Place | null = place ?? (shown.rows.length === 1 ? { side: "rows", index: shown.rows[0] } : null);
+  const chosen: Place | null = place ?? resting(shown);
   const at = standing(shown, chosen);
   const boxes: Box[] = [];
+  const names: { text: string; y: number }[] = [];
   let y = 0;
   for (const side of ["columns", "rows"] as const) {
     if (side === "rows" && shown.rows.length === 1) continue;
-    y = lay(shown, side, side === "rows" ? until : Infinity, y, boxes) + 16;
+    names.push({ text: called(shown.map, side), y: y + 8 });
+    y = lay(shown, side, side === "rows" ? until : Infinity, y + 18, boxes) + 16;
   }
-  return drawing(shown, boxes, y, (box) => {
+  const whole = drawing(shown, boxes, y, (box) => {
     if (!chosen || at < 0 || box.side === chosen.side) {
       return { share: 0, weight: 0, chosen: box.side === chosen?.side && box.at === at };
     }
     const k = chosen.side === "rows" ? at * shown.columns.length + box.at : box.at * shown.columns.length + at;
     return { share: Math.abs(shown.shares[k]), weight: shown.weights[k], chosen: false };
   });
+  return {
+    ...whole,
+    draw(p, c) {
+      for (const { text, y } of names) p.text(text, 2, y, { size: 12, fill: c.soft });
+      whole.draw(p, c);
+    },
+  };
 }
 
 // The input again and again, once for each row or head.
@@ -67,21 +77,22 @@ export function list(all: { shown: Shown; row: Row }[]): Drawing {
   };
 }
 
-const shifted = (p: Painter, by: number): Painter => ({
+export const shifted = (p: Painter, by: number): Painter => ({
   rect: (x, y, w, h, ink) => p.rect(x, y + by, w, h, ink),
   curve: (a, b, c, d, ink) => p.curve(a, b + by, c, d + by, ink),
   text: (text, x, y, l) => p.text(text, x, y + by, l),
   cells: (x, y, cell, columns, shares, c) => p.cells(x, y + by, cell, columns, shares, c),
+  image: (image, x, y, w, h) => p.image(image, x, y + by, w, h),
 });
 
 function lay(shown: Shown, side: Side, until: number, top: number, boxes: Box[]): number {
-  const rtl = shown.gaze.directions[side] === "rtl";
+  const rtl = shown.map.directions[side] === "rtl";
   let x = 0;
   let y = top;
   shown[side].forEach((index, i) => {
     if (i > until) return;
-    const text = fit(shown.gaze[side][index].text, size, 260);
-    const wide = Math.max(22, measure(text, size) + 12);
+    const text = fit(shown.map[side][index].text, size, 260);
+    const wide = Math.max(30, measure(text, size) + 12); // a short word has room for its figure too
     if (x + wide > room && x > 0) [x, y] = [0, y + high];
     boxes.push({ side, at: i, x: rtl ? room - x - wide : x, y, wide, text });
     x += wide + 2 + (side === "columns" && shown.breaks.includes(i + 1) ? 14 : 0);
@@ -97,13 +108,13 @@ function drawing(
     high: tall,
     draw(p, c) {
       for (const box of boxes) {
-        const token = shown.gaze[box.side][shown[box.side][box.at]];
+        const token = shown.map[box.side][shown[box.side][box.at]];
         const { share, weight, chosen } = of(box);
-        const fill = share > c.turn ? c.onHeat : token.out || token.special ? c.soft : c.ink;
+        const fill = share > 0.1 ? onto(share, c) : token.out || token.special ? c.soft : c.ink;
         p.rect(box.x + 1, box.y + 2, box.wide - 2, high - 6, { fill: mix(share, c), round: 6, ...(chosen ? { stroke: c.ink, width: 2 } : {}) });
         const letters = { size, fill, italic: token.out, strike: token.out, direction: direction(box.text) };
         p.text(box.text, box.x + box.wide / 2, box.y + 16, { ...letters, align: "center" });
-        if (share >= 0.1) p.text(percent(weight), box.x + box.wide / 2, box.y + 34, { size: 11, fill, align: "center" });
+        if (share >= 0.1) p.text(percent(weight).replace("%", ""), box.x + box.wide / 2, box.y + 34, { size: 11, fill, align: "center" });
       }
       for (const j of shown.breaks) {
         const box = boxes.find((one) => one.side === "columns" && one.at === j);

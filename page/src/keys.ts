@@ -22,7 +22,7 @@ export function help(parent: Element): void {
   const all: [string, string][] = [
     ["1 … 5", "the views, from left to right"],
     ["[ and ]", "the example before and after"],
-    ["Tab, arrows", "to a word, and from word to word or cell to cell"],
+    ["Tab, arrows", "to a word, and from word to word, cell to cell or box to box"],
     ["Enter, Esc", "pin what is pointed at, let it go"],
     ["space, ← →, Home, End", "play, pause and step, in Steps"],
     ["h, r, d", "hide special tokens, scale by row, dark or light"],

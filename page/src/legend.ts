@@ -7,18 +7,20 @@ import type { State, View } from "./state";
 import { percent } from "./visible";
 
 export function legend(parent: Element, shown: Shown, view: View, state: State): void {
-  const { gaze } = shown;
+  const { map } = shown;
   const box = make("div", parent, { class: "legend" });
   const scale = make("span", box, { text: "0" });
-  make("span", scale, { class: "bar" });
-  scale.append(state.scale === "row" ? "the largest of each row" : percent(shown.top));
+  make("span", scale, { class: view === "picture" ? "bar over" : "bar" });
+  const ends = { row: "the largest weight of its row", full: "100%", all: `${percent(shown.top)}, ${shown.even ? "twice an even share" : "the largest weight"}` };
+  scale.append(ends[state.scale]);
+  if (view !== "panels" && view !== "picture" && map.rows.length && map.columns.length) make("span", box, { text: "figures are percent" });
   if (state.top) make("span", box, { text: `only the ${state.top} largest of each row` });
   if (shown.links.size) {
     const known = make("span", box);
     make("span", known, { class: "frame" });
     known.append("true link");
   }
-  if ([...gaze.rows, ...gaze.columns].some((token) => token.out)) make("span", box, { class: "out", text: "(word) was not chosen" });
+  if ([...map.rows, ...map.columns].some((token) => token.out)) make("span", box, { class: "out", text: "(word) was not selected" });
   if (shown.breaks.length) {
     const begins = make("span", box);
     make("span", begins, { class: "between" });

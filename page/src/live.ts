@@ -1,8 +1,12 @@
-// Live only: a box to type in, one field an input, and the run that answers.
+// Live only: a form with one field per input, and the run that answers.
 
 import { keepToken, predict, Trouble, type Question } from "./ask";
+import { fold } from "./controls";
 import { button, choice, make } from "./dom";
+import { field, type Field } from "./inputs";
+import { isPicture } from "./picture";
 import type { Item, Run, Scene } from "./types";
+import { visible } from "./visible";
 
 export interface Live {
   ask(run: number, question: Question): Promise<Item | null>;
@@ -28,11 +32,23 @@ export function wanted(parent: Element, act: () => void): HTMLElement {
   return box;
 }
 
+// What the model does, and what it was trained on.
+function greet(parent: Element, run: Run): void {
+  parent.replaceChildren();
+  make("h2", parent, { text: run.name, dir: "auto" });
+  const { data, examples } = run.about ?? { data: "", examples: 0 };
+  const source = data.startsWith("builtin:") ? `${data.slice(8)} (built in)` : data;
+  const trained = data ? `Trained on ${source}, ${examples.toLocaleString("en")} example${examples === 1 ? "" : "s"}.` : "";
+  make("p", parent, { text: [run.does ?? "", trained].filter(Boolean).join(" ") });
+}
+
 export function live(parent: Element, scene: Scene, base: string, answered: (item: Item, question: Question) => void): Live {
   const form = make("form", parent, { class: "ask", "aria-label": "ask a model" });
+  const greeting = make("div", form, { class: "greeting" });
   const head = make("div", form, { class: "ask-head" });
   const fields = make("div", form, { class: "fields" });
   const foot = make("div", form, { class: "ask-foot" });
+  const tries = make("div", form, { class: "tries", role: "group", "aria-label": "examples" });
   const trouble = make("p", form, { class: "trouble", role: "alert" });
   const secret = wanted(form, () => {
     secret.hidden = true;
@@ -41,16 +57,18 @@ export function live(parent: Element, scene: Scene, base: string, answered: (ite
   secret.hidden = true;
 
   let run = 0;
-  let texts: HTMLTextAreaElement[] = [];
+  let inputs: Field[] = [];
   const options = scene.runs.map((one, i) => ({ text: `${one.name} (${one.task})`, value: String(i) }));
   const select = choice(head, "Run", options, "0", (value) => setRun(Number(value)));
-  const width = make("label", head, { class: "choice", text: "Beam " });
+  const ways = fold(head, "Options", !matchMedia("(max-width: 40rem)").matches);
+  const row = make("div", ways, { class: "options" });
+  const width = make("label", row, { class: "choice", text: "Beam " });
   const beam = make("input", width, { type: "number", min: 1, max: 64, placeholder: "as trained", "aria-label": "beam width" });
-  const layers = choice(head, "Layers", [], "", () => undefined);
-  const few = make("label", head, { class: "choice", text: "Features " });
+  const layers = choice(row, "Layers", [], "", () => undefined);
+  const few = make("label", row, { class: "choice", text: "Features " });
   const features = make("input", few, { type: "number", min: 1, max: 32, placeholder: "mean", "aria-label": "how many single features" });
   const go = make("button", foot, { type: "submit", class: "go", text: "Look" });
-  make("span", foot, { class: "note", text: "Ctrl+Enter" });
+  make("span", foot, { class: "note keyboard", text: "or Ctrl+Enter" });
 
   function setRun(to: number): void {
     run = Math.min(Math.max(0, to), scene.runs.length - 1);
@@ -65,18 +83,38 @@ export function live(parent: Element, scene: Scene, base: string, answered: (ite
     make("option", layers, { text: "as trained", value: "" });
     for (const text of [...numbers, "mean", "all"]) make("option", layers, { text, value: text });
     layers.value = numbers.length < 2 || (Number(kept) || 0) > numbers.length ? "" : kept;
-    const before = texts.map((text) => text.value);
+    (select.parentElement as HTMLElement).hidden = scene.runs.length < 2;
+    ways.hidden = !one?.searches && !one?.features && numbers.length < 2;
+    if (one) greet(greeting, one);
+    offer(one);
+    const before = inputs.map((one) => one.read());
     fields.replaceChildren();
-    texts = (one?.roles ?? []).map((role, i) => {
-      const label = make("label", fields, { text: role });
-      const text = make("textarea", label, { rows: 2, dir: "auto", spellcheck: "false" });
-      text.value = before[i] ?? "";
-      text.addEventListener("keydown", (event) => {
-        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
-      });
-      return text;
+    inputs = (one?.roles ?? []).map((role) => field(fields, role, () => form.requestSubmit(), (text) => (trouble.textContent = text)));
+    put(before);
+  }
+
+  // Inputs to try, from the data of the run.
+  function offer(one: Run | undefined): void {
+    tries.replaceChildren();
+    const inputs = one?.about?.inputs ?? [];
+    tries.hidden = !inputs.length;
+    make("span", tries, { class: "note", text: "Try" });
+    inputs.forEach((values, number) => {
+      const whole = values.map((value) => (isPicture(value) ? "picture" : visible(value))).join("  |  ");
+      const made = button(tries, "", () => {
+        put(values);
+        form.requestSubmit();
+      }, { class: "try", title: whole, "aria-label": `Try example ${number + 1}: ${whole}` });
+      for (const value of values) {
+        if (isPicture(value)) make("img", made, { class: "thumb", src: value, alt: "" });
+        else make("span", made, { text: visible(value, 120), dir: "auto" });
+      }
     });
   }
+
+  // A picture does not stand in a field for text when another run is chosen.
+  const put = (values: string[]): void =>
+    inputs.forEach((one, i) => one.fill(scene.runs[run].roles[i].kind !== "image" && isPicture(values[i] ?? "") ? "" : (values[i] ?? "")));
 
   const whole = (field: HTMLInputElement): number | null => (Number(field.value) >= 1 ? Math.floor(Number(field.value)) : null);
 
@@ -87,7 +125,6 @@ export function live(parent: Element, scene: Scene, base: string, answered: (ite
     try {
       const item = await predict(base, scene.runs[number].name, question);
       item.run = number;
-      if (!item.gazes.length) trouble.textContent = "It answered, but this model does not look at its input.";
       return item;
     } catch (error) {
       const known = error instanceof Trouble;
@@ -102,14 +139,14 @@ export function live(parent: Element, scene: Scene, base: string, answered: (ite
 
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const inputs = texts.map((text) => text.value);
-    if (inputs.some((text) => !text.trim())) {
-      trouble.textContent = "Write something first.";
+    const empty = inputs.find((one) => !one.read().trim());
+    if (empty) {
+      trouble.textContent = empty.missing;
       return;
     }
     const { searches, features: single } = scene.runs[run];
     const question: Question = {
-      inputs, without: [], trace: searches, beam: searches ? whole(beam) : null,
+      inputs: inputs.map((one) => one.read()), drop_tokens: [], trace: searches, beam: searches ? whole(beam) : null,
       layers: layers.value || null, features: single ? whole(features) : null,
     };
     void ask(run, question).then((item) => item && answered(item, question));
@@ -120,7 +157,7 @@ export function live(parent: Element, scene: Scene, base: string, answered: (ite
     ask,
     fill(number, item) {
       setRun(number);
-      texts.forEach((text, i) => (text.value = item.inputs[i] ?? ""));
+      put(item.inputs);
     },
   };
 }

@@ -1,14 +1,17 @@
 // The page: reads its scene, draws it, and draws it again when something is chosen.
 
 import * as service from "./ask";
-import { controls, items, saving } from "./controls";
+import { fold, items, options, saving, views } from "./controls";
 import { compare } from "./compare";
 import { button, make } from "./dom";
 import { edit } from "./edit";
+import { captioned } from "./caption";
 import { asCsv, asJson, asPng, asSvg, download } from "./export";
-import { figure, offers, type Doing, type Figure } from "./figure";
+import { answer } from "./answer";
+import { figure, offers, type Doing, type Figure, type Seen } from "./figure";
 import { help, keys } from "./keys";
 import { live, wanted, type Live } from "./live";
+import { isPicture } from "./picture";
 import { read, write, type State } from "./state";
 import { theme } from "./theme";
 import { same, type Item, type Place, type Scene } from "./types";
@@ -20,13 +23,17 @@ let state: State = read(location.hash);
 let figures: Figure[] = [];
 let box: Live | null = null;
 let editor: HTMLElement | null = null;
+let unfolded = false; // the options, on a narrow page
 const asked = new WeakMap<Item, service.Question>();
 
 if (framed) main.classList.add("framed");
 const head = make("header", main);
 if (scene.title && !(framed && scene.items.length === 1)) make("h1", head, { text: scene.title, dir: "auto" });
 const tools = make("div", head, { class: "tools" });
-const asking = make("div", main);
+const narrow = matchMedia("(max-width: 40rem)");
+const above = scene.live ? fold(main, "Ask something else", true) : main;
+if (scene.live) above.classList.add("asking");
+const asking = make("div", above);
 const body = make("div", main, { class: "body" });
 help(make("footer", main));
 
@@ -42,12 +49,15 @@ function how(now: Item): Pick<service.Question, "beam" | "layers" | "features"> 
   return { beam, layers, features };
 }
 
+// A picture is too long for an address: then the link opens the run alone.
+const short = (inputs: string[]): string[] => (inputs.some(isPicture) ? [] : inputs);
+
 function remember(): void {
   const now = item();
   // A live page starts empty: its link says what to ask again, not which of its answers to show.
   const kept: State = !scene.live || !now
     ? state
-    : { ...state, ...how(now), item: 0, with: null, run: scene.runs[now.run]?.name ?? "", ask: now.inputs, without: now.without };
+    : { ...state, ...how(now), item: 0, with: null, run: scene.runs[now.run]?.name ?? "", ask: short(now.inputs), drop_tokens: now.drop_tokens };
   try {
     const hash = write(kept);
     history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
@@ -85,25 +95,43 @@ function draw(): void {
   figures = [];
   const now = item();
   if (!now) {
-    if (!scene.live) make("p", body, { class: "note", text: "There is nothing to look at." });
+    if (!scene.live) make("p", body, { class: "note", text: "There is nothing to show." });
     return;
   }
   state.item = scene.items.indexOf(now);
-  items(body, scene, state, doing);
-  if (!now.gazes.length) return;
-  const bar = make("div", body);
+  above.classList.toggle("answered", scene.live !== null);
+  if (!narrow.matches) items(body, scene, state, doing);
+  if (!now.maps.length) {
+    const box = make("figure", body);
+    answer(box, now, scene.runs[now.run]);
+    make("p", box, { class: "note", text: "This model has no attention over its input, so there are no weights to show." });
+    if (narrow.matches) items(body, scene, state, doing);
+    return;
+  }
+  const bar = make("div", body, { class: "controls" });
   const second = other();
-  const pair = second?.gazes.length ? [now, second] : [now];
+  const pair = second?.maps.length ? [now, second] : [now];
   const grid = make("div", body, { class: pair.length > 1 ? "pair" : "" });
-  figures = pair.map((one) => figure(grid, scene, one, state, doing));
+  // Side by side they have one scale, or colours could not be compared.
+  const ends = pair.map((one) => one.maps[Math.min(state.map, one.maps.length - 1)].top);
+  const drawn: State = pair.length > 1 ? { ...state, end: Math.max(...ends) } : state;
+  const choices = (parent: Element, seen: Seen): void => {
+    const here = narrow.matches ? make("div", parent, { class: "controls" }) : bar;
+    views(here, seen, doing);
+    if (!narrow.matches) return options(here, now, state, seen, doing);
+    const folded = fold(here, "Options", unfolded, (open) => (unfolded = open));
+    items(folded, scene, state, doing);
+    options(folded, now, state, seen, doing);
+  };
+  figures = pair.map((one, i) => figure(grid, scene, one, drawn, doing, i ? undefined : choices));
   const [mine, theirs] = figures;
-  controls(bar, now, state, { view: mine.view, can: offers(mine.gaze, now, scene.runs[now.run]), gaze: mine.gaze }, doing);
+  if (!bar.children.length) bar.remove();
   editor = scene.live ? make("div", body, { class: "editor" }) : null;
-  if (second && theirs) compare(body, now, second, [mine.gaze, theirs.gaze], state.panel, state, grid.clientWidth);
+  if (second && theirs) compare(body, now, second, [mine.map, theirs.map], state.panel, state, grid.clientWidth);
   const name = `look-${state.item + 1}`;
   saving(body, {
-    PNG: () => download(asPng(mine.drawing()), `${name}.png`),
-    SVG: () => download(asSvg(mine.drawing()), `${name}.svg`),
+    PNG: () => download(asPng(captioned(mine, now, state)), `${name}.png`),
+    SVG: () => download(asSvg(captioned(mine, now, state)), `${name}.svg`),
     JSON: () => download(asJson(now, scene.runs[now.run]), `${name}.json`),
     CSV: () => download(asCsv(mine.shown), `${name}.csv`),
   });
@@ -117,9 +145,9 @@ function tidy(): void {
   const now = item();
   if (!editor || !now || !figures[0]) return;
   const column = state.pin?.side === "columns" ? state.pin.index : null;
-  edit(editor, now, figures[0].gaze, column, {
-    again(inputs, without, left) {
-      const question = { inputs, without, ...how(now), trace: scene.runs[now.run]?.searches ?? false };
+  edit(editor, now, figures[0].map, column, {
+    again(inputs, drop_tokens, left) {
+      const question = { inputs, drop_tokens, ...how(now), trace: scene.runs[now.run]?.searches ?? false };
       void box?.ask(now.run, question).then((found) => found && add({ ...found, left }, question, scene.items.indexOf(now)));
     },
   });
@@ -130,10 +158,14 @@ function add(found: Item, question: service.Question, before: number | null): vo
   scene.items.push(found);
   box?.fill(found.run, found);
   const sameRun = before !== null && scene.items[before].run === found.run;
-  const kept = sameRun ? { gaze: state.gaze, panel: state.panel } : { gaze: 0, panel: 0 };
+  const kept = sameRun ? { map: state.map, panel: state.panel } : { map: 0, panel: 0 };
   // The one before stands first, so that what changed reads from left to right.
   if (before === null) doing.change({ ...kept, item: scene.items.length - 1, with: null, pin: null, step: 0 });
   else doing.change({ ...kept, item: before, with: scene.items.length - 1, pin: null, step: 0 });
+  if (!narrow.matches || before !== null) return;
+  (above as HTMLDetailsElement).open = false; // the answer comes first
+  body.querySelector<HTMLElement>(".answer")?.focus({ preventScroll: true });
+  window.scrollTo(0, 0);
 }
 
 function link(): void {
@@ -173,12 +205,12 @@ async function start(base: string): Promise<void> {
   if (run < 0 || state.ask.length !== scene.runs[run].roles.length) return;
   const shared = state;
   const { beam, layers, features } = state;
-  const question = { inputs: state.ask, beam, without: state.without, trace: scene.runs[run].searches, layers, features };
+  const question = { inputs: state.ask, beam, drop_tokens: state.drop_tokens, trace: scene.runs[run].searches, layers, features };
   const found = await box.ask(run, question);
   if (!found) return;
   add(found, question, null);
-  const { view, gaze, panel, pin, step } = shared;
-  doing.change({ view, gaze, panel, pin, step });
+  const { view, map, panel, pin, step } = shared;
+  doing.change({ view, map, panel, pin, step });
 }
 
 if (!framed) link();
@@ -187,8 +219,8 @@ keys((key) => {
   if (figures[0]?.key(key)) return true;
   const now = item();
   if (!now || !figures[0]) return false;
-  const can = offers(figures[0].gaze, now, scene.runs[now.run]);
-  const fresh = { gaze: 0, panel: 0, pin: null, step: 0 };
+  const can = offers(figures[0].map, now, scene.runs[now.run]);
+  const fresh = { map: 0, panel: 0, pin: null, step: 0 };
   if (/^[1-9]$/.test(key) && can[Number(key) - 1]) doing.change({ view: can[Number(key) - 1] });
   else if (key === "[" && state.item > 0) doing.change({ ...fresh, item: state.item - 1 });
   else if (key === "]" && state.item < scene.items.length - 1) doing.change({ ...fresh, item: state.item + 1 });
@@ -207,6 +239,7 @@ let wide = window.innerWidth;
 window.addEventListener("resize", () => {
   if (window.innerWidth === wide) return; // a phone's address bar changes only the height
   wide = window.innerWidth;
+  if (scene.live && !narrow.matches) (above as HTMLDetailsElement).open = true; // its summary is not shown there
   window.requestAnimationFrame(draw);
 });
 draw();

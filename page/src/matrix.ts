@@ -1,15 +1,17 @@
-// The matrix: output words down, input words across, the darker a cell the more was looked at it.
+// The matrix: output words down, input words across, the darker a cell, the higher its weight.
 
-import { mix, type Colours } from "./colour";
+import { mix, onto, type Colours } from "./colour";
 import { fit, measure, type Letters, type Painter } from "./painter";
 import { standing, tokens, type Shown } from "./shown";
 import { step, type Picture } from "./stage";
-import type { Place, Token } from "./types";
+import type { Place, Region } from "./types";
 import { direction, percent } from "./visible";
 
 const size = 13;
+const small = 11; // of figures and titles
 const longest = 128; // pixels of a label
 const slope = 50; // degrees
+const readable = 23; // pixels of a cell that has its figure in it
 const least = 12; // pixels of a cell that has a grid around it
 const pitch = 17; // pixels between two labels that can be read
 
@@ -17,7 +19,7 @@ function cellOf(rows: number, columns: number, room: number): number {
   const longer = Math.max(rows, columns, 1);
   if (longer > 80) return Math.max(2, Math.floor(1000 / longer));
   if (longer > 40) return 15;
-  return Math.max(14, Math.min(46, Math.floor(room / Math.max(columns, 1)), Math.floor(620 / Math.max(rows, 1))));
+  return Math.max(readable, Math.min(46, Math.floor(room / Math.max(columns, 1)), Math.floor(620 / Math.max(rows, 1))));
 }
 
 export function matrix(shown: Shown, room: number): Picture {
@@ -26,20 +28,22 @@ export function matrix(shown: Shown, room: number): Picture {
   // Single letters stand upright, words lean; the end leans among letters too.
   const spelled = columns.every((token) => token.letter || token.special);
   const flat = columns.map((token) => spelled && token.letter);
-  const labels = rows.map((token) => fit(token.text, size, longest));
+  const most = Math.min(longest, room * 0.3); // of a narrow page the cells get the larger part
+  const labels = rows.map((token) => fit(token.text, size, most));
   const heads = columns.map((token) => fit(token.text, size, longest));
-  const left = Math.ceil(Math.max(0, ...labels.map((text) => measure(text, size)))) + 14;
+  const titles = shown.map.axes.map((name, side) => (name ? fit(`${name} ${side ? "→" : "↓"}`, small, 180) : ""));
+  const left = Math.ceil(Math.max(measure(titles[0], small) + 2, ...labels.map((text) => measure(text, size)))) + 14;
   const cell = cellOf(rows.length, columns.length, room - left - 50);
   const every = cell >= least ? 1 : Math.ceil(pitch / cell);
   const lean = (slope * Math.PI) / 180;
   const long = heads.map((text, j) => (flat[j] ? 0 : measure(text, size)));
-  const above = Math.ceil(Math.max(6, ...long.map((length) => length * Math.sin(lean)))) + 22;
+  const above = Math.ceil(Math.max(6, ...long.map((length) => length * Math.sin(lean)))) + 22 + (titles[1] ? 18 : 0);
   const far = Math.max(0, ...long.map((length, j) => (j + 0.5) * cell + length * Math.cos(lean) + 8));
   const inside = { wide: columns.length * cell, high: rows.length * cell };
-  const wide = Math.ceil(left + Math.max(inside.wide, far) + 8);
+  const wide = Math.ceil(left + Math.max(inside.wide, far, measure(titles[1], small)) + 8);
   const high = Math.ceil(above + inside.high + 6);
 
-  const letters = (token: Token, c: Colours): Letters => ({
+  const letters = (token: Region, c: Colours): Letters => ({
     size,
     fill: token.out || token.special || token.space ? c.soft : c.ink,
     italic: token.out,
@@ -61,12 +65,12 @@ export function matrix(shown: Shown, room: number): Picture {
       for (let i = 0; i <= rows.length; i++) p.rect(left, above + i * cell - 0.5, inside.wide, 1, { fill: c.line });
       for (let j = 0; j <= columns.length; j++) p.rect(left + j * cell - 0.5, above, 1, inside.high, { fill: c.line });
     } else p.rect(left - 0.5, above - 0.5, inside.wide + 1, inside.high + 1, { stroke: c.line });
-    if (cell >= 34) {
+    if (cell >= readable) {
       shown.shares.forEach((share, k) => {
         if (Math.abs(share) < 0.1) return;
         const [i, j] = [Math.floor(k / columns.length), k % columns.length];
-        const fill = Math.abs(share) > c.turn ? c.onHeat : c.ink;
-        p.text(percent(shown.weights[k]).replace("%", ""), left + (j + 0.5) * cell, above + (i + 0.5) * cell, { size: 11, fill, align: "center" });
+        const fill = onto(share, c);
+        p.text(percent(shown.weights[k]).replace("%", ""), left + (j + 0.5) * cell, above + (i + 0.5) * cell, { size: cell < 34 ? 10 : small, fill, align: "center" });
       });
     }
     for (const k of shown.links) {
@@ -75,6 +79,8 @@ export function matrix(shown: Shown, room: number): Picture {
       p.rect(left + j * cell + edge / 2, above + i * cell + edge / 2, cell - edge, cell - edge, { stroke: c.accent, width: edge });
     }
     for (const j of shown.breaks) p.rect(left + j * cell - 1.5, above - 8, 3, inside.high + 10, { fill: c.ink });
+    p.text(titles[0], left - 8, above - 13, { size: small, fill: c.soft, align: "right" });
+    p.text(titles[1], left, 9, { size: small, fill: c.soft });
     for (let i = 0; i < rows.length; i += every) side(p, i, letters(rows[i], c));
     for (let j = 0; j < columns.length; j += every) head(p, j, letters(columns[j], c));
   }
@@ -129,5 +135,5 @@ export function matrix(shown: Shown, room: number): Picture {
     };
   }
 
-  return { wide, high, draw, over, hit, move };
+  return { wide, high, frozen: { left, above }, draw, over, hit, move };
 }

@@ -28,9 +28,11 @@ export interface Painter {
   curve(x1: number, y1: number, x2: number, y2: number, ink: Ink): void;
   text(text: string, x: number, y: number, letters: Letters): void; // y: the middle of the line
   cells(x: number, y: number, cell: number, columns: number, shares: Float64Array, c: Colours): void;
+  image(image: HTMLImageElement, x: number, y: number, wide: number, high: number): void;
 }
 
 export const family = 'system-ui, -apple-system, "Segoe UI", "Noto Sans", "DejaVu Sans", sans-serif';
+const few = 128; // pixels of a picture so small that each should be seen
 const font = (l: Letters): string => `${l.italic ? "italic " : ""}${l.bold ? "600 " : ""}${l.size}px ${family}`;
 
 const ruler = document.createElement("canvas").getContext("2d");
@@ -112,6 +114,11 @@ export class CanvasPainter implements Painter {
     this.on.drawImage(small, x, y, columns * cell, rows * cell);
   }
 
+  image(image: HTMLImageElement, x: number, y: number, wide: number, high: number): void {
+    this.on.imageSmoothingEnabled = image.naturalWidth > few;
+    if (image.complete && image.naturalWidth) this.on.drawImage(image, x, y, wide, high);
+  }
+
   private begin(ink: Ink): void {
     this.on.save();
     this.on.globalAlpha = ink.alpha ?? 1;
@@ -179,6 +186,10 @@ export class SvgPainter implements Painter {
       const row = Math.floor(i / columns);
       this.rect(x + (i - row * columns) * cell, y + row * cell, cell, cell, { fill: mix(share, c) });
     });
+  }
+
+  image(image: HTMLImageElement, x: number, y: number, wide: number, high: number): void {
+    this.add("image", { x: short(x), y: short(y), width: short(wide), height: short(high), preserveAspectRatio: "none", href: image.src, "image-rendering": image.naturalWidth > few ? "" : "pixelated" }, {});
   }
 
   private add(tag: string, attributes: Record<string, string>, ink: Ink): SVGElement {

@@ -7,7 +7,7 @@ import type { Colours } from "./colour";
 import { show, type Options, type Shown } from "./shown";
 import type { Drawing } from "./stage";
 import { line, tintRow } from "./text";
-import type { Gaze } from "./types";
+import type { AttentionMap } from "./types";
 
 const room = 170; // pixels of one picture
 const most = 48; // at first; a button shows the rest
@@ -18,17 +18,17 @@ export interface Opening {
   all(): void;
 }
 
-export const byLine = (gaze: Gaze): boolean => gaze.kind === "rows" || gaze.rows.length === 1;
-export const offered = (gaze: Gaze): boolean => gaze.heads.length > 1 || (gaze.kind === "rows" && gaze.rows.length > 1);
+export const byLine = (map: AttentionMap): boolean => map.panels === "rows" || map.rows.length === 1;
+export const offered = (map: AttentionMap): boolean => map.heads.length > 1 || (map.panels === "rows" && map.rows.length > 1);
 
 export function panels(
-  parent: Element, gaze: Gaze, options: Options, panel: number, all: boolean, acts: Opening,
+  parent: Element, map: AttentionMap, options: Options, panel: number, all: boolean, acts: Opening,
 ): void {
-  if (byLine(gaze)) lines(parent, gaze, options, panel, acts);
-  else squares(parent, gaze, options, panel, all, acts);
+  if (byLine(map)) lines(parent, map, options, panel, acts);
+  else squares(parent, map, options, panel, all, acts);
 }
 
-function lines(parent: Element, gaze: Gaze, options: Options, panel: number, acts: Opening): void {
+function lines(parent: Element, map: AttentionMap, options: Options, panel: number, acts: Opening): void {
   const box = make("div", parent, { class: "lines" });
   const one = (shown: Shown, at: number, name: string, act: () => void): void => {
     const row = make("div", box, { class: "panel-line" });
@@ -37,26 +37,26 @@ function lines(parent: Element, gaze: Gaze, options: Options, panel: number, act
     const made = line(words, shown, "columns", name);
     tintRow(made, shown, at);
   };
-  if (gaze.kind === "rows") {
-    const shown = show(gaze, panel, options);
-    shown.rows.forEach((row, i) => one(shown, i, gaze.rows[row].text, () => acts.row(row)));
+  if (map.panels === "rows") {
+    const shown = show(map, panel, options);
+    shown.rows.forEach((row, i) => one(shown, i, map.rows[row].text, () => acts.row(row)));
   } else {
-    gaze.heads.forEach((_, head) => one(show(gaze, head, options), 0, gaze.names[head], () => acts.open(head)));
+    map.heads.forEach((_, head) => one(show(map, head, options), 0, map.names[head], () => acts.open(head)));
   }
 }
 
 function squares(
-  parent: Element, gaze: Gaze, options: Options, panel: number, all: boolean, acts: Opening,
+  parent: Element, map: AttentionMap, options: Options, panel: number, all: boolean, acts: Opening,
 ): void {
   const c = colours();
   const box = make("div", parent, { class: "panels" });
-  const count = all ? gaze.heads.length : Math.min(gaze.heads.length, most);
+  const count = all ? map.heads.length : Math.min(map.heads.length, most);
   for (let head = 0; head < count; head++) {
-    const name = gaze.names[head];
+    const name = map.names[head];
     const one = button(box, "", () => acts.open(head), {
       class: head === panel ? "panel current" : "panel", "aria-label": `${name}: enlarge`, "data-key": `panel-${head}`,
     });
-    const shown = show(gaze, head, options);
+    const shown = show(map, head, options);
     const size = square(shown);
     const canvas = make("canvas", one, { "aria-hidden": "true", width: 2 * size.wide, height: 2 * size.high });
     canvas.style.setProperty("width", size.wide + "px");
@@ -67,7 +67,7 @@ function squares(
     }
     make("span", one, { text: name, dir: "auto" });
   }
-  if (count < gaze.heads.length) button(parent, `Show all ${gaze.heads.length}`, acts.all, { class: "more" });
+  if (count < map.heads.length) button(parent, `Show all ${map.heads.length}`, acts.all, { class: "more" });
 }
 
 function square(shown: Shown): { cell: number; wide: number; high: number } {
@@ -88,8 +88,8 @@ function mini(p: Painter, c: Colours, shown: Shown, x: number, y: number, cell: 
 }
 
 // All panels side by side, to be saved.
-export function sheet(gaze: Gaze, options: Options): Drawing {
-  const all = gaze.heads.map((_, head) => show(gaze, head, options));
+export function sheet(map: AttentionMap, options: Options): Drawing {
+  const all = map.heads.map((_, head) => show(map, head, options));
   const size = square(all[0]);
   const wide = Math.max(size.wide, 90) + 16;
   const high = size.high + 30;
@@ -100,7 +100,7 @@ export function sheet(gaze: Gaze, options: Options): Drawing {
     draw(p, c) {
       all.forEach((shown, head) => {
         const [x, y] = [(head % across) * wide, Math.floor(head / across) * high];
-        p.text(gaze.names[head], x, y + 10, { size: 13, fill: c.ink });
+        p.text(map.names[head], x, y + 10, { size: 13, fill: c.ink });
         mini(p, c, shown, x, y + 20, size.cell);
       });
     },

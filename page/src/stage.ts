@@ -12,6 +12,7 @@ export interface Drawing {
 }
 
 export interface Picture extends Drawing {
+  frozen?: { left: number; above: number }; // labels that stay in sight where it is larger than its room
   fromRight?: boolean; // where it is wider than the page, its right end is seen first
   over(painter: Painter, c: Colours, place: Place): void;
   hit(x: number, y: number): Place | null;
@@ -38,37 +39,50 @@ export function stage(parent: Element, picture: Picture, kind: "canvas" | "svg",
   parent.append(scroll);
   scroll.append(box);
 
+  let under: HTMLCanvasElement | null = null;
   if (kind === "svg") {
     const base = svg(picture.wide, picture.high);
     base.setAttribute("aria-hidden", "true");
     box.append(base);
     picture.draw(new SvgPainter(base), c);
   } else {
-    picture.draw(new CanvasPainter(layer(box, picture)), c);
+    const drawn = layer(box, picture);
+    picture.draw(new CanvasPainter(drawn), c);
+    under = drawn.canvas;
   }
   const top = layer(box, picture);
   const painter = new CanvasPainter(top);
   if (picture.fromRight) scroll.scrollLeft = picture.wide;
+  const scrolls = scroll.scrollWidth > scroll.clientWidth || scroll.scrollHeight > scroll.clientHeight;
+  const frozen = under && scrolls ? (picture.frozen ?? null) : null;
+  const again = under && frozen ? panes(box, picture, frozen, [under, top.canvas], c) : () => undefined;
+  again();
   let seen: Place | null = null;
 
   function point(place: Place | null): void {
     seen = place;
     top.clearRect(0, 0, picture.wide, picture.high);
     if (place) picture.over(painter, c, place);
+    again();
+  }
+
+  // What is under the mouse: labels that stay in sight lie over what was scrolled away.
+  function hit(event: MouseEvent): Place | null {
+    const [edge, view] = [box.getBoundingClientRect(), scroll.getBoundingClientRect()];
+    const [x, y] = [event.clientX - view.left, event.clientY - view.top];
+    return picture.hit(
+      frozen && x < frozen.left ? Math.min(x, event.clientX - edge.left) : event.clientX - edge.left,
+      frozen && y < frozen.above ? Math.min(y, event.clientY - edge.top) : event.clientY - edge.top,
+    );
   }
 
   box.addEventListener("pointermove", (event) => {
     if (event.pointerType !== "mouse") return;
-    const edge = box.getBoundingClientRect();
-    const place = picture.hit(event.clientX - edge.left, event.clientY - edge.top);
+    const place = hit(event);
     if (place || seen) acts.point(place);
   });
   box.addEventListener("pointerleave", () => acts.point(null));
-  box.addEventListener("click", (event) => {
-    const edge = box.getBoundingClientRect();
-    const place = picture.hit(event.clientX - edge.left, event.clientY - edge.top);
-    acts.pin(place);
-  });
+  box.addEventListener("click", (event) => acts.pin(hit(event)));
   box.addEventListener("keydown", (event) => {
     if (event.key === "Escape") acts.pin(null);
     else if ((event.key === "Enter" || event.key === " ") && seen) acts.pin(seen);
@@ -76,7 +90,7 @@ export function stage(parent: Element, picture: Picture, kind: "canvas" | "svg",
       const place = picture.move(seen, event.key);
       if (!place) return;
       acts.point(place);
-      reveal(scroll, picture, place);
+      reveal(scroll, picture, place, frozen ?? { left: 0, above: 0 });
     }
     event.preventDefault();
     event.stopPropagation();
@@ -99,14 +113,40 @@ function layer(parent: Element, size: { wide: number; high: number }): CanvasRen
   return on;
 }
 
+// The labels once more, over the picture, where they stay while the cells are scrolled under them.
+function panes(
+  box: Element, picture: Picture, frozen: { left: number; above: number }, from: HTMLCanvasElement[], c: Colours,
+): () => void {
+  const ratio = from[0].width / Math.max(picture.wide, 1);
+  const made = [[picture.wide, frozen.above], [frozen.left, picture.high], [frozen.left, frozen.above]].map(([wide, high]) => {
+    const canvas = document.createElement("canvas");
+    set(canvas, { class: "pane", "aria-hidden": "true", width: Math.ceil(wide * ratio), height: Math.ceil(high * ratio) });
+    canvas.style.setProperty("width", canvas.width / ratio + "px");
+    canvas.style.setProperty("height", canvas.height / ratio + "px");
+    box.append(canvas);
+    return canvas;
+  });
+  return () => {
+    for (const canvas of made) {
+      const on = canvas.getContext("2d");
+      if (!on) continue;
+      on.fillStyle = c.card;
+      on.fillRect(0, 0, canvas.width, canvas.height);
+      for (const one of from) on.drawImage(one, 0, 0, canvas.width, canvas.height, 0, 0, canvas.width, canvas.height);
+    }
+  };
+}
+
 // Keep what the keys point at in sight.
-function reveal(scroll: Element, picture: Picture, place: Place): void {
+function reveal(scroll: Element, picture: Picture, place: Place, frozen: { left: number; above: number }): void {
   for (let y = 4; y < picture.high; y += 4) {
     for (let x = 4; x < picture.wide; x += 4) {
       const found = picture.hit(x, y);
       if (!same(found, place) || (place.other !== undefined && found?.other !== place.other)) continue;
-      if (x < scroll.scrollLeft || x > scroll.scrollLeft + scroll.clientWidth - 30) scroll.scrollLeft = x - scroll.clientWidth / 2;
-      if (y < scroll.scrollTop || y > scroll.scrollTop + scroll.clientHeight - 30) scroll.scrollTop = y - scroll.clientHeight / 2;
+      const { left, above } = frozen;
+      const [over, aside] = [y < scroll.scrollTop + above && y >= above, x < scroll.scrollLeft + left && x >= left];
+      if (aside || x > scroll.scrollLeft + scroll.clientWidth - 30) scroll.scrollLeft = x - (scroll.clientWidth + left) / 2;
+      if (over || y > scroll.scrollTop + scroll.clientHeight - 30) scroll.scrollTop = y - (scroll.clientHeight + above) / 2;
       return;
     }
   }

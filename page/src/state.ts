@@ -1,32 +1,34 @@
-// What is being looked at and how. It lives in the address behind the #, so that a link shares the view.
+// What is shown and how. It lives in the address behind the #, so that a link shares the view.
 
 import type { Place } from "./types";
 
-export const views = ["matrix", "arcs", "text", "panels", "steps"] as const;
+export const views = ["picture", "matrix", "arcs", "text", "panels", "steps"] as const;
+const scales = ["all", "row", "full"] as const;
 export type View = (typeof views)[number];
 
 export interface State {
   item: number;
-  gaze: number;
-  view: View | null; // null: what suits the gaze
+  map: number;
+  view: View | null; // null: what suits the map
   panel: number;
   pin: Place | null;
   step: number;
   hide: boolean; // special tokens
   top: number; // of each row only so many; 0 for all
-  scale: "all" | "row";
+  scale: "all" | "row" | "full";
+  end?: number; // of the colours at least, where two stand side by side
   with: number | null; // the item beside it
   run: string; // live: what was asked, to be asked again
   ask: string[];
   beam: number | null;
-  without: number[][];
+  drop_tokens: number[][];
   layers: string | null;
   features: number | null;
 }
 
 export const first: State = {
-  item: 0, gaze: 0, view: null, panel: 0, pin: null, step: 0, hide: false, top: 0, scale: "all", with: null,
-  run: "", ask: [], beam: null, without: [], layers: null, features: null,
+  item: 0, map: 0, view: null, panel: 0, pin: null, step: 0, hide: false, top: 0, scale: "all", with: null,
+  run: "", ask: [], beam: null, drop_tokens: [], layers: null, features: null,
 };
 
 const whole = (text: string | null): number => (text && /^\d{1,6}$/.test(text) ? Number(text) : 0);
@@ -37,19 +39,19 @@ export function read(hash: string): State {
   const view = given.get("view");
   return {
     item: whole(given.get("item")),
-    gaze: whole(given.get("gaze")),
+    map: whole(given.get("map")),
     view: views.find((one) => one === view) ?? null,
     panel: whole(given.get("panel")),
     pin: pin ? { side: pin[1] === "r" ? "rows" : "columns", index: Number(pin[2]) } : null,
     step: whole(given.get("step")),
     hide: given.get("hide") === "1",
     top: whole(given.get("top")),
-    scale: given.get("scale") === "row" ? "row" : "all",
+    scale: scales.find((one) => one === given.get("scale")) ?? "all",
     with: given.has("with") ? whole(given.get("with")) : null,
     run: given.get("run") ?? "",
     ask: given.getAll("in"),
     beam: whole(given.get("beam")) || null,
-    without: given.getAll("out").map((one) => one.split(".").filter(Boolean).map(whole)),
+    drop_tokens: given.getAll("out").map((one) => one.split(".").filter(Boolean).map(whole)),
     layers: /^(last|mean|all|\d{1,3})$/.exec(given.get("layers") ?? "")?.[0] ?? null,
     features: whole(given.get("features")) || null,
   };
@@ -58,20 +60,20 @@ export function read(hash: string): State {
 export function write(state: State): string {
   const given = new URLSearchParams();
   if (state.item) given.set("item", String(state.item));
-  if (state.gaze) given.set("gaze", String(state.gaze));
+  if (state.map) given.set("map", String(state.map));
   if (state.view) given.set("view", state.view);
   if (state.panel) given.set("panel", String(state.panel));
   if (state.pin) given.set("pin", (state.pin.side === "rows" ? "r" : "c") + state.pin.index);
   if (state.step) given.set("step", String(state.step));
   if (state.hide) given.set("hide", "1");
   if (state.top) given.set("top", String(state.top));
-  if (state.scale === "row") given.set("scale", "row");
+  if (state.scale !== "all") given.set("scale", state.scale);
   if (state.with !== null) given.set("with", String(state.with));
   if (state.run) given.set("run", state.run);
   for (const text of state.ask) given.append("in", text);
   if (state.beam) given.set("beam", String(state.beam));
-  if (state.without.some((places) => places.length)) {
-    for (const places of state.without) given.append("out", places.join("."));
+  if (state.drop_tokens.some((places) => places.length)) {
+    for (const places of state.drop_tokens) given.append("out", places.join("."));
   }
   if (state.layers) given.set("layers", state.layers);
   if (state.features) given.set("features", String(state.features));

@@ -1,8 +1,8 @@
-// Generation played step by step: the output grows, the input is coloured by what the newest word looked at.
+// Generation played step by step: the output grows, the input is coloured by what the newest word attends to.
 
 import { beam, path } from "./beam";
 import { button, make } from "./dom";
-import type { Shown } from "./shown";
+import { called, type Shown } from "./shown";
 import type { Acts, Pointed } from "./stage";
 import { line, paint } from "./text";
 import type { Hypothesis, Place, Side } from "./types";
@@ -33,13 +33,13 @@ export function steps(
   const both = make("div", parent, { class: beams ? "both" : "" });
   const main = make("div", both);
   const words: Record<Side, HTMLElement[]> = {
-    columns: line(main, shown, "columns", "Input"),
-    rows: line(main, shown, "rows", "Output"),
+    columns: line(main, shown, "columns", called(shown.map, "columns")),
+    rows: line(main, shown, "rows", called(shown.map, "rows")),
   };
   const aside = beams ? make("div", both, { class: "aside" }) : null;
-  const answer = shown.gaze.rows.map((token) => token.text);
+  const answer = shown.map.rows.map((token) => token.text);
   const on = beams ? path(beams, answer) : [];
-  const letters = shown.gaze.rows.every((token) => token.letter || token.special);
+  const letters = shown.map.rows.every((token) => token.letter || token.special);
 
   words.rows.forEach((word, i) => {
     word.addEventListener("click", () => go(i));

@@ -1,29 +1,29 @@
-// Words as one reads them: the input coloured by what one output word looked at, or the other way round.
+// Words as one reads them: the input coloured by what one output word attends to, or the other way round.
 
-import { colours, mix, type Colours } from "./colour";
+import { colours, mix, onto, type Colours } from "./colour";
 import { make } from "./dom";
-import { lineOf, standing, type Shown } from "./shown";
+import { called, lineOf, standing, type Shown } from "./shown";
 import type { Acts, Pointed } from "./stage";
-import type { Place, Side, Token } from "./types";
+import type { Place, Side, Region } from "./types";
 import { percent } from "./visible";
 
-const kind = (token: Token): string =>
+const kind = (token: Region): string =>
   "token" + (token.space ? " space" : "") + (token.out ? " out" : "") + (token.special ? " special" : "");
 
 // One line of words; those of the input show where another input begins.
 export function line(parent: Element, shown: Shown, side: Side, name: string): HTMLElement[] {
-  const { gaze } = shown;
-  const letters = shown[side].every((index) => gaze[side][index].letter || gaze[side][index].special);
-  make("div", parent, { class: "side", text: name, "aria-hidden": "true", dir: gaze.directions[side] });
+  const { map } = shown;
+  const letters = shown[side].every((index) => map[side][index].letter || map[side][index].special);
+  make("div", parent, { class: "side", text: name, "aria-hidden": "true", dir: map.directions[side] });
   const box = make("div", parent, {
-    class: letters ? "words letters" : "words", dir: gaze.directions[side], role: "group", "aria-label": name,
+    class: letters ? "words letters" : "words", dir: map.directions[side], role: "group", "aria-label": name,
   });
   return shown[side].map((index, i) => {
-    const token = gaze[side][index];
+    const token = map[side][index];
     if (side === "columns" && shown.breaks.includes(i)) make("span", box, { class: "between", "aria-hidden": "true" });
     return make("span", box, {
       class: kind(token), text: token.text, dir: "auto", "data-index": index, "data-key": `${side}-${index}`,
-      "aria-label": `${name} ${index + 1}: ${token.text}${token.out ? ", not chosen" : ""}`,
+      "aria-label": `${name} ${index + 1}: ${token.text}${token.out ? ", not selected" : ""}`,
     });
   });
 }
@@ -38,15 +38,15 @@ interface Dress {
 const worn = new WeakMap<HTMLElement, string>();
 
 // Colour a word, and write its weight under it where that is large. Only what changed is touched: there may be many.
-function dress(word: HTMLElement, { share, weight, linked, chosen }: Dress, c: Colours, narrow: boolean): void {
+function dress(word: HTMLElement, { share, weight, linked, chosen }: Dress, c: Colours): void {
   const heat = Math.abs(share);
-  const label = heat >= 0.1 ? percent(weight).replace(narrow ? "%" : "\0", "") : "";
-  const now = [heat.toFixed(2), label, linked, chosen, heat > c.turn].join() + c.card;
+  const label = heat >= 0.1 ? percent(weight).replace("%", "") : "";
+  const now = [heat.toFixed(2), label, linked, chosen].join() + c.card;
   if (worn.get(word) === now) return;
   worn.set(word, now);
   word.style.backgroundColor = heat < 0.005 ? "" : mix(heat, c);
   word.dataset["heat"] = heat.toFixed(2);
-  word.classList.toggle("strong", heat > c.turn);
+  word.style.color = heat > 0.1 ? onto(heat, c) : "";
   word.classList.toggle("true", linked);
   word.classList.toggle("chosen", chosen);
   if (word.hasAttribute("aria-pressed")) word.setAttribute("aria-pressed", String(chosen));
@@ -58,8 +58,7 @@ const nothing: Dress = { share: 0, weight: 0, linked: false, chosen: false };
 
 export function tint(words: HTMLElement[], of: (i: number) => Dress): void {
   const c = colours();
-  const narrow = words[0]?.parentElement?.classList.contains("letters") ?? false;
-  words.forEach((word, i) => dress(word, of(i), c, narrow));
+  words.forEach((word, i) => dress(word, of(i), c));
 }
 
 // Words coloured by one row of weights.
@@ -68,7 +67,7 @@ export function tintRow(words: HTMLElement[], shown: Shown, at: number): void {
   tint(words, (i) => ({ ...nothing, share: shares[i], weight: weights[i] }));
 }
 
-// Colour what a place looked at, or what looked at it.
+// Colour what a place attends to, or what attends to it.
 export function paint(shown: Shown, words: Record<Side, HTMLElement[]>, place: Place | null): void {
   const at = standing(shown, place);
   if (!place || at < 0) {
@@ -84,14 +83,17 @@ export function paint(shown: Shown, words: Record<Side, HTMLElement[]>, place: P
   });
 }
 
+// What is shown in colour while nothing is pointed at: the first word of the output.
+export const resting = (shown: Shown): Place | null => (shown.rows.length ? { side: "rows", index: shown.rows[0] } : null);
+
 export function text(parent: Element, shown: Shown, acts: Acts): Pointed {
   const one = shown.rows.length === 1; // a single query: its weights are the picture
   const words: Record<Side, HTMLElement[]> = {
-    columns: line(parent, shown, "columns", "Input"),
-    rows: one ? [] : line(parent, shown, "rows", "Output"),
+    columns: line(parent, shown, "columns", called(shown.map, "columns")),
+    rows: one ? [] : line(parent, shown, "rows", called(shown.map, "rows")),
   };
   for (const side of ["columns", "rows"] as const) operate(words, shown, side, acts);
-  const rest: Place | null = one ? { side: "rows", index: shown.rows[0] } : null;
+  const rest = resting(shown); // coloured before anybody points at a word
   const point = (place: Place | null): void => paint(shown, words, one || !place ? rest : place);
   return { point };
 }

@@ -3,29 +3,36 @@
 export type Direction = "ltr" | "rtl";
 export type Side = "rows" | "columns";
 
-export interface Token {
+// What a weight refers to: characters of a text, unless it has another kind.
+export interface Region {
+  kind?: "box" | "interval" | "item" | "entry";
   text: string; // as people may see it
   raw?: string; // as it is, where that differs
   letter: boolean;
   space: boolean;
-  out: boolean; // not chosen by a hard attention
+  out: boolean; // not selected by a hard attention
   special: boolean;
-  start: number;
-  end: number;
+  start?: number; // of a token: characters of its text; of an interval: seconds
+  end?: number;
+  left?: number; // of a box: fractions of the picture's width and height
+  top?: number;
+  right?: number;
+  bottom?: number;
 }
 
-export interface Gaze {
+export interface AttentionMap {
   title: string;
-  rows: Token[];
-  columns: Token[];
+  rows: Region[];
+  columns: Region[];
   directions: { rows: Direction; columns: Direction };
   names: string[];
   heads: number[][];
-  top: number;
+  top: number; // where colours end: the largest weight, but not below twice an even share
+  axes: [string, string]; // what rows and columns are; "" where nobody said
   links: [number, number][];
   breaks: number[];
-  kind: "heads" | "features" | "rows" | "layers";
-  features: boolean;
+  panels: "heads" | "features" | "rows" | "layers";
+  source: string; // the picture that boxes are in, as a data URL
 }
 
 export interface Hypothesis {
@@ -50,9 +57,9 @@ export interface Item extends Probable {
   inputs: string[];
   answer: string;
   others: Other[];
-  without: number[][];
+  drop_tokens: number[][];
   steps: Hypothesis[][] | null;
-  gazes: Gaze[];
+  maps: AttentionMap[];
   left?: string[]; // live: the tokens that were left out, as they are shown
 }
 
@@ -62,10 +69,23 @@ export interface Badge {
   [figure: string]: unknown;
 }
 
+export interface Role {
+  name: string;
+  kind: "text" | "image" | "items" | "record";
+}
+
+export interface About {
+  data: string;
+  examples: number;
+  inputs: string[][]; // to try
+}
+
 export interface Run {
   name: string;
   task: string;
-  roles: string[];
+  does?: string; // in a sentence
+  about?: About | null; // what training kept
+  roles: Role[];
   searches: boolean;
   layers?: number; // to choose from
   features?: boolean; // whether single ones can be shown
@@ -80,11 +100,12 @@ export interface Scene {
   items: Item[];
 }
 
-// A word that is pointed at or pinned, by its place in the gaze.
+// A word that is pointed at or pinned, by its place in the map.
 export interface Place {
   side: Side;
   index: number;
   other?: number; // on the other side, where a single cell is pointed at
+  panel?: number | undefined; // in which head, where several are seen at once
 }
 
 export const same = (a: Place | null, b: Place | null): boolean => a?.side === b?.side && a?.index === b?.index;

@@ -1,4 +1,4 @@
-// A text so that a person sees every character and no screen obeys one; as `visible` in regard/look/gaze.py.
+// A text so that a person sees every character and no screen obeys one; as `visible` in regard/look/attention_map.py.
 
 import type { Direction } from "./types";
 

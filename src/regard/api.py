@@ -5,26 +5,32 @@ regard.load("runs/mine")("Dienstag, 5. März 2024").text
 """
 
 import json
+import os
 import time as clock
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import torch
-from torch import nn
 
+from regard.data.given import options_of, rows_of
 from regard.data.load import load as load_data
+from regard.data.load import load_part
+from regard.data.read import Reading
+from regard.data.readlog import ReadLog
+from regard.data.references import grouped
+from regard.data.roles import by_role
 from regard.data.splits import Splits
-from regard.errors import RegardError
-from regard.find import build, call, find, full, nearest, settable
+from regard.errors import RegardError, brief, counted
+from regard.find import build, call, find, full, names, nearest, settable
 from regard.measure import Results
 from regard.merged import flat, gone_on, merge
+from regard.networks.reader import Reader
+from regard.own_code import class_names
 from regard.room import network_of
-from regard.tasks._features import Features
-from regard.tasks._features import checked as in_features
-from regard.tasks._given import given
-from regard.tasks._without import Without, checked
+from regard.search import Constraints, Search, compiled
+from regard.search.beam import fitted
 from regard.train.card import card
 from regard.train.device import device_of, precise, usable_cores
 from regard.train.doubts import doubts_of
@@ -34,11 +40,12 @@ from regard.train.loop import Outcome, fit
 from regard.train.progress import Progress
 from regard.train.run import Run, plain
 from regard.train.schedule import seconds
-from regard.train.suggest import Choice, Facts, Parts, Recipe, nested
-from regard.train.task import Task
+from regard.train.suggest import Choice, Facts, Parts, nested
+from regard.train.task import Ask, Capability, DropTokens, Features, Task, places
 from regard.train.threads import restored
+from regard.train.track import installed
 from regard.trust import Trust, outside
-from regard.types import Example, Prediction
+from regard.types import Example, Network, Prediction
 
 __all__ = ["Model", "configure", "flat", "load", "merge", "prepare", "train"]
 
@@ -48,98 +55,181 @@ FEW_VALID = 200  # examples that are answered where there is no test set
 class Model:
     """A trained run, ready to predict: `model("text")`, `model(["text", …])`, `model(("premise", "hypothesis"))`."""
 
-    def __init__(self, run: Run, task: Any, network: nn.Module) -> None:
+    def __init__(self, run: Run, task: Task, network: Network) -> None:
         self.run, self.task, self.network = run, task, network
         self.config = run.config
 
-    def __call__(self, texts: str | Sequence[str] | Sequence[Sequence[str]], look: bool = True, **search: Any) -> Any:
-        """The prediction for a text, or a list of predictions for several texts. Takes search options: `beam_size=10`.
+    def __call__(self, texts: str | Iterable[str] | Iterable[Sequence[str]], look: bool = True, **search: Any) -> Any:
+        """The same as `predict`."""
+        return self.predict(texts, look, **search)
 
-        A task with two inputs takes a tuple, `model(("premise", "hypothesis"))`, or a list of them.
-        """
-        pair = self.inputs > 1 and isinstance(texts, tuple) and all(isinstance(text, str) for text in texts)
-        single = isinstance(texts, str) or pair
-        found = self.predict([texts] if single else texts, look, **search)  # type: ignore[list-item]
-        return found[0] if single else found
+    @overload
+    def predict(self, texts: str, *args: Any, **options: Any) -> Prediction: ...
+
+    @overload
+    def predict(self, texts: tuple[str, ...], *args: Any, **options: Any) -> Any: ...  # one pair, or several texts
+
+    @overload
+    def predict(
+        self, texts: Iterable[str] | Iterable[Sequence[str]], *args: Any, **options: Any
+    ) -> list[Prediction]: ...
 
     def predict(
         self,
-        texts: Sequence[str] | Sequence[Sequence[str]],
+        texts: str | Iterable[str] | Iterable[Sequence[str]],
         look: bool = True,
-        places: Sequence[Example] = (),
+        where: Sequence[str] = (),
         trace: bool = False,
-        without: Without = (),
+        drop_tokens: DropTokens = (),
         features: Features = (),
+        layers: str = "",
         **search: Any,
-    ) -> list[Prediction]:
-        """Predictions in order; `places` says where each text was read, for messages; `trace` keeps the search's steps.
+    ) -> Any:
+        """The prediction for a text, or a list of predictions for several texts, in their order.
 
-        `without` drops tokens before the model reads them: one entry per text, with token indices for each input.
-        `features` also shows single features of feature-wise attention: how many, or a list of their numbers.
+        A task with two inputs takes a tuple, `model.predict(("premise", "hypothesis"))`, or a list of them. Search
+        options count for this call: `beam_size=10`. `look=False` leaves the attention maps out, which is faster.
+
+        `where` names each text in messages; `trace` keeps the steps of the search.
+        `drop_tokens` drops tokens before the model reads them: one entry per text, with token indices for each input.
+        Constraints are options of the search in your own text: `allowed` (the only answers that may come out), `prefix`
+        (what every answer begins with), `banned` (words that no answer contains), `min_length` and `no_repeat_ngram`.
+        `features` also shows single features of feature-wise attention: how many, or a list of their numbers. `layers`
+        chooses the Transformer layers to show: last, mean, all, or a number from 1.
         """
-        if trace and not self.searches:
-            raise RegardError(f"{self.config['task']} has no search", do="remove trace")
-        rows, chosen = [self._row(text) for text in texts], self._search(search)
+        pair = self.inputs > 1 and isinstance(texts, tuple) and all(isinstance(text, str) for text in texts)
+        single = isinstance(texts, str) or pair
+        rows, chosen = self._rows([texts] if single else texts), self._search(search)
+        if trace:
+            self._needs("searches", "trace")
+        if drop_tokens:
+            self._needs("drops_tokens", "drop_tokens")
+            _check_drops(drop_tokens, len(rows), self.inputs)
+        if features:
+            self._needs("features", "features")
+            _check_features(features)
+        ask = Ask(look, chosen, trace, drop_tokens, features)
         with torch.inference_mode(), self.precision():
-            more: dict[str, Any] = {"trace": True} if trace else {}
-            if without:
-                more["without"] = checked(self.task, without, len(rows), self.inputs)
-            more |= {"features": in_features(self.task, features)} if features else {}
-            return self.task.predict(self.network, rows, look, chosen, places, **more)  # type: ignore[no-any-return]
+            found = self.task.predict(self.network.showing(layers), rows, ask, where)
+        return found[0] if single else found
 
     def score(
-        self, rows: Sequence[Sequence[str]], look: bool = True, places: Sequence[Example] = ()
+        self, rows: Sequence[Sequence[str]], look: bool = True, where: Sequence[str] = (), layers: str = ""
     ) -> list[Prediction]:
         """Score given targets, `model.score([("source", "target"), …])`: the log-probability of each target and of its
         tokens, and the attention. A language model takes the texts themselves."""
+        self._needs("scores", "score")
+        roles = tuple(self.task.fields)
+        whole = [(row,) if isinstance(row, str) else tuple(row) for row in rows]
+        for row, at in zip(whole, places(rows, where), strict=True):
+            if len(row) != len(roles):
+                raise RegardError(f"{at}: {counted(len(row), 'text')}", expected=f"{len(roles)} ({', '.join(roles)})")
+            for role, text in zip(roles, row, strict=True):
+                if not text.strip():
+                    raise RegardError(f"{at}: an empty {role}", expected="at least one character")
         with torch.inference_mode(), self.precision():
-            return given(self.task, self.network, rows, look, places)
+            return self.task.score(self.network.showing(layers), whole, Ask(look), where)
 
     @property
     def inputs(self) -> int:
-        """Number of texts for one prediction."""
-        return max(1, self.task.columns - 1)  # type: ignore[no-any-return]
+        """Number of values for one prediction."""
+        return len(self.task.inputs)
 
     @property
     def searches(self) -> bool:
         """Whether predictions are searched for token by token, so that search options apply."""
-        return hasattr(self.task, "search")
+        return self.task.can("searches")
+
+    @property
+    def roles(self) -> list[dict[str, str]]:
+        """The inputs of one prediction, each with its name and its kind."""
+        return [{"name": name, "kind": field.kind} for name, field in self.task.inputs.items()]
+
+    @property
+    def features(self) -> bool:
+        """Whether single features of feature-wise attention can be shown."""
+        return isinstance(self.network, Reader) and self.network.features
+
+    def _needs(self, capability: Capability, option: str) -> None:
+        if not self.task.can(capability):
+            what = {"searches": "has no search", "scores": "has no texts to score"}
+            said = what.get(capability, f"has no {option}")
+            raise RegardError(f"{self.config['task']} {said}", do=f"remove {option}")
 
     def wrong_count(self, texts: int) -> RegardError:
         """What is said of so many texts where others are taken."""
         given, taken = (f"{n} {word}{'s' * (n != 1)}" for n, word in ((texts, "text"), (self.inputs, "input")))
-        roles = f" ({', '.join(self.task.roles)})" if self.inputs > 1 and hasattr(self.task, "roles") else ""
+        roles = f" ({', '.join(self.task.inputs)})" if self.inputs > 1 else ""
         return RegardError(f"{given} for a task with {taken}{roles}")
 
-    def _row(self, text: str | Sequence[str]) -> tuple[str, ...]:
-        row = (text,) if isinstance(text, str) else tuple(text)
-        if len(row) != self.inputs:
-            raise self.wrong_count(len(row))
-        return row
+    def _rows(self, texts: Any) -> list[tuple[str, ...]]:
+        """The inputs of each prediction."""
+        wanted = "a text" if self.inputs == 1 else f"a tuple of {self.inputs} texts ({', '.join(self.task.inputs)})"
+        if isinstance(texts, bytes | bytearray | Mapping) or not isinstance(texts, Iterable):
+            raise RegardError(f"cannot predict for {brief(texts)}", expected=f"{wanted}, or a list of them")
+        rows = []
+        for number, text in enumerate(texts, 1):
+            several = isinstance(text, Iterable) and not isinstance(text, bytes | bytearray | Mapping)
+            row = (text,) if isinstance(text, str) or not several else tuple(text)
+            if not all(isinstance(one, str) for one in row):
+                raise RegardError(f"cannot predict for input {number}: {brief(text)}", expected=wanted)
+            if len(row) != self.inputs:
+                raise self.wrong_count(len(row))
+            rows.append(tuple(map(str, row)))  # plain ones: NumPy has strings of its own
+        return rows
 
-    def evaluate(self, examples: Sequence[Any], **search: Any) -> dict[str, float | str]:
-        """Every metric of the task on examples, with full decoding."""
-        return self.task.measure(self.results(examples, **search))  # type: ignore[no-any-return]
+    def examples(self, data: Any) -> tuple[list[Example], list[str]]:
+        """The examples of a file or of rows given in Python, read as the run's own data was, and what to know of them.
 
-    def results(self, examples: Sequence[Any], **search: Any) -> Results:
-        """The predictions for examples, for computing metrics."""
+        The columns have the same names, and files are in the same form.
+        """
+        own, fields = self.config["data"], tuple(self.task.fields.values())
+        spec = os.fspath(data) if isinstance(data, str | os.PathLike) else rows_of(data)
+        log = ReadLog(own.get("skip", False))
+        return load_part(spec, fields, Reading.of(own, len(fields), self.task.known), log), log.notes()
+
+    def evaluate(self, data: Any = None, **search: Any) -> dict[str, float | str]:
+        """Every metric of the task, with full decoding: on the run's own test set, or on other data.
+
+        `data` is all that `regard.train` takes for one part: a file name, rows such as `(text, label)`, a data frame, a
+        `Dataset`, or `Example`s. Search options count for this call: `beam_size=10`.
+        """
+        if data is not None:
+            return self.task.measure(self.results(data, **search))
+        test = self.data().test
+        if not test:
+            raise RegardError(
+                f"{self.run.folder} has no test set", do="give data, for example model.evaluate(model.data().valid)"
+            )
+        return self.task.measure(self.results(test, **search))
+
+    def results(self, data: Any, **search: Any) -> Results:
+        """The predictions for data as `evaluate` takes it, for computing metrics."""
         chosen = self._search(search)
+        if isinstance(data, list | tuple) and all(isinstance(one, Example) for one in data):
+            examples = data
+        else:
+            found, _ = self.examples(data)
+            examples = grouped(found) if self.config["data"].get("group") else found
         with torch.inference_mode(), self.precision():
-            return self.task.results(self.network, examples, search=chosen)  # type: ignore[no-any-return]
+            return self.task.results(self.network, examples, search=chosen)
 
     def precision(self) -> torch.autocast:
         """The precision it was trained in."""
         device = next(self.network.parameters()).device
-        return precise(device, self.config["train"]["precision"], self.network)
+        return precise(device, self.config["train"]["precision"], self.network.wide)
 
     def _search(self, options: Mapping[str, Any]) -> Any:
         """The run's own search with other options, or another one (`name="sample"`) with these alone; None for none."""
         if not options:
             return None
-        if not self.searches:
-            raise RegardError(f"{self.config['task']} has no search", do="remove the search options")
+        self._needs("searches", "the search options")
+        constraints, options = Constraints.taken_from(options)
         own = {"search": self.config.get("search", "beam")}
-        return build("search", merge(own, {"search": options})["search"])
+        search: Search = build("search", fitted(merge(own, {"search": options})["search"], options))
+        if constraints is not None:
+            search.limits = compiled(constraints, self.task.answer_text, search.limits)
+        return search
 
     def data(self) -> Splits:
         """The data this run was trained on, read again."""
@@ -154,8 +244,7 @@ def configure(task: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The whole configuration of a run: what was asked for over the task's presets over every part's defaults."""
     _tables(options)
     kind = find("tasks", task)
-    builtin = options.get("data", {}).get("train") in (None, "", kind.default_data)
-    asked = merge(kind.preset if builtin else {}, {key: value for key, value in options.items() if key != "task"})
+    asked = merge(_preset(kind, options), {key: value for key, value in options.items() if key != "task"})
     parts = {key: value for key, value in asked.items() if key not in ("data", "train")}
     known = [*settable(kind), "data", "train"]
     for key in parts:
@@ -163,11 +252,34 @@ def configure(task: str, options: Mapping[str, Any]) -> dict[str, Any]:
             raise RegardError(f"unknown option {key!r}", do=nearest(key, known))
     config = {
         "task": task,
-        "data": full(load_data, asked.get("data", {}), "data."),
+        "data": full(load_data, by_role(asked.get("data", {}), kind.columns, [*settable(load_data)]), "data."),
         "train": full(fit, asked.get("train", {}), "train."),
         **full(kind, parts),
     }
     return plain(config)  # type: ignore[no-any-return]
+
+
+def _preset(kind: type[Task], options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Options that come with a built-in set: the task's for its own, and for another set what that set says."""
+    data = str(options.get("data", {}).get("train") or kind.default_data)
+    if data == kind.default_data:
+        return kind.preset
+    source, _, name = data.partition(":")
+    return find("data.builtin", name).preset if source == "builtin" else {}
+
+
+def _check_drops(drop_tokens: DropTokens, rows: int, inputs: int) -> None:
+    if len(drop_tokens) != rows:
+        raise RegardError(f"drop_tokens has {len(drop_tokens)} entries", expected=f"{rows}, one per text")
+    for entry in drop_tokens:
+        if len(entry) != inputs:
+            raise RegardError(f"drop_tokens names tokens of {counted(len(entry), 'input')}", expected=f"{inputs}")
+
+
+def _check_features(features: Features) -> None:
+    for number in [features] if isinstance(features, int) else features:
+        if number < 1:
+            raise RegardError(f"features: {number}", expected="1 or more")
 
 
 def _tables(config: Mapping[str, Any]) -> None:
@@ -182,10 +294,10 @@ def make_task(config: Mapping[str, Any]) -> Task:
     return build("tasks", {"name": config["task"], **options})  # type: ignore[no-any-return]
 
 
-def read(task: Any, config: Mapping[str, Any]) -> Splits:
-    """The data a configuration names, as the task, or its class alone, wants it."""
-    given = {"default": task.default_data, "columns": task.columns, "known": getattr(task, "known", ())}
-    return call(load_data, config["data"], **given, labels=getattr(task, "labels_of", None))  # type: ignore[no-any-return]
+def read(task: Task, config: Mapping[str, Any]) -> Splits:
+    """The data a configuration names, as the task wants it."""
+    given = {"default": task.default_data, "fields": tuple(task.fields.values()), "known": task.known}
+    return call(load_data, config["data"], **given)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -193,10 +305,18 @@ class Prepared:
     """All that training needs: configuration, task with its words, data, fresh model."""
 
     config: dict[str, Any]
-    task: Any
+    task: Task
     splits: Splits
-    network: nn.Module
+    network: Network
     choices: tuple[Choice, ...] = ()  # options that were chosen to suit the data, the device and the time
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know before the training."""
+        chosen = (
+            [f"options chosen for {self.choices[0].why}; --dry-run shows each with its reason"] if self.choices else []
+        )
+        return (*self.splits.notes, *self.task.notes, *chosen)
 
 
 def prepare(task: str, options: Mapping[str, Any], run: Run | None = None) -> Prepared:
@@ -204,41 +324,38 @@ def prepare(task: str, options: Mapping[str, Any], run: Run | None = None) -> Pr
     config = configure(task, options)
     seconds(config["train"]["time"])  # what the loop could not use is said before anything is written
     device_of(config["train"]["device"])
-    splits = read(make_task(config), config)
+    installed(config["train"]["report_to"])
+    begun = make_task(config)
+    splits = read(begun, config)
     choices: tuple[Choice, ...] = ()
     if run is None:  # one that goes on keeps what was chosen when it began
-        config, choices = suited(task, options, config, splits)
+        config, choices = suited(begun, options, config, splits)
     made = make_task(config)
     made.learn(splits.train)
     made.items([*splits.valid, *splits.test])  # what is too long there is better told before the training than after it
     splits.validates(config["data"]["train"] or made.default_data)
     torch.manual_seed(config["train"]["seed"])
-    if choices:
-        chosen = f"options chosen for {choices[0].why}; --dry-run shows each with its reason"
-        made.notes = (*made.notes, chosen)
     if run is not None:
         run.check_room(lambda: network_of(made))
     return Prepared(config, made, splits, network_of(made), choices)
 
 
 def suited(
-    task: str, options: Mapping[str, Any], config: dict[str, Any], splits: Splits
+    task: Task, options: Mapping[str, Any], config: dict[str, Any], splits: Splits
 ) -> tuple[dict[str, Any], tuple[Choice, ...]]:
     """The configuration with what the user left open chosen by the task's recipe, and those choices.
 
-    A task's own data comes with options measured for it, and a run that goes on has all of its options already.
+    Built-in data comes with options measured for it, and a run that goes on has all of its options already.
     """
-    kind = find("tasks", task)
-    recipe: Recipe | None = getattr(kind, "recipe", None)
     plan = config["train"]
-    own = config["data"]["train"] not in ("", kind.default_data)
-    if recipe is None or not plan["auto"] or not own or not splits.train:
+    if not plan["auto"] or _preset(type(task), options) or not splits.train:
         return config, ()
-    facts = Facts.of(splits.train, device_of(plan["device"]).type, usable_cores(), seconds(plan["time"]))
-    parts = Parts(kind, options)
-    chosen = recipe(facts, parts)
+    where = device_of(plan["device"]).type
+    facts = Facts.of(splits.train, list(task.fields.values()), where, usable_cores(), seconds(plan["time"]))
+    parts = Parts(options, config)
+    chosen = type(task).recipe(facts, parts)
     asked = {key: value for key, value in options.items() if key != "task"}
-    config = configure(task, merge(nested(chosen, parts), asked))
+    config = configure(config["task"], merge(nested(chosen, parts), asked))
     final = dict(flat(config))
     return config, tuple(choice for choice in chosen if final.get(choice.key) == choice.value)
 
@@ -256,31 +373,64 @@ class Trained:
     tested: int = 0
     longer: str = ""  # the command that would train it for longer
     warnings: tuple[str, ...] = ()  # why it seems not to have learned, and what to do, one line each
+    results: Results | None = None  # the predictions it was tested by (on part of valid, where there is no test set)
+
+    def __repr__(self) -> str:
+        best = self.model.task.metrics.best
+        score = f"{best} {self.test[best]:.4g} on {counted(self.tested, 'test example')}" if self.test else "not tested"
+        what = f"{self.model.config['task']} model, step {self.outcome.step:,}"
+        return f"<trained {what}, {score}, {self.model.run.folder}>"
 
 
 def train(
     task: str,
-    data: str | Mapping[str, Any] = "",
+    data: Any = "",
     out: str | Path = "",
     time: str = "",
     fresh: bool = False,
     quiet: bool = False,
-    trust: bool = False,
+    trust: Trust = False,
     started: float | None = None,
     **options: Any,
 ) -> Trained:
-    """Train a model for a task, or resume a run; the run is saved to `out` (default: runs/TASK).
+    """Train a model for a task, or resume a run. Returns the model and its scores on the test set.
 
-    `data` is the training data, or a table with the options of `data`. Other options are tables by name, for example
-    `encoder={"hidden": 64}, train={"lr": 2e-3}`. If `out` is already a run, it is resumed: its options are the
-    defaults, and the options given now may change how long and where it trains. `trust` allows it to import code that
-    is not named here. `time` limits everything from reading the data to testing, counted from `started` (a
-    `time.monotonic()`; default: now).
+        import regard
+
+        films = [(f"a {word} film", label) for label, words in {
+            "good": ["fine", "warm", "witty", "great", "lovely", "moving", "clever"],
+            "bad": ["dull", "weak", "clumsy", "poor", "dreary", "tired", "boring"],
+        }.items() for word in words]
+        trained = regard.train("classify", data=films, out="runs/films", train={"epochs": 2})
+        print(trained.test, trained.model.predict("a witty film").text)
+
+    task: what to learn: translate, classify, tag, …; `regard list task` on the command line shows all.
+    data: the training data. A file or folder ("reviews.tsv", "train.de,train.en", "hf:NAME"), rows such as
+        `(text, label)`, a data frame or a `Dataset`. Or a table of options: `{"train": frame, "valid": "valid.tsv",
+        "source": "Review", "target": "Sentiment"}`. Without a validation or test set, a part of `train` is held out.
+        Default: the task's built-in data.
+    out: folder of the run (default: runs/TASK). If it is already a run, that run is resumed: its options are the
+        defaults, and those given now may change how long and where it trains.
+    time: limit for everything from reading the data to testing: "90s", "5m", "1h30m".
+    fresh: start over, and replace the run in `out`.
+    quiet: show no progress.
+    trust: allow a resumed run to import code that is not part of regard and not named here: True, or a list of names.
+    started: when `time` began to count, as a `time.monotonic()` (default: now).
+    options: options of the task by name: `encoder="bilstm"`, `encoder={"name": "bilstm", "hidden": 64}`,
+        `encoder=MyEncoder` (docs/extending.md), `train={"lr": 2e-3, "epochs": 5, "device": "cpu"}`.
+        `regard list` on the command line shows every part and option. Those left open are chosen for the data, the
+        device and the time.
     """
+    if not isinstance(task, str):
+        raise RegardError(f"task: got {brief(task)}", expected=f"the name of a task ({', '.join(names('tasks'))})")
+    if not isinstance(out, str | os.PathLike):
+        raise RegardError(f"out: got {brief(out)}", expected="the folder of the run")
+    if not isinstance(time, str):
+        raise RegardError(f"time: got {brief(time)}", expected='a limit such as "90s" or "5m"')
     started = clock.monotonic() if started is None else started
-    asked: dict[str, Any] = dict(options)
-    if data:
-        asked["data"] = {"train": data} if isinstance(data, str) else data
+    asked: dict[str, Any] = class_names(options)
+    if not (isinstance(data, str) and not data):
+        asked["data"] = options_of(data)
     if time:
         asked["train"] = merge(asked.get("train", {}), {"time": time})
     folder = Path(out or f"runs/{task}")
@@ -290,15 +440,21 @@ def train(
 
 
 def resume(
-    task: str, asked: Mapping[str, Any], folder: Path, fresh: bool = False, trust: bool = False
+    task: str, asked: Mapping[str, Any], folder: Path, fresh: bool = False, trust: Trust = False
 ) -> tuple[Run | None, Prepared]:
     """The run that a training goes on with, if the folder holds one and `fresh` is not asked for, and what it needs."""
-    trusted = trust or set(outside(configure(task, asked)))  # what is asked for here needs no trust
+    typed = set(outside(configure(task, asked)))  # what is asked for here needs no trust
+    trusted = trust if isinstance(trust, bool) and trust else typed.union(trust or ())
     if fresh or not Run.is_in(folder):
         return None, prepare(task, asked)
     run = Run.open(folder, trusted)
     options = gone_on(run.folder, run.config, {**asked, "task": task}, lambda o: configure(task, o))
-    return run, prepare(task, options, run)
+    try:
+        return run, prepare(task, options, run)
+    except RegardError as error:
+        if str(run.folder) in str(error):
+            raise
+        raise RegardError(f"{run.folder}: {error}") from None  # what is wrong is in the run's own configuration
 
 
 def _train(
@@ -308,15 +464,14 @@ def _train(
     fresh: bool,
     show: Progress,
     started: float,
-    trust: bool,
+    trust: Trust,
     hold: Hold,
 ) -> Trained:
     show.phase("reading", "the data")
     run, ready = resume(task, asked, folder, fresh, trust)
     if run is None:
         if Run.is_in(folder):
-            if clear := getattr(ready.task, "clear", None):  # what `finish` wrote there
-                clear(folder)
+            ready.task.clear(folder)
             Run.remove(folder)
         run = Run.create(folder, ready.config, ready.task.keep(), ready.network)
         hold()
@@ -326,13 +481,14 @@ def _train(
         )
     else:
         run.configure(ready.config)
+    for note in ready.notes:
+        show.say(note)
     given = {"task": ready.task, "splits": ready.splits, "run": run, "model": ready.network}
     outcome: Outcome = call(fit, ready.config["train"], **given, show=show, began=started)
     model = Model(run, ready.task, ready.network.eval())
     if outcome.stopped is not None:
         return Trained(model, outcome, {}, ready.splits)
-    if finish := getattr(ready.task, "finish", None):
-        finish(run, ready.network, ready.splits)  # more than the run itself, where a task has that to write
+    ready.task.finish(run, ready.network, ready.splits)
     held_out = ready.splits.test or ready.splits.valid[:FEW_VALID]
     results = tested(model.results, held_out, outcome.budget, show)
     show.phase("computing metrics", f"for {len(results.examples):,} predictions")
@@ -343,13 +499,16 @@ def _train(
     show.phase("writing", "card.md")
     if outcome.per_second or not (folder / "card.md").exists():
         card(run, outcome, ready.splits, ready.network, test, count, warnings)
-    return Trained(model, outcome, test, ready.splits, count, command, warnings)
+    return Trained(model, outcome, test, ready.splits, count, command, warnings, results)
 
 
 def load(folder: str | Path, device: str = "auto", trust: Trust = False) -> Model:
     """Load a trained run. `trust` allows the run to import classes that are not part of regard."""
+    if not isinstance(folder, str | os.PathLike):
+        raise RegardError(f"cannot load {brief(folder)}", expected="the folder of a run")
     run = Run.open(Path(folder), trust)
     task = run.built(lambda: make_task(run.config))
+    run.config = merge({"data": full(load_data, {}), "train": full(fit, {})}, run.config)  # what is missing there
     run.load_words(task)
     run.check_sizes(lambda: network_of(task))
     network = run.built(lambda: network_of(task))

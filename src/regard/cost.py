@@ -19,12 +19,16 @@ __all__ = ["TIMED", "WARM", "cost", "measured", "parameters"]
 
 WARM, TIMED = 10, 40  # steps before the clock starts, and steps on it
 ENOUGH = 20_000  # examples of which the batches are made
-WORDS = {"words", "embedding"}  # modules whose parameters are vectors of words
 
 
 def parameters(network: Any) -> int:
-    """How many there are, but for the words' vectors."""
-    return sum(p.numel() for name, p in network.named_parameters() if not WORDS & {*name.split(".")})
+    """How many there are, without the vectors of words and other ids."""
+    from regard.fields.embed import Embedding
+
+    tables = [one for one in network.modules() if isinstance(one, Embedding) and one.vocab]
+    ids = {id(p) for one in tables for p in one.parameters()}
+    named = network.named_parameters()
+    return sum(p.numel() for name, p in named if id(p) not in ids and "embedding" not in name.split("."))
 
 
 def cost(folder: str, trust: Trust = False) -> dict[str, Any]:
@@ -61,9 +65,8 @@ def measured(task: Any, network: Any, splits: Any, train: Mapping[str, Any]) -> 
     def steps(batch_rows: Sequence[list[int]]) -> int:
         """Spread over a whole training: a model whose phases cost differently costs what it does on average."""
         for number, one in enumerate(batch_rows):
-            task.on_step(network, number / max(1, len(batch_rows) - 1))
-            batch = task.collate([items[row] for row in one]).to(device)
-            step(task, network, batch, optimiser, clip=train["clip"], precision=train["precision"])
+            batch, progress = task.collate([items[row] for row in one]).to(device), number / max(1, len(batch_rows) - 1)
+            step(network, batch, optimiser, progress, clip=train["clip"], precision=train["precision"])
         return sum(map(len, batch_rows))
 
     chosen = (rows * (1 + (WARM + TIMED) // len(rows)))[: WARM + TIMED]
@@ -81,7 +84,7 @@ def measured(task: Any, network: Any, splits: Any, train: Mapping[str, Any]) -> 
     held = splits.test or splits.valid
 
     def evaluate(examples: Sequence[Any]) -> None:
-        with torch.inference_mode(), precise(device, train["precision"], network):
+        with torch.inference_mode(), precise(device, train["precision"], network.wide):
             task.measure(task.results(network, examples))
 
     evaluate(held)  # the whole of it: a GPU compiles some kernels anew for other lengths

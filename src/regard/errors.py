@@ -1,7 +1,7 @@
-"""What a user is told when something they gave cannot be used.
+"""Errors for users.
 
-A `RegardError` is one line: what was got, what was expected, what to do. The command line prints it
-and leaves with exit code 2; in Python it is an ordinary `ValueError`.
+A `RegardError` is one line: what was given, what was expected, what to do. The command line prints it
+and exits with code 2; in Python it is a `ValueError`.
 
     raise RegardError("train.tsv:12: 3 fields", expected="2 (source, target)", do="remove the extra tab")
 """
@@ -15,7 +15,7 @@ def counted(number: int, what: str) -> str:
 
 
 def brief(value: object, most: int = 80) -> str:
-    """A value as a message shows it: its repr, cut where it is long."""
+    """The repr of a value for a message, shortened if it is long."""
     try:
         text = repr(value)
     except ValueError:  # Python writes no whole number of over 4,300 digits
@@ -26,7 +26,7 @@ def brief(value: object, most: int = 80) -> str:
 
 
 class RegardError(ValueError):
-    """One clear line. `got` says what was found (and where); the rest is optional."""
+    """One clear line. `got` says what was given (and where); the rest is optional."""
 
     def __init__(self, got: str, *, expected: str = "", do: str = "") -> None:
         parts = [got]

@@ -1,10 +1,11 @@
-"""Files written whole or not at all: a reader never sees half of one, whatever kills the writer.
+"""Atomic file writes: a reader never sees half a file, even if the writer is killed.
 
 write_whole(folder / "card.md", text)
 with new_folder(runs / "translate") as making: ...
 """
 
 import contextlib
+import errno
 import math
 import os
 import shutil
@@ -18,13 +19,13 @@ from typing import Any
 
 from regard.errors import RegardError
 
-__all__ = ["finite", "new_folder", "read_whole", "regular", "sweep", "sync", "tables", "write_whole"]
+__all__ = ["finite", "new_folder", "read_whole", "ready", "regular", "sweep", "sync", "tables", "write_whole"]
 
 DOTS = 100  # in one line of TOML
 
 
 def finite(value: Any) -> Any:
-    """JSON has no word for what is not a finite number: null."""
+    """Replaces NaN and infinity by null, since JSON has neither."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
@@ -33,7 +34,7 @@ def finite(value: Any) -> Any:
 
 
 def sync(path: Path) -> None:
-    """Ask the system to put a file, or the names in a folder, on the disk for good."""
+    """Flushes a file or folder to disk (fsync)."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -43,7 +44,7 @@ def sync(path: Path) -> None:
 
 @contextlib.contextmanager
 def regular(path: Path, most: int | None = None) -> Iterator[BufferedReader]:
-    """A file to read from. A device or a pipe, which may never end, is refused, and so are more than `most` bytes."""
+    """Opens a regular file of at most `most` bytes; devices and pipes are refused."""
     kind = path.stat()
     if not stat.S_ISREG(kind.st_mode) and not stat.S_ISDIR(kind.st_mode):  # a folder is told by the system
         raise RegardError(f"{path} is not a regular file")
@@ -54,13 +55,13 @@ def regular(path: Path, most: int | None = None) -> Iterator[BufferedReader]:
 
 
 def read_whole(path: Path, most: int) -> bytes:
-    """The content of a regular file of at most so many bytes."""
+    """The content of a regular file of at most `most` bytes."""
     with regular(path, most) as file:
         return file.read(most)
 
 
 def tables(content: bytes) -> dict[str, Any]:
-    """The tables of a TOML file. A key of many parts, as a.a.a.a, is refused: 64 KiB of it take tomllib 4 GiB."""
+    """The tables of a TOML file. Keys with many parts (a.a.a.a) are refused: 64 KiB of them cost tomllib 4 GiB."""
     for number, line in enumerate(content.split(b"\n"), 1):
         if line.count(b".") > DOTS:
             raise tomllib.TOMLDecodeError(f"More than {DOTS} dots (at line {number}, column 1)")
@@ -68,7 +69,7 @@ def tables(content: bytes) -> dict[str, Any]:
 
 
 def write_whole(path: Path, content: str | bytes) -> Path:
-    """Write beside the place, then move there in one step."""
+    """Writes to a temporary file, then renames it."""
     data = content.encode() if isinstance(content, str) else content
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.tmp-")
     try:
@@ -88,8 +89,18 @@ def write_whole(path: Path, content: str | bytes) -> Path:
     return path
 
 
+def ready(folder: Path) -> None:
+    """Makes a folder and checks that it can be written to, before minutes of work."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise RegardError(f"cannot write to {str(folder)!r} ({error.strerror})", do="use another --out") from None
+
+
 def sweep(folder: Path) -> None:
-    """Clear away what killed writers left half-made in a folder that is nobody else's at this moment."""
+    """Removes temporary files of killed writers from a folder that no other process uses."""
     for left in folder.glob(".*.tmp-*"):
         if left.is_dir() and not left.is_symlink():
             shutil.rmtree(left, ignore_errors=True)
@@ -99,7 +110,7 @@ def sweep(folder: Path) -> None:
 
 @contextlib.contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """A folder filled out of sight and then moved to its place; `path` must not exist, or be empty."""
+    """A folder that is filled under a temporary name and then renamed; `path` must not exist, or be empty."""
     path.parent.mkdir(parents=True, exist_ok=True)
     making = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.tmp-"))
     try:

@@ -1,15 +1,14 @@
-"""Parts by name: "additive" or "my.package.Thing" → class; a wrong name suggests the nearest.
+"""Finds parts by name: "additive" or "my.package.Thing" → class; a wrong name suggests the nearest.
 
-A folder of choices (`attend.score`, `encode`, `tasks`, …) holds one part a file; the file, the class
-and the name in a configuration are one word: `scaled_dot` ↔ `scaled_dot.py` ↔ `ScaledDot`. Files
-that begin with `_` are not parts.
+A folder (`attend.score`, `encode`, `tasks`, …) has one part per file. The name in a configuration, the file and the
+class are the same word: `scaled_dot`, `scaled_dot.py`, `ScaledDot`. Files that begin with `_` and folders inside are
+not parts.
 
-The constructor's signature is the schema of its options: parameters **without** a default are given
-by the code that builds the part (sizes, sub-parts), parameters **with** one are the user's to set.
-A parameter that is itself a part says from where: `score: Annotated[Spec, In("attend.score")] = "dot"`,
-or `attention: Annotated[Spec, Of("attend.attention.make")]` for the options of one fixed callable.
-A number says which values it may take, with the ranges of `regard.ranges`. A plain string in the annotation is one
-sentence about the option: `dropout: Annotated[Dropout, "dropout between layers"] = 0.1`.
+The constructor's signature is the schema of its options. Parameters **without** a default are passed by the code that
+builds the part (sizes, sub-parts); parameters **with** a default are options. A parameter that is itself a part names
+its folder, `score: Annotated[Spec, In("attend.score")] = "dot"`, or the callable whose options it holds,
+`attention: Annotated[Spec, Of("attend.attention.make")]`. Numbers have a range (`regard.ranges`). A plain string in the
+annotation describes the option in one sentence: `dropout: Annotated[Dropout, "dropout between layers"] = 0.1`.
 
     build("attend.score", {"name": "additive", "hidden": 64}, query=512, key=512)
 """
@@ -25,25 +24,58 @@ from itertools import islice
 from pkgutil import iter_modules
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+from regard.contracts import check_class, check_part
 from regard.errors import RegardError, brief
 from regard.ranges import Range, explained, range_of, sentence_of
 
 __all__ = [
-    *("PLAIN", "In", "Of", "Spec", "about", "build", "call", "check", "choices", "find", "full", "mark", "names"),
+    *(
+        "PLAIN",
+        "In",
+        "Of",
+        "Spec",
+        "about",
+        "build",
+        "call",
+        "check",
+        "choices",
+        "find",
+        "flat",
+        "full",
+        "mark",
+        "merge",
+        "names",
+    ),
     *("nearest", "settable", "table", "words"),
 ]
 
 type_names = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}
 short_names = {bool: "true or false"}  # where a default shows what kind of value it is
-# Of a number whose annotation says no more.
+nouns = {  # what a part of a folder is called in messages
+    "tasks": "task",
+    "attend.score": "score",
+    "attend.bias": "bias",
+    "attend.normalizer": "normalizer",
+    "fields": "field",
+    "fields.embed": "embedding",
+    "text": "tokenizer",
+    "encode": "encoder",
+    "pool": "pooling",
+    "predict.match": "matching",
+    "predict.reward": "reward",
+    "predict.generate": "decoder",
+    "predict.language": "language model",
+    "measure": "metric",
+    "data.builtin": "built-in data set",
+}
+# The range of a number whose annotation sets no limits.
 any_number: dict[Any, Range] = {int: Range(-(2**63), 2**63 - 1), float: Range(-math.inf, math.inf, True, True)}
 
 Spec = str | Mapping[str, Any]
-"""A part asked for: its name alone, or a table of options with its `name` (which may be left out
-where the signature has a default)."""
+"""A part in a configuration: its name, or a table of options with a `name` (optional if there is a default)."""
 
 PLAIN: Spec = {}
-"""A part of which nothing is asked: all its options as they are."""
+"""A part with its default options."""
 
 
 @dataclass(frozen=True)
@@ -55,44 +87,48 @@ class In:
 
 @dataclass(frozen=True)
 class Of:
-    """Marks a parameter as the options of one callable, named by its dotted place inside regard."""
+    """Marks a parameter as the options of one callable, given by its dotted path inside regard."""
 
     place: str
 
 
 def table(spec: Spec) -> dict[str, Any]:
-    """The options of a part that has no name."""
+    """The options of a part without a name."""
     return {} if isinstance(spec, str) else dict(spec)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """ "did you mean …?" where something is near, else the whole list."""
-    known = [name for name in sorted(islice(known, 1000)) if len(name) <= 100]  # to look among more takes long
+    """ "did you mean …?" if a known word is similar, else all known words."""
+    known = [name for name in sorted(islice(known, 1000)) if len(name) <= 100]  # searching more takes long
     close = get_close_matches(word, known, n=1, cutoff=0.6)
     listed = ", ".join(known[:200]) + (", …" if len(known) > 200 else "")
     return f"did you mean {close[0]!r}?" if close else "known: " + (listed or "none")
 
 
 def names(folder: str) -> list[str]:
-    """Every part of a folder, by name."""
+    """The names of all parts of a folder."""
     package = importlib.import_module(f"regard.{folder}")
-    return sorted(m.name for m in iter_modules(package.__path__) if not m.name.startswith("_"))
+    return sorted(m.name for m in iter_modules(package.__path__) if not (m.ispkg or m.name.startswith("_")))
 
 
 def find(folder: str, name: str) -> type[Any]:
-    """The class behind a name: a file of the folder, or a dotted path to a class of the user's own."""
+    """The class for a name: a file of the folder, or a dotted path to the user's own class."""
     if "." in name:
         module, _, attribute = name.rpartition(".")
         try:
             found = getattr(importlib.import_module(module), attribute)
         except (ImportError, AttributeError, ValueError, TypeError) as error:
-            raise RegardError(f"cannot import {name!r} ({error})", expected="a class as package.module.Class") from None
+            do = f"give its file with --code {module}.py" if module.isidentifier() else ""
+            raise RegardError(
+                f"cannot import {name!r} ({error})", expected="a class, written as package.module.Class", do=do
+            ) from None
         if not isinstance(found, type):
-            raise RegardError(f"{name!r} is {found!r}", expected="a class as package.module.Class")
+            raise RegardError(f"{name!r} is {found!r}", expected="a class, written as package.module.Class")
+        check_class(folder, found)
         return found
     known = names(folder)
     if name not in known:
-        raise RegardError(f"no {folder} is named {name!r}", do=nearest(name, known))
+        raise RegardError(f"unknown {nouns.get(folder, folder)} {name!r}", do=nearest(name, known))
     module_found = importlib.import_module(f"regard.{folder}.{name}")
     return getattr(module_found, "".join(word.capitalize() for word in name.split("_")))  # type: ignore[no-any-return]
 
@@ -105,33 +141,58 @@ def settable(thing: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 
 
 def mark(parameter: inspect.Parameter) -> In | Of | None:
-    """What says that a parameter is itself a part."""
+    """The mark of a parameter that is itself a part."""
     if get_origin(parameter.annotation) is Annotated:
         return next((m for m in get_args(parameter.annotation)[1:] if isinstance(m, In | Of)), None)
     return None
 
 
 def about(parameter: inspect.Parameter) -> str:
-    """What an option does, in one sentence; nothing where its signature does not say."""
+    """The sentence that describes an option, or an empty string."""
     return sentence_of(parameter.annotation)
 
 
 def choices(parameter: inspect.Parameter) -> tuple[Any, ...]:
-    """The words an option may be, where it is one of a few."""
+    """The values of an option that has a fixed set of them."""
     kind = parameter.annotation
     kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
     return get_args(kind) if get_origin(kind) is Literal else ()
 
 
 def _named(spec: Any, default: Any, path: str, sentence: str = "") -> dict[str, Any]:
-    """A spec as a table with its name, taken from the default where it gives none."""
+    """A spec as a table with a name, by default that of the default."""
     base = {"name": default} if isinstance(default, str) else dict(default or {})
     if isinstance(spec, str):
         spec = {"name": spec}
     if not isinstance(spec, Mapping):
         expected = explained("the name of a part or a table of its options", sentence)
         raise RegardError(f"{path}: got {brief(spec)}", expected=expected)
-    return {**(base if spec.get("name", base.get("name")) == base.get("name") else {}), **spec}
+    return merge(base, spec) if spec.get("name", base.get("name")) == base.get("name") else dict(spec)
+
+
+def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Merges options recursively; a part with another name keeps none of the old part's options."""
+    result = dict(base)
+    for key, value in over.items():
+        old = result.get(key)
+        if isinstance(old, str) and isinstance(value, Mapping) and "name" not in value:
+            old = {"name": old}
+        if isinstance(old, Mapping) and isinstance(value, str):
+            value = {"name": value}
+        if isinstance(old, Mapping) and isinstance(value, Mapping):
+            renamed = "name" in value and value["name"] != old.get("name", value["name"])
+            result[key] = dict(value) if renamed else merge(old, value)
+        else:
+            result[key] = value
+    return result
+
+
+def flat(config: Mapping[str, Any], path: str = "") -> list[tuple[str, Any]]:
+    """Every option with its dotted name."""
+    pairs = []
+    for key, value in config.items():
+        pairs += flat(value, f"{path}{key}.") if isinstance(value, Mapping) else [(path + key, value)]
+    return pairs
 
 
 def _target(mark: In | Of, spec: dict[str, Any], path: str) -> Callable[..., Any]:
@@ -148,7 +209,7 @@ def _target(mark: In | Of, spec: dict[str, Any], path: str) -> Callable[..., Any
 
 
 def full(thing: Callable[..., Any], options: Mapping[str, Any], path: str = "") -> dict[str, Any]:
-    """The options with every default filled in and every key and value checked; parts are filled in too."""
+    """The options, checked and with all defaults filled in, including those of sub-parts."""
     known = settable(thing)
     for key in options:
         if key not in known and key != "name":
@@ -169,7 +230,7 @@ def full(thing: Callable[..., Any], options: Mapping[str, Any], path: str = "") 
         else:
             if isinstance(found, Of) and not isinstance(given, Mapping):
                 some = next(iter(settable(_target(found, {}, path + key))), "…")
-                expected = explained(f"options of its own, as {path + key}.{some}=", about(parameter))
+                expected = explained(f"its own options, for example {path + key}.{some}=", about(parameter))
                 raise RegardError(f"{path + key}: got {brief(given)}", expected=expected)
             spec = _named(given, parameter.default, path + key, about(parameter))
             result[key] = full(_target(found, spec, path + key), spec, f"{path}{key}.")
@@ -177,14 +238,14 @@ def full(thing: Callable[..., Any], options: Mapping[str, Any], path: str = "") 
 
 
 def check(thing: Callable[..., Any], options: Mapping[str, Any], path: str = "") -> None:
-    """Raise where an option is unknown or of the wrong kind; `path` is put before its name."""
+    """Raises if an option is unknown or has a wrong value; `path` is the prefix of its name."""
     full(thing, options, path)
 
 
 def words(kind: Any, short: bool = False) -> str:
-    """What a value of an annotated kind may be, in words; nothing where anything may be.
+    """The values that an annotation allows, in words; an empty string if there is no limit.
 
-    The short form leaves out what a default beside it shows: `1 to 1,024` for `a whole number from 1 to 1,024`.
+    The short form leaves out what a default shows: `1 to 1,024` instead of `a whole number from 1 to 1,024`.
     """
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated:
@@ -201,9 +262,9 @@ def words(kind: Any, short: bool = False) -> str:
 
 
 def _checked(value: Any, kind: Any, path: str, sentence: str = "") -> Any:
-    """The value if it is of the annotated kind and within its range (a whole number may stand for a float).
+    """The value, if it has the annotated type and range (an int is accepted for a float).
 
-    `sentence` says what the option does, where `kind` is only a part of its annotation.
+    `sentence` describes the option, if `kind` is only a part of its annotation.
     """
     sentence = sentence_of(kind) or sentence
 
@@ -249,7 +310,7 @@ def _checked(value: Any, kind: Any, path: str, sentence: str = "") -> Any:
         raise wrong()
     if origin in (tuple, list):
         if not isinstance(value, list | tuple):
-            raise wrong(f"a list, as {path}=[1,2]")
+            raise wrong(f"a list, for example {path}=[1,2]")
         each = [inner[0]] * len(value) if origin is list or inner[-1] is Ellipsis else list(inner)
         if len(each) != len(value):
             raise wrong(f"a list of {len(each)}")
@@ -258,7 +319,7 @@ def _checked(value: Any, kind: Any, path: str, sentence: str = "") -> Any:
 
 
 def call(thing: Callable[..., Any], options: Mapping[str, Any], **given: Any) -> Any:
-    """Call with the user's options, offering what the code gives: the callable takes what it names."""
+    """Calls with the user's options and with those of the `given` arguments that the callable takes."""
     filled = full(thing, options)  # the values as checked: "none" is None by now, a part has its name
     takes = inspect.signature(thing).parameters
     offered = {key: value for key, value in given.items() if key in takes}
@@ -268,6 +329,9 @@ def call(thing: Callable[..., Any], options: Mapping[str, Any], **given: Any) ->
 
 
 def build(folder: str, spec: Spec, **given: Any) -> Any:
-    """The part that `spec` asks for, made with its options and with what the code gives."""
+    """Builds the part that `spec` names, with its options and the `given` arguments."""
     table = _named(spec, None, folder)
-    return call(_target(In(folder), table, folder), table, **given)
+    part = call(_target(In(folder), table, folder), table, **given)
+    if "." in table.get("name", ""):
+        check_part(folder, part)
+    return part

@@ -1,4 +1,4 @@
-"""The number in a run's config.toml that says by which names its options go.
+"""The format number in a run's config.toml: it changes when options are renamed.
 
 check_format("runs/mine/config.toml", config)
 """
@@ -9,11 +9,11 @@ from regard.errors import RegardError, brief
 
 __all__ = ["FORMAT", "check_format"]
 
-FORMAT = 2  # one more whenever an option gets another name
+FORMAT = 3  # one more whenever an option gets another name
 
 
 def check_format(path: str, config: dict[str, Any]) -> None:
-    """Take the format out of the tables of a config.toml; an older or newer one is refused."""
+    """Removes the format from the tables of a config.toml; raises if it is older or newer."""
     found = config.pop("format", 1)
     if found != FORMAT or isinstance(found, bool):
         newer = isinstance(found, int) and found > FORMAT

@@ -1,7 +1,7 @@
-"""People judge outputs, blind and side by side: the way from the command line to the page and to the report.
+"""Human evaluation, blind and side by side: connects the command line with the page and the report.
 
-`cli` and `serve` do not know each other; this stands between them. The page needs FastAPI and uvicorn (the extra
-`serve`), the report does not.
+`cli` and `serve` do not import each other; this module connects them. The page needs FastAPI and uvicorn (the extra
+`serve`); the report does not.
 
     judge(["a.txt", "b.txt"], "source.txt", out=Path("judgements.sqlite"), judge="ana")
     results(Path("judgements.sqlite"))
@@ -17,10 +17,10 @@ __all__ = ["judge", "results"]
 
 
 def judge(outputs: list[str], source: str, reference: str | None, out: Path, judge: str, **options: Any) -> Any:
-    """Serve the page until Ctrl-C; how far the judge has come. `options` are those of `serve`."""
+    """Serves the page until Ctrl-C and returns the judge's progress. `options` are those of `serve`."""
     name = " ".join(judge.split())
     if not name or not name.isprintable() or len(name) > 100:
-        raise RegardError(f"a judge named {judge!r}", expected="a name of up to 100 letters that can be shown")
+        raise RegardError(f"judge name {judge!r}", expected="up to 100 printable characters")
     from regard.serve.judge_sheet import read_sheet
 
     sheet = read_sheet(outputs, source, reference)
@@ -35,7 +35,7 @@ def judge(outputs: list[str], source: str, reference: str | None, out: Path, jud
 
 
 def results(path: Path) -> dict[str, Any]:
-    """What the judgements came to; see judge_report.py."""
+    """The results of the judgements; see judge_report.py."""
     from regard.serve.judge_report import report
 
     try:

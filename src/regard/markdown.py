@@ -1,4 +1,4 @@
-"""Words of others in Markdown: names of files, folders, labels and options are shown as they are, and do nothing.
+"""Escapes user text for Markdown: names of files, folders, labels and options.
 
 f"# {escaped(folder.name)}"      # <script>, [links](…), `code`, | and line breaks stay letters
 f"| bleu | {code(signature)} |"
@@ -14,17 +14,17 @@ marks = re.compile(r"[\\`*\[\]<>|~&$#]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|@|(?<=\b
 
 
 def _one_line(text: str) -> str:
-    """Without line breaks and other characters that cannot be shown."""
+    """The text without line breaks and control characters."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def escaped(text: str) -> str:
-    """Plain words within a line, a heading or a cell of a table; not at the beginning of a line."""
+    """Text within a line, a heading or a table cell; not at the start of a line."""
     return marks.sub(lambda mark: f"\\{mark[0]}", _one_line(text))
 
 
 def code(text: str) -> str:
-    """Code within a line or a cell of a table."""
+    """Inline code, also in a table cell."""
     line = _one_line(text).replace("|", r"\|")  # a bar would end the cell, inside code too
     ticks = "`" * (_longest(line) + 1)
     pad = " " if line.startswith("`") or line.endswith("`") or not line else ""
@@ -32,7 +32,7 @@ def code(text: str) -> str:
 
 
 def fenced(language: str, *lines: str) -> list[str]:
-    """Lines of code, as a block that none of them can end."""
+    """A fenced code block that its content cannot close."""
     fence = "`" * max(3, *(_longest(line) + 1 for line in lines))
     return [f"{fence}{language}", *lines, fence]
 

@@ -1,4 +1,4 @@
-"""Options of a run as tables: one laid over another, listed by dotted name, and those a run may go on with.
+"""Options of a run as tables: merged, listed by dotted name, and checked when a run is resumed.
 
 merge({"encoder": {"hidden": 64}}, {"encoder": {"layers": 2}})
 """
@@ -8,38 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import RegardError
+from regard.find import flat, merge
 
 __all__ = ["flat", "gone_on", "merge"]
 
-# What may change between two sittings of one run: how long it goes on and where, not what it is.
+# What may change between two sittings of one run: how long it goes on, where, and what is kept; not what it is.
 CHANGEABLE = tuple(
-    f"train.{name}" for name in ("epochs", "steps", "time", "patience", "save_every", "device", "threads")
+    f"train.{name}"
+    for name in (
+        *("epochs", "steps", "time", "patience", "save_every"),
+        *("device", "threads", "workers", "report_to", "keep_examples"),
+    )
 )
-
-
-def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Options over options, table by table; a part of another name takes none of the old one's options."""
-    result = dict(base)
-    for key, value in over.items():
-        old = result.get(key)
-        if isinstance(old, str) and isinstance(value, Mapping) and "name" not in value:
-            old = {"name": old}
-        if isinstance(old, Mapping) and isinstance(value, str):
-            value = {"name": value}
-        if isinstance(old, Mapping) and isinstance(value, Mapping):
-            renamed = "name" in value and value["name"] != old.get("name", value["name"])
-            result[key] = dict(value) if renamed else merge(old, value)
-        else:
-            result[key] = value
-    return result
-
-
-def flat(config: Mapping[str, Any], path: str = "") -> list[tuple[str, Any]]:
-    """Every option with its dotted name."""
-    pairs = []
-    for key, value in config.items():
-        pairs += flat(value, f"{path}{key}.") if isinstance(value, Mapping) else [(path + key, value)]
-    return pairs
 
 
 def gone_on(
@@ -48,10 +28,10 @@ def gone_on(
     asked: Mapping[str, Any],
     configure: Callable[[Mapping[str, Any]], dict[str, Any]],
 ) -> dict[str, Any]:
-    """The options a run goes on with: those it was begun with, and over them what is asked for now, if that may change.
+    """The options of a resumed run: its own, updated with those given now, if they may change.
 
-    What was not asked for is not changed: whatever defaults and presets say today, the run keeps what it has.
-    `configure` fills in what an older version did not know.
+    Options that are not given keep the run's value, whatever today's defaults and presets are.
+    `configure` fills in options that an older version did not have.
     """
 
     def refused(key: str, before: Any, now: Any) -> RegardError:

@@ -1,13 +1,15 @@
-"""Calls in fresh processes, some at a time: each has its memory, its threads and its random state to itself.
+"""Runs calls in fresh processes, several at a time: each has its own memory, threads and random state.
 
-What one of them raises ends all: the others are asked to stop (SIGTERM), upon which a training saves where it stands.
-Ctrl-C and SIGTERM do the same, and end in KeyboardInterrupt.
+If one raises, the others get SIGTERM, on which a training saves its state. Ctrl-C and SIGTERM do the same and raise
+KeyboardInterrupt. At a deadline (`time.monotonic()`) what still runs is ended, and nothing more is yielded.
 
     for key, result in in_processes({"a": (function, 1, 2), "b": (function, 3, 4)}, jobs=2): ...
 """
 
+import math
 import multiprocessing
 import signal
+import time
 import traceback
 from collections.abc import Callable, Generator, Mapping
 from multiprocessing.connection import Connection, wait
@@ -19,13 +21,18 @@ from regard.train.stop import Stop
 __all__ = ["in_processes"]
 
 
-def in_processes(work: Mapping[str, tuple[Any, ...]], jobs: int) -> Generator[tuple[str, Any], None, None]:
-    """Each key with what its call gave, as they come; no more than `jobs` at a time."""
+def in_processes(
+    work: Mapping[str, tuple[Any, ...]],
+    jobs: int,
+    deadline: float = math.inf,
+    tick: Callable[[], None] = lambda: None,
+) -> Generator[tuple[str, Any], None, None]:
+    """Yields each key with its result as it arrives; at most `jobs` run at a time. `tick` is called while it waits."""
     context, waiting = multiprocessing.get_context("spawn"), list(work.items())
     running: dict[Connection, tuple[str, Any]] = {}
     try:
         with Stop() as stop:
-            while waiting or running:
+            while (waiting or running) and time.monotonic() < deadline:
                 while waiting and len(running) < jobs:
                     key, call = waiting.pop(0)
                     mine, theirs = context.Pipe(duplex=False)
@@ -45,6 +52,7 @@ def in_processes(work: Mapping[str, tuple[Any, ...]], jobs: int) -> Generator[tu
                     yield key, found
                 if stop.asked is not None:
                     raise KeyboardInterrupt
+                tick()
     finally:
         for _, process in running.values():
             process.terminate()
@@ -68,7 +76,7 @@ def _received(pipe: Connection, key: str, process: Any) -> Any:
 
 
 def _call(pipe: Connection, function: Callable[..., Any], *given: Any) -> None:
-    """In the process: the result, or what was raised, goes to the one who asked."""
+    """Runs in the process: sends back the result or the exception."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C reaches the one who asked too, who then asks us to stop
     try:
         pipe.send(function(*given))

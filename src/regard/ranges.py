@@ -1,14 +1,13 @@
-"""The values that an option may take, declared with its type: `dropout: Dropout = 0.1`, `hidden: Width = 256`.
+"""Ranges of options, declared with their type: `dropout: Dropout = 0.1`, `hidden: Width = 256`.
 
-`regard.find` checks them whenever options are read, `regard list` shows them. A part that is also built directly
-in Python checks them there with `@ranged` on its constructor. Upper bounds lie far above anything in use: they are
-there so that a typing error (`hidden=2560000000`) ends in one line instead of in no memory or in no end.
+`regard.find` checks them whenever options are read, and `regard list` shows them. `@ranged` on a constructor checks
+them for parts that are built directly in Python. Upper bounds are far above anything in use; they turn a typo
+(`hidden=2560000000`) into one line instead of an out-of-memory error.
 
     heads: Annotated[int, Range(1, 1024), "attention heads"] = 8
     hidden: Annotated[Width, "units of the hidden state"] = 256
 
-The string is one sentence about the option: what it does, and its unit where it has one. `regard list` and the
-messages about wrong values show it.
+The string describes the option in one sentence: what it does, and its unit. `regard list` and error messages show it.
 """
 
 import functools
@@ -28,7 +27,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Range:
-    """From `low` to `high`, both included unless `above` or `below` leave them out. NaN lies in no range."""
+    """From `low` to `high`, inclusive unless `above` or `below` is set. NaN is in no range."""
 
     low: int | float
     high: int | float
@@ -98,12 +97,12 @@ def sentence_of(kind: Any) -> str:
 
 
 def explained(expected: str, sentence: str) -> str:
-    """What a value must be, for a message, with what the option does."""
+    """The expected values, for a message, with the option's sentence."""
     return f"{expected} ({sentence})" if sentence else expected
 
 
 def within(name: str, value: Any, kind: Any) -> None:
-    """Raise where a number lies outside the range of its kind."""
+    """Raises if a number is outside its range."""
     if (allowed := range_of(kind)) and value not in allowed:
         plain_kind = get_args(kind)[0]  # int, float, or one of them or None
         number = "a whole number" if int in (plain_kind, *get_args(plain_kind)) else "a number"
@@ -114,7 +113,7 @@ P = ParamSpec("P")
 
 
 def ranged(make: Callable[P, None]) -> Callable[P, None]:
-    """A constructor that refuses numbers outside the ranges of its signature, however it is called."""
+    """Decorates a constructor: numbers outside the ranges of its signature raise."""
     signature = inspect.signature(make)
 
     @functools.wraps(make)

@@ -1,7 +1,7 @@
-"""Files that others wrote, opened with care: what cannot be read is one clear line, and nothing fills the memory.
+"""Reads user files safely: errors are one clear line, and memory is bounded.
 
 There are three limits. Only files are read, not devices or named pipes. A line has at most `longest` bytes. A `.gz`
-file may unpack to `unpacked` bytes, or to `ratio` times its own size if that is more.
+file may decompress to `unpacked` bytes, or to `ratio` times its own size if that is more.
 
     for data in pieces("train.tsv.gz", packed=True): ...
 """
@@ -27,7 +27,7 @@ piece = 1 << 18  # bytes at a time
 
 
 def pieces(path: str, packed: bool) -> Iterator[bytes]:
-    """The bytes of a file, unpacked where it is `packed`, a piece at a time; none of them is empty."""
+    """The bytes of a file in non-empty chunks, decompressed if it is `packed`."""
     with open_file(path) as file, _told(path, packed):
         room = max(unpacked, ratio * os.fstat(file.fileno()).st_size)
         stream = gzip.GzipFile(fileobj=file) if packed else file
@@ -42,7 +42,7 @@ def pieces(path: str, packed: bool) -> Iterator[bytes]:
 
 
 def open_file(path: str) -> io.BufferedReader:
-    """The file for reading: a regular one, or a pipe that somebody has opened for us."""
+    """Opens a regular file, or a pipe that is already open (/dev/stdin)."""
     place = os.path.expanduser(path)
     try:
         # A named pipe that nobody writes to must not keep us waiting.
@@ -80,7 +80,7 @@ def too_long(where: str) -> RegardError:
 
 
 def missing(path: str) -> RegardError:
-    """No such file; the nearest name in its folder, if any is near."""
+    """The error for a missing file, with the most similar name in its folder."""
     place = Path(os.path.expanduser(path))
     try:
         around = [other.name for other in place.parent.iterdir()]

@@ -1,4 +1,4 @@
-"""The model of a task, if one can be made of its options and fits into the memory of this machine.
+"""Builds the model of a task, if its options are valid and it fits into this machine's memory.
 
 network = network_of(task)
 """
@@ -13,6 +13,7 @@ from torch import nn
 from torch.nn.modules.module import register_module_parameter_registration_hook
 
 from regard.errors import RegardError
+from regard.types import Network
 
 __all__ = ["fits", "network_of"]
 
@@ -24,9 +25,9 @@ def memory() -> int | float:
 
 @contextmanager
 def fits() -> Iterator[None]:
-    """Within this block a model that is larger than the memory is refused while it is built.
+    """Within this block, building a model larger than the memory raises.
 
-    Parameters are registered before they are filled, and the system hands out memory only when it is filled.
+    Parameters are registered before they are filled, and the system allocates memory only when it is filled.
     """
     size, most = 0, memory()
 
@@ -47,11 +48,11 @@ def fits() -> Iterator[None]:
         counting.remove()
 
 
-def network_of(task: Any) -> nn.Module:
-    """The task's model; sizes that make none, or one too large for this machine, are the user's to mend."""
+def network_of(task: Any) -> Network:
+    """The task's model; invalid or too large sizes raise a RegardError."""
     try:
         with fits():
-            return task.model()  # type: ignore[no-any-return]
+            return task.network()  # type: ignore[no-any-return]
     except (ValueError, RuntimeError, TypeError, ZeroDivisionError, MemoryError) as error:
         if isinstance(error, RegardError):
             raise

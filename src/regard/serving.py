@@ -1,6 +1,6 @@
-"""Trained runs behind HTTP: the way from the command line to the service.
+"""Serves trained runs over HTTP: connects the command line with the service.
 
-`cli` and `serve` do not know each other; this stands between them. The service needs FastAPI, uvicorn and
+`cli` and `serve` do not import each other; this module connects them. The service needs FastAPI, uvicorn and
 prometheus_client (the extra `serve`).
 
     serve(["runs/translate"], {"batch": 32}, port=8000)

@@ -1,42 +1,57 @@
-"""The one gate between what a run names and Python's import.
+"""The only gate between names in a run and Python's import.
 
-A configuration may name classes of the user's own (`attention.score=my.package.Score`), and to use such a name is to
-run its code. What people type themselves they trust. What a run or a file of options names is somebody else's until
-they say so: `--trust`, or `trust=True` in Python. `Run.open` and `--config` pass everything they read through `admit`,
-and nothing else reads a configuration; so none reaches `regard.find` unless all that it names may be imported.
+A configuration may name the user's own classes (`attention.score=my.package.Score`), and using such a name runs its
+code. Names that people type are trusted. Names in a run or a config file are not, without `--trust` (`trust=True` in
+Python), unless the person named the file of that code with `--code`. `Run.open` and `--config` pass everything they
+read through `admit`, and nothing else reads a configuration.
 
-    admit("runs/downloaded", config, trust=False)                     # raises where a name has a dot
-    admit("runs/mine", config, trust=set(outside(typed)))             # but what was typed as well is trusted
+    admit("runs/downloaded", config, trust=False)                     # raises if a name has a dot
+    admit("runs/mine", config, trust=set(outside(typed)))             # trusts names that were typed too
 """
 
+import sys
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from regard.errors import RegardError
 
-__all__ = ["Trust", "admit", "outside"]
+__all__ = ["NAMED", "Trust", "admit", "file_of", "outside"]
+
+# What own_code.py sets in a module whose file a person named.
+NAMED = "__regard_code__"
 
 Trust = bool | Collection[str]
 """Everything (True), nothing (False), or only these names."""
 
 
+FILES = ("vectors", "weights")
+
+
 def admit(whose: object, config: Mapping[str, Any], trust: Trust = False) -> None:
-    """Raise where a configuration names code that is not trusted; `whose` it is, for the message."""
+    """Raises if a configuration names untrusted code; `whose` names its owner in the message."""
     if trust is True:
         return
     trusted = () if trust is False else trust
-    if stranger := next((name for name in outside(config) if name not in trusted), None):
+    if stranger := next((name for name in outside(config) if name not in trusted and file_of(name) is None), None):
+        module, *rest = stranger.removeprefix("builtin:").split(".")
+        file = f"--code {module}.py, or " if len(rest) == 1 and module.isidentifier() else ""
         raise RegardError(
             f"{whose} uses {stranger}, which is not part of regard",
-            do="add --trust (trust=True in Python) if you trust its code",
+            do=f"add {file}--trust (trust=True in Python) if you trust its code",
         )
 
 
-def outside(config: Mapping[str, Any]) -> Iterator[str]:
-    """All that `regard.find` would import from elsewhere: every name with a dot.
+def file_of(name: str) -> str | None:
+    """The file of the code behind a name, if a person named that file with --code."""
+    module = sys.modules.get(name.removeprefix("builtin:").rpartition(".")[0])
+    return module.__file__ if module is not None and NAMED in vars(module) else None
 
-    The tables `data` and `train` hold files, times and numbers, and no parts but for a set that is made. An option
-    `vectors` is always a file.
+
+def outside(config: Mapping[str, Any]) -> Iterator[str]:
+    """Everything `regard.find` would import from outside: every name with a dot.
+
+    The tables `data` and `train` have files, times and numbers, and no parts except a built-in set. The options in
+    `FILES` are always files.
     """
     for key, value in config.items():
         if key == "data" and isinstance(value, Mapping):
@@ -49,7 +64,7 @@ def outside(config: Mapping[str, Any]) -> Iterator[str]:
 def _dotted(value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            if key != "vectors" or not isinstance(inner, str):
+            if key not in FILES or not isinstance(inner, str):
                 yield from _dotted(inner)
     elif isinstance(value, list | tuple):
         for inner in value:

@@ -10,7 +10,7 @@ lets every hypothesis continue one of its sentence's earlier ones, while the `Me
 for all hypotheses of a sentence, is left alone. So a memory is never copied once a beam.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import zip_longest
@@ -18,26 +18,36 @@ from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from torch import Tensor, nn
+from torch.utils._pytree import register_dataclass, register_pytree_node
+
+from regard.errors import RegardError, brief, counted
+from regard.regions import Box, Token
 
 __all__ = [
-    *("Batch", "Beams", "Choice", "Example", "Link", "Look", "Memory", "Prediction", "Rows", "Sequences", "Step"),
-    *("Token", "wide"),
+    *(
+        "Batch",
+        "Beams",
+        "Choice",
+        "Example",
+        "Grounding",
+        "Link",
+        "Look",
+        "Memory",
+        "Network",
+        "Output",
+        "Pixels",
+        "Prediction",
+        "Rows",
+        "Sequences",
+    ),
+    *("Step", "Token", "wide"),
 ]
 
 
 def wide(x: Tensor) -> Tensor:
     """In float32 at least, whatever half precision or autocast made of it; float64 stays as it is."""
     return x.to(torch.promote_types(x.dtype, torch.float32))
-
-
-@dataclass(frozen=True)
-class Token:
-    """One token as people see it, and where it stands in their text (characters `start` to `end`, end excluded)."""
-
-    text: str
-    start: int = -1
-    end: int = -1
 
 
 @dataclass(frozen=True)
@@ -51,13 +61,33 @@ class Link:
 
 
 @dataclass(frozen=True)
+class Grounding:
+    """Characters `start` to `end` (excluded) of the target speak of this part of the picture."""
+
+    start: int
+    end: int
+    box: Box
+
+
+@dataclass(frozen=True)
 class Example:
-    """One thing to learn from: its inputs (one text or more), what is to be said of them, and where it was read."""
+    """One example: its inputs (one text or more), its target, and where it was read.
+
+    Where several targets are right, `target` is the first and the `alternatives` are the others. Losses know only the
+    first; metrics of generated text count all of them, the `references`.
+    """
 
     inputs: tuple[str, ...]
     target: str
     where: str = ""  # "train.tsv:12", for messages
     links: tuple[Link, ...] = ()  # the true alignment, where it is known
+    alternatives: tuple[str, ...] = ()
+    grounding: tuple[Grounding, ...] = ()  # the part of a picture that each word of the target speaks of, where known
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """Every right target."""
+        return (self.target, *self.alternatives)
 
     @property
     def source(self) -> str:
@@ -120,14 +150,21 @@ class Sequences(Rows):
 
 
 @dataclass(frozen=True)
+class Pixels(Rows):
+    """Pictures of one size."""
+
+    values: Float[Tensor, "batch channel height width"]
+
+
+@dataclass(frozen=True)
 class Batch(Rows):
     """What a task reads at once: one or more inputs and, in training, what is to be said of them."""
 
-    inputs: tuple[Sequences, ...]
+    inputs: tuple[Any, ...]  # as each field collates them: `Sequences` of ids, `Pixels`
     target: Sequences | Tensor | None = None
 
     @property
-    def source(self) -> Sequences:
+    def source(self) -> Any:
         return self.inputs[0]
 
     def to(self, device: torch.device | str) -> "Batch":
@@ -150,7 +187,8 @@ class Memory(Rows):
     """What can be looked at: keys (as the score prepared them), values and which of them are there.
 
     `summary` is the whole input in one vector, for what starts from it (a decoder's first state). An encoder that
-    attends itself says where it looked (`looks`, by name) and which tokens it chose (`choices`).
+    attends itself says where it looked (`looks`, by name) and which tokens it chose (`choices`). One that shortens its
+    input says which input positions each key covers: `spans`, from the first to the last (excluded).
     """
 
     keys: Float[Tensor, "batch *head key dim"]
@@ -159,6 +197,11 @@ class Memory(Rows):
     summary: Float[Tensor, "batch summary"] | None = None
     choices: tuple[Choice, ...] = ()
     looks: "tuple[tuple[str, Look], ...]" = ()
+    spans: tuple[tuple[int, int], ...] | None = None  # None: key i is position i
+
+    def covered(self, length: int) -> list[tuple[int, int]]:
+        """The spans of an input of so many positions."""
+        return [(first, min(last, length)) for first, last in self.spans or () if first < length]
 
     def select(self, rows: Int[Tensor, " some"]) -> "Memory":
         """The same for these sentences only; a look is of the whole batch, and is left behind."""
@@ -194,6 +237,9 @@ class Look:
     state: Any = None
     features: bool = False  # whether each feature has weights of its own
 
+    def __repr__(self) -> str:
+        return f"<look, context of shape {list(self.context.shape)}; its weights are computed when asked for>"
+
     @cached_property
     def weights(self) -> Tensor:
         """`[batch, query, key]`; under heads `[batch, head, query, key]`; feature-wise `[…, query, key, feature]`."""
@@ -220,6 +266,21 @@ class Look:
             state=looks[-1].state,
             features=looks[0].features,
         )
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a network makes of a batch in training.
+
+    `total` is minimised: a sum over what `count` counts (target tokens, examples), of which the loop takes the mean.
+    `notes` are numbers to log beside it, each a mean over the batch (the share of tokens selected). `shown` is
+    displayed as the loss where `total` says little (a policy's).
+    """
+
+    total: Tensor
+    count: int
+    notes: Mapping[str, Tensor] = field(default_factory=dict)
+    shown: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -258,5 +319,59 @@ class Prediction:
     def __str__(self) -> str:
         return self.text
 
+    def __repr__(self) -> str:
+        chance = "" if self.log_prob is None else f", log_prob {self.log_prob:.4g}"
+        others = f", {counted(len(self.others), 'other')}" if self.others else ""
+        return f"<prediction {brief(self.text)}{chance}{others}>"
+
     def _repr_html_(self) -> str | None:
         return None if self.look is None else self.look._repr_html_()
+
+
+class Network(nn.Module):
+    """What a task trains: `forward(batch, progress)` gives the `Output` of a batch with its targets.
+
+    `progress` is the share of the training that is done (0 to 1), for what changes on the way. Nothing is kept between
+    two calls but parameters and buffers, so several threads may use one network at once.
+    """
+
+    @property
+    def wide(self) -> bool:
+        """Whether half precision pays."""
+        return True
+
+    @property
+    def layers(self) -> int:
+        """Attention layers that can be shown one by one; 0 where there is nothing to choose."""
+        return 0
+
+    def showing(self, layers: str) -> "Network":
+        """The same network, sharing its parameters, that shows other layers: `last`, `mean`, `all`, or one by its
+        number from 1; itself for "". What it predicts stays the same."""
+        if layers:
+            raise RegardError("layers: this model has none to choose from", expected="a Transformer")
+        return self
+
+    def ready(self, progress: float) -> bool:
+        """Whether it is already trained as it will be used; scores from before that do not count."""
+        return True
+
+    def forward(self, batch: Batch, progress: float = 1.0) -> Output:
+        raise NotImplementedError
+
+
+# DistributedDataParallel, torch.compile and torch.export look for tensors inside what a network takes and gives.
+for _kind in (Sequences, Pixels, Batch, Choice, Memory, Output):
+    register_dataclass(_kind)
+
+
+def _flat_look(look: Look) -> tuple[list[Any], tuple[Any, ...]]:
+    return [look.context, look.log_prob, look.entropy, look.state], (look.compute_weights, look.features)
+
+
+def _whole_look(parts: Iterable[Any], rest: tuple[Any, ...]) -> Look:
+    context, log_prob, entropy, state = parts
+    return Look(context, rest[0], log_prob, entropy, state, rest[1])
+
+
+register_pytree_node(Look, _flat_look, _whole_look, serialized_type_name="regard.Look")

@@ -207,5 +207,5 @@ def test_make_names_what_it_does_not_know() -> None:
         make(4, 4, 4, normalizer="softmaks")
     with pytest.raises(RegardError, match="'hiden'; did you mean 'hidden'"):
         make(4, 4, 4, score={"name": "additive", "hiden": 3})
-    with pytest.raises(RegardError, match="3 heads over a width of 4"):
+    with pytest.raises(RegardError, match="3 heads with size 4"):
         make(4, 4, 4, heads=3)

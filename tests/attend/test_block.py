@@ -198,7 +198,7 @@ def test_gradients_are_right() -> None:
 
 
 def test_heads_divide_the_width() -> None:
-    with pytest.raises(RegardError, match="3 heads over a width of 8"):
+    with pytest.raises(RegardError, match="3 heads with size 8"):
         Block(8, 3, 8, 0.0)
 
 

@@ -99,5 +99,5 @@ def test_one_head_with_plain_projections_is_no_heads() -> None:
 
 @pytest.mark.parametrize(("heads", "size"), [(3, 8), (0, 8), (-2, 8), (16, 8)])
 def test_heads_divide_the_width(heads: int, size: int) -> None:
-    with pytest.raises(RegardError, match=f"{heads} heads over a width of {size}; expected"):
+    with pytest.raises(RegardError, match=f"{heads} heads with size {size}; expected"):
         Heads(query=4, key=4, value=4, heads=heads, size=size)

@@ -65,13 +65,13 @@ def test_one_that_chose_nothing_says_so_for_all() -> None:
 
 def test_people_count_from_one() -> None:
     three = Three()
-    three.look_at("2")
-    assert three.shown(looks) is looks[1]
+    assert three.showing("2").shown(looks) is looks[1]
     for layers in ("mean", "all", "last"):
-        three.look_at(layers)
-        assert three.look == layers
+        assert three.showing(layers).look == layers
+    assert three.showing("") is three
     for wrong in ("0", "4", "first", "-1", "²"):
         with pytest.raises(RegardError, match="a number from 1 to 3"):
-            three.look_at(wrong)
+            three.showing(wrong)
+    assert three.look == "last"  # as it was made
     with pytest.raises(RegardError, match="look=3"):
         three.show(3)

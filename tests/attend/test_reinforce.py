@@ -436,11 +436,11 @@ def test_what_cannot_be_used_is_said() -> None:
         Reinforce(size=None, decay=1.0)
     with pytest.raises(RegardError, match="expected: got 2"):
         Reinforce(size=None, expected=2.0)
-    with pytest.raises(RegardError, match="give size="):
+    with pytest.raises(RegardError, match="pass size="):
         Reinforce(size=None, baseline="learned")
     with pytest.raises(RegardError, match="no summary"):
         Reinforce(size=3, baseline="learned")(log_p, R)
-    with pytest.raises(RegardError, match="no entropy"):
+    with pytest.raises(RegardError, match="without an entropy"):
         Reinforce(size=None, bonus=0.1)(log_p, R)
     with pytest.raises(RegardError, match="samples=1"):
         Reinforce(size=None, baseline="others", samples=1)

@@ -13,9 +13,15 @@ import pytest
 from regard.cli.main import answer
 
 tiny = [
-    *("source=character", "target=character", "embed=16", "encoder.hidden=16", "encoder.layers=1"),
+    *(
+        "source.tokenizer=character",
+        "target.tokenizer=character",
+        "source.embed.dim=16",
+        "encoder.hidden=16",
+        "encoder.layers=1",
+    ),
     *("decoder.embed=16", "decoder.hidden=16", "decoder.layers=1"),
-    *("attention.score.hidden=16", "best_metric=token_accuracy", "dropout=0.0", "label_smoothing=0.0"),
+    *("attention.score.hidden=16", "best_metric=token_accuracy", "source.embed.dropout=0.0", "label_smoothing=0.0"),
     *(
         "train.steps=30",
         "train.validate_every=15",

@@ -10,7 +10,8 @@ from regard.api import load
 broken = b"abc\nfe\xff\n\n" + b"a" * 1500 + b"\nfed\n\xe9\nab"
 complaints = [
     "regard: standard input:2: byte 3 of the line is 0xff; expected UTF-8; convert the input to UTF-8",
-    "regard: standard input:4: 1,501 tokens; expected at most 1,024; shorten it, or train with max_length=1501",
+    "regard: standard input:4: 1,501 tokens in the source; expected at most 1,024; "
+    "shorten it, or train with source.max_length=1501",
     "regard: standard input:6: byte 1 of the line is 0xe9; expected UTF-8; convert the input to UTF-8",
     "regard: 3 of 7 lines failed",
 ]

@@ -15,6 +15,7 @@ from command_line import Regard
 from regard.api import Model, load, merge, prepare
 from regard.cli import align as verb
 from regard.errors import RegardError
+from regard.find import find
 from regard.look.align import Join, Links, by_word, choose, from_pharaoh, join, to_pharaoh, turned, words
 from regard.text import Text
 from regard.train.run import Run
@@ -25,9 +26,8 @@ texts = [("abc de f", "f ed cba"), ("fed", "def"), ("ab  cd", "dc ba "), ("a b c
 
 
 small = {
-    "source": "character",
-    "target": "character",
-    "embed": 16,
+    "source": {"tokenizer": "character", "embed": {"dim": 16}},
+    "target": {"tokenizer": "character"},
     "encoder": {"hidden": 16, "layers": 1},
     "decoder": {"embed": 16, "hidden": 16, "layers": 1},
 }
@@ -61,7 +61,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def stepwise(model: Model, source: str, target: str) -> np.ndarray:
     """Weights between words by feeding the target token after token, one pair alone."""
-    sides = model.task.texts
+    sides = {role: field.text for role, field in model.task.fields.items()}
     with torch.no_grad():
         batch = Sequences.pad([sides["source"].encode(source)]).to(next(model.network.parameters()).device)
         state = model.network.decoder.start(model.network.encode(batch))
@@ -111,6 +111,8 @@ def test_links_on_stdout(regard: Regard, run: Path, data: Path, expected: list[n
     assert said.out.split("\n")[1] == "0-0"
     said = regard("align", run, "--data", data, "--how", "threshold", "--threshold", "0.25")
     assert said.out == "".join(line(choose(rows, "threshold", 0.25)) for rows in expected)
+    said = regard("align", run, "--data", data, "--how", "threshold")
+    assert said.out == "".join(line(choose(rows, "threshold", 0.3)) for rows in expected)
 
 
 @pytest.mark.parametrize("how", ["intersection", "union", "grow", None])
@@ -321,6 +323,8 @@ def test_data_that_cannot_be_used(regard: Regard, run: Path, tmp_path: Path) -> 
 
 
 def test_a_run_of_another_task() -> None:
-    model = SimpleNamespace(task=object(), run=SimpleNamespace(folder="runs/x"), config={"task": "classify"})
+    model = SimpleNamespace(
+        task=find("tasks", "classify")(), run=SimpleNamespace(folder="runs/x"), config={"task": "classify"}
+    )
     with pytest.raises(RegardError, match="runs/x is a run of task classify; expected a task that generates text"):
         verb._writes(model)  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ from regard.look.scene import describe_run
 from regard.train.lock import lock
 
 
+@pytest.mark.sweep
 def test_it_writes_a_table_and_three_files(regard: Regard, run: Path, pairs: Path, tmp_path: Path) -> None:
     before = contents(run)
     words = ("--data", pairs, "--limit", 2, "--shuffles", 5, "--words", 1, "--seed", 1, "--device", "cpu")
@@ -41,10 +42,10 @@ def test_it_writes_a_table_and_three_files(regard: Regard, run: Path, pairs: Pat
     shutil.copytree(run, own)
     shutil.copy(folder / "faithful.json", own)
     model = load(own)
-    assert describe_run(model, "own")["badge"] == summary
+    assert describe_run(model, "own", model.roles, model.features)["badge"] == summary
     next(model.network.parameters()).data.mul_(2)
     model.run.save_weights(model.network)
-    assert describe_run(model, "own")["badge"] is None
+    assert describe_run(model, "own", model.roles, model.features)["badge"] is None
 
 
 def test_wrong_numbers_and_places_are_one_line(regard: Regard, run: Path, pairs: Path, tmp_path: Path) -> None:

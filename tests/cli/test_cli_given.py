@@ -60,10 +60,10 @@ def test_json(regard: Regard, run: Path) -> None:
     [
         ([], "abc\tcba\nabc\n", "standard input:2: 1 field; expected 2 (source TAB target)"),
         ([], "abc\tcba\tx\n", "standard input:1: 3 fields; expected 2 (source TAB target)"),
-        ([], "abc\t\n", "standard input:1: an empty target; expected something to read"),
-        ([], "\tabc\n", "standard input:1: an empty source; expected something to read"),
-        ([], "\t\n", "standard input:1: an empty source; expected something to read"),
-        ([], f"a\t{'a' * 1500}\n", "standard input:1: 1,501 tokens; expected at most 1,024"),
+        ([], "abc\t\n", "standard input:1: an empty target; expected at least one character"),
+        ([], "\tabc\n", "standard input:1: an empty source; expected at least one character"),
+        ([], "\t\n", "standard input:1: an empty source; expected at least one character"),
+        ([], f"a\t{'a' * 1500}\n", "standard input:1: 1,501 tokens in the target; expected at most 1,024"),
         (["--beam", "3"], "", "--score does not search; remove the search options"),
         (["--sample"], "", "--score does not search"),
         (["--prefix", "a"], "", "--score does not search"),
@@ -106,7 +106,8 @@ def test_as_a_file(regard: Regard, run: Path, tmp_path: Path, kind: str) -> None
 
 
 def test_looks_that_cannot_be(regard: Regard, run: Path) -> None:
-    assert regard("look", run, "abc", "--target", "").line() == "input 1: an empty target; expected something to read"
+    line = regard("look", run, "abc", "--target", "").line()
+    assert line == "input 1: an empty target; expected at least one character"
     assert regard("look", run, "a", "b", "--target", "c").line() == "1 target for 2 texts; expected one target per text"
     line = regard("look", run, "a", "--target", "c", "--beam", 2).line()
     assert line == "--target and --beam; expected only one of them"
@@ -118,14 +119,15 @@ def test_a_score_without_queries_is_told_before_a_run_is_made(regard: Regard, pa
     said = regard(
         "train", "translate", "--data", pairs, "--out", tmp_path / "run", *options, "attention.score=learned_query"
     )
-    assert said.line().startswith("score learned_query takes no query; expected one that does")
+    assert said.line().startswith("score learned_query in a decoder; expected a score that takes a query")
     assert contents(tmp_path) == {}
 
 
+@pytest.mark.sweep
 def test_a_language_model_scores_texts_alone(regard: Regard, tmp_path: Path) -> None:
     data, folder = tmp_path / "lines.txt", tmp_path / "run"
     data.write_text("the cat sat\na dog ran\n" * 20)
-    options = ("text=word", "network=transformer", "network.size=8", "network.layers=1", "network.heads=2")
+    options = ("text.tokenizer=word", "network=transformer", "network.size=8", "network.layers=1", "network.heads=2")
     assert regard("train", "language", "--data", data, "--out", folder, "--quiet", *options, "train.steps=2").code == 0
     texts = ["the cat ran", "a dog"]
     said = regard("predict", folder, "--score", stdin="".join(f"{text}\n" for text in texts).encode())

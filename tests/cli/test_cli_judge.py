@@ -122,7 +122,7 @@ def test_mistakes_are_one_line(regard: Regard, here: Path, monkeypatch: pytest.M
     assert regard(*words, "--reference", "r.txt").line().startswith("r.txt: no such file")
     assert regard(*words, "--count", 0).line() == "--count: got 0; expected a whole number from 1 to 1,000,000,000"
     assert regard(*words, "--port", 70000).line() == "--port: got 70000; expected a whole number from 0 to 65,535"
-    assert regard(*words, "--judge", " ").line().startswith("a judge named ' '")
+    assert regard(*words, "--judge", " ").line().startswith("judge name ' '")
     assert regard(*words, "--json").line().startswith("--json without --report")
     assert regard("judge", "a.txt", "--report", "x.sqlite").line().startswith("--report and files to judge")
     assert regard("judge", "--report", "x.sqlite").line().startswith("x.sqlite: no such file")

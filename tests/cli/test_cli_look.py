@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from command_line import Regard
 
@@ -31,15 +32,16 @@ def test_as_a_file(regard: Regard, run: Path, tmp_path: Path, kind: str) -> None
     assert said.out.endswith(f"written to {path}\n")
     start = {".png": b"\x89PNG", ".svg": b"<?xml", ".html": b"<!doctype html>", ".json": b"{", ".txt": b"abc"}[kind]
     assert path.read_bytes()[: len(start)].lower() == start.lower()
+    if kind == ".svg":
+        said = f"→ {load(run)('abc').text}"
+        assert all(f">{text}<" in path.read_text().replace("\n", "") for text in ("abc", said, "source", "target"))
     if kind == ".json":
         assert [token["text"] for token in json.loads(path.read_text())["columns"]] == ["a", "b", "c", "</s>"]
 
 
-def test_every_kind_is_one_that_a_gaze_can_be_saved_as(tmp_path: Path) -> None:
+def test_every_kind_is_one_that_an_attention_map_can_be_saved_as(tmp_path: Path) -> None:
     with pytest.raises(RegardError) as error:
-        AttentionMap.from_json('{"title":"","rows":[],"columns":[],"links":[],"shape":[0,0],"weights":[]}').save(
-            tmp_path / "x.doc"
-        )
+        AttentionMap(np.zeros((0, 0)), (), ()).save(tmp_path / "x.doc")
     assert str(error.value).endswith(", ".join(kinds))
 
 
@@ -87,4 +89,4 @@ def test_two_runs_beside_each_other(regard: Regard, run: Path, tmp_path: Path) -
 def test_layers_are_of_a_transformer(regard: Regard, run: Path) -> None:
     said = regard("look", run, "abc", "--layers", "all")
     assert said.code == 2
-    assert said.err == "regard: a decoder with one look; leave out --layers\n"
+    assert said.err == "regard: layers: this model has none to choose from; expected a Transformer\n"

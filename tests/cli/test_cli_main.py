@@ -83,11 +83,11 @@ def test_debug_shows_the_traceback_wherever_it_stands(regard: Regard, words: tup
     said = regard(*words)
     assert said.code == 2
     assert "Traceback" in said.err
-    assert "no part or kind of part is named 'skore'; did you mean 'score'?" in said.err
+    assert "unknown part 'skore'; did you mean 'score'?" in said.err
 
 
 def test_debug_after_two_dashes_is_text(regard: Regard) -> None:
-    assert "no part or kind of part is named '--debug'" in regard("list", "--", "--debug").line()
+    assert "unknown part '--debug'" in regard("list", "--", "--debug").line()
 
 
 def test_what_a_screen_would_obey_is_escaped(regard: Regard) -> None:

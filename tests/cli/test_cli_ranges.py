@@ -17,7 +17,7 @@ from regard.ranges import range_of
 @pytest.mark.parametrize(
     ("pair", "expected"),
     [
-        ("train.clip=-1", "a number from 0 to 1,000,000 (largest norm of the gradient; 0 does not clip)"),
+        ("train.clip=-1", "a number from 0 to 1,000,000 (largest gradient norm (clipping); 0 turns clipping off)"),
         ("train.ema=2", "a number from 0 to below 1"),
         ("train.steps=-5", "a whole number from 0 to 1,000,000,000"),
         ("train.warmup=-5", "a whole number from 0 to 1,000,000,000"),
@@ -47,7 +47,7 @@ def test_a_number_of_thousands_of_digits(regard: Regard) -> None:
 
 def test_sizes_within_their_ranges_that_no_machine_holds(regard: Regard, pairs: Path) -> None:
     """Each size may be; all of them together need more memory than there is, and none of it is taken."""
-    sizes = ("encoder.hidden=65536", "encoder.layers=1000", "embed=65536")
+    sizes = ("encoder.hidden=65536", "encoder.layers=1000", "source.embed.dim=65536")
     line = regard("train", "translate", "--data", pairs, *sizes, "--dry-run").line()
     assert line.startswith(("the model needs more than ", "cannot build a model with these options"))
 
@@ -74,7 +74,7 @@ def numbers() -> list[Any]:
 
 needed = {
     "align": ("run", "--data", "x"),
-    "compare": ("translate", "dropout=0.1,0.2"),
+    "compare": ("translate", "label_smoothing=0.1,0.2"),
     "judge": (),
     "look": ("run", "text"),
 }

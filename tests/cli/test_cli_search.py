@@ -2,11 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import Regard
 
-from regard.api import Model, configure, load
+from regard.api import configure, load
+from regard.search import Rules, compiled
+from regard.tasks.translate import Translate
 
 LINES = b"abc\nfedcb\nab\n"
 
@@ -37,8 +40,49 @@ def test_the_answer_is_the_likeliest_of_those_allowed(regard: Regard, run: Path,
     assert set(found) == {"cba", "bcdef", "ba"}
     assert list(found.values()) == sorted(found.values(), reverse=True)
     model = load(run)
-    tokens = [model.task.texts["target"].encode(text) for text in ("bcdef", "ba")]
-    assert model("abc", limits={"allowed": tokens}).text == next(text for text in found if text != "cba")
+    assert model("abc", allowed=["bcdef", "ba"]).text == next(text for text in found if text != "cba")
+
+
+def test_banned_words(regard: Regard, run: Path, tmp_path: Path) -> None:
+    """The runs' answers to LINES, given word by word, in a file, and in Python."""
+    first, second, _ = lines(regard, run)
+    without = lines(regard, run, "--banned", first, "--banned", second)
+    assert without[0] != first
+    assert without[1] != second
+    path = tmp_path / "words.txt"
+    path.write_text(f"{second}\n\n{first}\n")
+    assert lines(regard, run, "--banned", f"@{path}") == without
+    given = ["abc", "fedcb", "ab"]
+    assert [one.text for one in load(run).predict(given, banned=[first, second])] == without
+    assert lines(regard, run, "--banned", first, "--sample", "--seed", 1)[0] != first
+
+
+def test_python_takes_the_same_words_as_the_command_line(regard: Regard, run: Path, tmp_path: Path) -> None:
+    path, model = tmp_path / "allowed.txt", load(run)
+    path.write_text("cba\nbcdef\nba\nbab\n")
+    for words, options in (
+        (("--prefix", "fa", "--min-length", 9), {"prefix": "fa", "min_length": 9}),
+        (("--allowed", path, "--banned", "cba"), {"allowed": ["cba", "bcdef", "ba", "bab"], "banned": ["cba"]}),
+        (("--no-repeat-ngram", 2, "--beam", 3), {"no_repeat_ngram": 2, "beam_size": 3}),
+        (("--groups", 3, "--diversity", 2), {"groups": 3, "diversity": 2.0}),
+    ):
+        assert lines(regard, run, *words) == [one.text for one in model.predict(["abc", "fedcb", "ab"], **options)]
+
+
+def test_an_allowed_set_is_compiled_once_for_all_predictions(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, trees = load(run), set()
+    before = compiled.cache_info().misses
+    begin = Rules.begin
+
+    def seen(rules: Rules, beam: int) -> Any:
+        trees.add(id(rules.tree))
+        return begin(rules, beam)
+
+    monkeypatch.setattr(Rules, "begin", seen)
+    for text in ("abc", "fedcb", "ab"):
+        assert model(text, allowed=["cba", "bcdef", "ba"]).text in ("cba", "bcdef", "ba")
+    assert len(trees) == 1
+    assert compiled.cache_info().misses == before + 1
 
 
 def test_groups(regard: Regard, run: Path) -> None:
@@ -62,13 +106,18 @@ def test_as_options_of_a_run(run: Path) -> None:
         (["--diversity", "1"], "--diversity without --groups"),
         (["--groups", "2", "--sample"], "--sample and --groups"),
         (["--groups", "0"], "--groups: got 0; expected a whole number from 1 to 1,000"),
-        (["--groups", "2", "--beam", "5"], "groups=2 of a width=5; expected a number of groups that divides it"),
+        (
+            ["--groups", "2", "--beam", "5"],
+            "groups=2 with beam_size=5; expected a number of groups that divides beam_size",
+        ),
         (["--groups", "2", "--diversity", "-1"], "--diversity: got -1.0; expected a number from 0 to 1,000,000"),
         (["--min-length", "-1"], "--min-length: got -1"),
         (["--no-repeat-ngram", "-2"], "--no-repeat-ngram: got -2"),
-        (["--prefix", "aß"], "--prefix 'aß': 'ß' is not in the target vocabulary"),
+        (["--prefix", "aß"], "prefix 'aß': 'ß' is not in the target vocabulary"),
         (["--prefix", "abc" * 40], "sentence 0 of the batch: a prefix longer than its greatest length"),
         (["--allowed", "none.txt"], "none.txt: no such file"),
+        (["--banned", "@none.txt"], "none.txt: no such file"),
+        (["--banned", " "], "banned: an empty word"),
     ],
 )
 def test_wishes_that_cannot_be_met(regard: Regard, run: Path, words: list[str], found: str) -> None:
@@ -78,13 +127,14 @@ def test_wishes_that_cannot_be_met(regard: Regard, run: Path, words: list[str], 
 def test_files_that_cannot_be_used(regard: Regard, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "allowed.txt"
     for text, found in {
-        "": ": no predictions; expected one per line",
-        "\n \n": ": no predictions; expected one per line",
-        "ab\n\naxb\n": ":3: 'x' is not in the target vocabulary",
+        "": ": no texts; expected one per line",
+        "\n \n": ": no texts; expected one per line",
+        "ab\n\naxb\n": "allowed answer 'axb': 'x' is not in the target vocabulary",
         "a" * 60: "sentence 0 of the batch: no allowed answer is short enough",
     }.items():
         path.write_text(text)
         assert found in regard("predict", run, "--strict", "--allowed", path, stdin=b"abc\n").line()
-    monkeypatch.setattr(Model, "searches", False)
+    monkeypatch.setattr(Translate, "capabilities", frozenset())
     assert "translate has no search" in regard("predict", run, "--allowed", path, stdin=b"abc\n").line()
     assert "translate has no search" in regard("predict", run, "--min-length", 3, stdin=b"abc\n").line()
+    assert "translate has no search" in regard("predict", run, "--banned", "a", stdin=b"abc\n").line()

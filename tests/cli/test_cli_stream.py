@@ -13,7 +13,7 @@ from regard.api import load
 from regard.cli.main import answer
 
 small = [
-    *("encoder.hidden=8", "embed.dim=8", "dropout=0.0", "train.device=cpu"),
+    *("encoder.hidden=8", "input.embed.dim=8", "dropout=0.0", "train.device=cpu"),
     *("train.steps=12", "train.validate_every=6", "train.batch_size=8", "train.lr=0.03", "train.warmup=2"),
 ]
 sentences = ["the red dog runs", "dog runs", "old boats", "the old car stands there"]
@@ -82,6 +82,7 @@ def test_each_line_is_answered_before_the_next_is_read(
     assert capsys.readouterr().out.count("\n") == 1
 
 
+@pytest.mark.sweep
 def test_through_a_pipe(tagger: Path) -> None:
     """Whoever waits for a label before the next token is written does not wait for ever."""
     words = [sys.executable, "-m", "regard", "predict", str(tagger), "--stream", "--device", "cpu"]
@@ -101,7 +102,7 @@ def test_through_a_pipe(tagger: Path) -> None:
 
 def test_of_characters_a_space_is_one_too(regard: Regard, folder: Path) -> None:
     lines = [f"{one}\t{' '.join('S' if c == ' ' else 'L' for c in one)}" for one in sentences]
-    run = trained(folder, "tag", lines, "encoder=lstm", "text=character", "train.batch_size=4")
+    run = trained(folder, "tag", lines, "encoder=lstm", "input.tokenizer=character", "train.batch_size=4")
     [whole] = load(run).predict(["a dog"], look=False)
     said = regard("predict", run, "--stream", stdin=b"a\n \ndo\ng\n").out
     assert [line.count(" ") for line in said.splitlines()] == [0, 0, 1, 0]
@@ -123,7 +124,8 @@ def test_a_file_is_read_too(regard: Regard, tagger: Path, tmp_path: Path) -> Non
 def test_models_that_cannot(regard: Regard, run: Path, folder: Path, tagger: Path) -> None:
     both = trained(folder, "tag", [f"{one}\t{labelled(one)}" for one in sentences], "encoder=bigru")
     assert regard("predict", both, "--stream", stdin=b"the\n").line() == (
-        f"--stream: {both} has an encoder that must see the whole sentence; expected a one-way one, to tag a stream; "
+        f"--stream: {both} has an encoder that needs the whole sentence; "
+        "expected a unidirectional encoder, to tag a stream; "
         "train with encoder=lstm, or encoder=recurrent encoder.bidirectional=false"
     )
     said = regard("predict", run, "--stream", stdin=b"the\n").line()

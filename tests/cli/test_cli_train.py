@@ -45,8 +45,8 @@ def test_the_ending(regard: Regard, run: Path, pairs: Path, doubts: list[str], m
     source = shown.split(" → ")[0]
     assert lines[-5:] == [
         f"Saved to {run}. Try next:",
-        f"  regard predict {run} < lines.txt",
-        f"  regard look {run} {source} -o look.html",
+        f"  regard predict {run} --text {source}",
+        f"  regard look {run} -o look.html {source}",
         f"  regard evaluate {run}",
         "",
     ]
@@ -58,7 +58,14 @@ def test_the_ending_of_a_language_model(regard: Regard, tmp_path: Path) -> None:
     """Text alone has no truth to be told, and what is shown is gone on from its first words."""
     data, folder = tmp_path / "book.txt", tmp_path / "run"
     data.write_text("".join(f"{a} and {b} went home again\n" for a in "abcdef" for b in "ghij"))
-    options = ("text=word", "network.hidden=8", "network.layers=1", "train.steps=3", "window=20", "max_length=9")
+    options = (
+        "text.tokenizer=word",
+        "network.hidden=8",
+        "network.layers=1",
+        "train.steps=3",
+        "window=20",
+        "text.max_length=9",
+    )
     said = regard("train", "language", "--data", data, "--out", folder, "--quiet", *options)
     assert (said.code, said.err) == (0, "")
     shown = next(line for line in said.out.split("\n") if " → " in line)
@@ -157,6 +164,7 @@ def test_a_run_goes_on_by_its_folder_alone(regard: Regard, run: Path, tmp_path: 
     assert f"{folder} was started with train.lr=0.02, not 0.5" in line
 
 
+@pytest.mark.sweep
 def test_a_runs_own_config_is_a_config(regard: Regard, run: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     said = regard("train", "translate", "--config", run / "config.toml", "--out", folder, "--quiet", "train.steps=1")
@@ -173,7 +181,7 @@ def test_a_dry_run_shows_all_and_writes_nothing(
     assert (said.code, said.err) == (0, "")
     assert "encoder: Recurrent" in said.out
     assert "score: Additive 800" in said.out  # W_q 16·16 + 16, W_k 32·16, w 16
-    assert "  encoder.cell            lstm            (default gru)\n" in said.out
+    assert re.search(r"\n  encoder\.cell +lstm +\(default gru\)\n", said.out)
     assert "data.train" not in said.out
     assert f"data: {pairs}\n" in said.out
     assert "input 1  [16, " in said.out
@@ -182,6 +190,7 @@ def test_a_dry_run_shows_all_and_writes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.sweep
 def test_a_dry_run_of_a_run_that_goes_on(regard: Regard, run: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(run, folder)
@@ -204,11 +213,11 @@ def test_a_dry_run_without_wishes(regard: Regard, pairs: Path, tmp_path: Path, m
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["translat"], "no tasks is named 'translat'; did you mean 'translate'?"),
+        (["translat"], "unknown task 'translat'; did you mean 'translate'?"),
         (["translate", "encoder.hiden=3"], "unknown option 'encoder.hiden'; did you mean 'hidden'?"),
         (["translate", "encodr=recurrent"], "unknown option 'encodr'; did you mean 'encoder'?"),
         (["translate", "train.patienc=3"], "unknown option 'train.patienc'; did you mean 'patience'?"),
-        (["translate", "attention.score=aditive"], "no attend.score is named 'aditive'; did you mean 'additive'?"),
+        (["translate", "attention.score=aditive"], "unknown score 'aditive'; did you mean 'additive'?"),
         (
             ["translate", "encoder.hidden=many"],
             "encoder.hidden: got 'many'; expected a whole number from 1 to 65,536 "
@@ -238,8 +247,8 @@ def test_wrong_options_are_told_before_anything_is_written(
         (b"", "bad.tsv: the file is empty"),
         (b"\n\n", "bad.tsv: only blank lines"),
         (b"a\tb\nc\td\te\n", "bad.tsv:2: 3 fields"),
-        (b"a\tb\nc\n", "bad.tsv:2: 1 field; expected 2"),
-        (b"a\tb\nc\t\xff\n", "bad.tsv:2: byte 3 of the line is 0xff; expected UTF-8"),
+        (b"a\tb\nc\n", "bad.tsv:2: 1 field"),
+        (b"a\tb\nc\t\xff\n", "bad.tsv:2: byte 3 of the line is 0xff"),
     ],
 )
 @pytest.mark.parametrize("verb", ["train", "data"])
@@ -249,7 +258,9 @@ def test_data_that_cannot_be_read(
     monkeypatch.chdir(tmp_path)
     if data is not None:
         Path("bad.tsv").write_bytes(data)
-    assert found in regard(verb, "translate", "--data", "bad.tsv").line()
+    said = regard(verb, "translate", "--data", "bad.tsv")
+    assert said.code == 2
+    assert found in said.out + said.err  # `data` lists all that is wrong, `train` stops at the first line
     assert not Path("runs").exists()
 
 

@@ -15,7 +15,7 @@ def test_what_is_shown(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     vocabulary = 4 + 6
     gru = sum(p.numel() for p in nn.GRU(16, 16, bidirectional=True).parameters())
-    assert f"├── embedding: Embedding {16 * vocabulary:,}\n" in said
+    assert f"├── embed: Words {16 * vocabulary:,}\n" in said
     assert f"rnn: GRU {gru:,}\n" in said
     assert "  train  " in said
     assert "\nfirst batch (" in said

@@ -9,7 +9,8 @@ import pytest
 from regard.cli.show import answered, figure, figures, labels, likely, looked, plain, setting, table, to_json
 from regard.errors import counted
 from regard.look.attention_map import AttentionMap
-from regard.types import Prediction, Token
+from regard.regions import Token
+from regard.types import Prediction
 
 
 def test_plain_is_one_line_that_no_screen_obeys() -> None:

@@ -61,5 +61,5 @@ def test_little_is_padding() -> None:
 
 @pytest.mark.parametrize(("tokens", "rows"), [(0, 0), (-1, 0), (5, -1)])
 def test_budgets_that_cannot_be(tokens: int, rows: int) -> None:
-    with pytest.raises(RegardError, match="a positive number"):
+    with pytest.raises(RegardError, match="one above 0"):
         in_order([1], tokens, rows)

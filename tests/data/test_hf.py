@@ -54,7 +54,7 @@ def test_splits_and_nested_fields(hub: dict[tuple[str, ...], dict[str, Rows]]) -
     assert read_hf("hf:owner/set", fields).test == []
     hub["owner/set", "small"] = {"train": pairs, "test": pairs}
     assert len(read_hf("hf:owner/set/small", fields).test) == 1
-    with pytest.raises(RegardError, match=r"no field 'source'; known: translation\.de, translation\.en"):
+    with pytest.raises(RegardError, match=r"no field 'source'; fields: translation\.de, translation\.en"):
         read_hf("hf:owner/set")
     with pytest.raises(RegardError, match=r"did you mean 'translation\.en'"):
         read_hf("hf:owner/set", ("translation.de", "translation.eng"))

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from text_columns import read_texts as read
 
-from regard.data.read import read, read_parallel
+from regard.data.read import Form, read_parallel
 from regard.errors import RegardError
 from regard.types import Example
 
@@ -59,8 +60,8 @@ def test_header() -> None:
     write("a.tsv", "id\ten\tde\n1\tdog\tHund\n")
     assert read("a.tsv", fields=("de", "en")) == [Example(("Hund",), "dog", "a.tsv:2")]
     assert "did you mean 'en'?" in said("a.tsv", fields=("de", "eng"))
-    assert "known: de, en, id" in said("a.tsv", fields=("source", "target"))
-    assert "'4' is not in" in said("a.tsv", fields=("1", "4"))
+    assert "'source' is not a column; columns: en, de, id" in said("a.tsv", fields=("source", "target"))
+    assert "no column 4; expected 1 to 3" in said("a.tsv", fields=("1", "4"))
     assert "no lines after the header" in said(write("b.tsv", "de\ten\n"), fields=("de", "en"))
     assert "b.tsv:2: 3 fields; expected 2, as in line 1" in said(
         write("b.tsv", "de\ten\n1\t2\t3\n"), fields=("de", "en")
@@ -85,7 +86,6 @@ def test_csv() -> None:
     [
         ('a,b\n"open,b\nc,d\n', "a.csv:2: not CSV"),
         ('a,b\n"x"y,b\n', "a.csv:2: not CSV"),
-        ("a,b\n\nc,d\n", "a.csv:2: blank line"),
         ("a,b\nc\n", "a.csv:2: 1 field; expected 2 (source, target)"),
         ('a,b\n"x\ny",z\n1,2,3\n', "a.csv:4: 3 fields; expected 2 (source, target); remove the extra comma"),
     ],
@@ -115,12 +115,14 @@ def test_numbers_of_json_lines() -> None:
     [
         ('{"source": "a"', "a.jsonl:2: not JSON"),
         ('["a", "b"]', "a.jsonl:2: a JSON list; expected one object per line"),
-        ('{"source": "a", "target": ["b"]}', "a.jsonl:2: 'target' is ['b']; expected a string or a number"),
+        ('{"source": ["a"], "target": "b"}', "a.jsonl:2: 'source' is ['a']; expected a string or a number"),
+        ('{"source": "a", "target": ["b", 3]}', "'target' is ['b', 3]; expected a string, a number or a list of str"),
+        ('{"source": "a", "target": []}', "a.jsonl:2: 'target' is []; expected a string, a number or a list of str"),
+        ('{"source": "a", "target": ["b", "\\ud83d"]}', "a.jsonl:2: 'target' contains an unpaired surrogate"),
         ('{"source": "a", "target": 1' + "0" * 5_000 + "}", "a.jsonl:2: not JSON"),
         ('{"source": "a", "target": null}', "a.jsonl:2: 'target' is null"),
         ('{"source": "a", "targets": "b"}', "a.jsonl:2: no field 'target'; did you mean 'targets'?"),
         ('{"source": "a", "target": "\\ud83d"}', "a.jsonl:2: 'target' contains an unpaired surrogate"),
-        ("", "a.jsonl:2: blank line"),
         ("[" * 100_000, "a.jsonl:2: not JSON"),
     ],
 )
@@ -152,8 +154,27 @@ def test_parallel_files_of_different_length() -> None:
         read_parallel((write("c.de", "\n\n"), write("c.en", "\n")))
 
 
-def test_blank_line_in_one_column() -> None:
-    assert "a.txt:2: blank line" in said(write("a.txt", "a\n\nb\n"), columns=1)
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.txt", "a\n\nb\n \n"),
+        ("a.tsv", "\na\tx\n\n  \nb\tx\n"),
+        ("a.csv", 'a,x\n\n\n"b",x'),
+        ("a.jsonl", '{"source": "a", "target": "x"}\n\n\n{"source": "b", "target": "x"}'),
+        ("a.train", "x a\n\nx b\n\n"),
+    ],
+)
+def test_blank_lines_are_skipped_and_counted(name: str, text: str) -> None:
+    notes: list[str] = []
+    form: Form = "labelled" if name == "a.train" else "auto"
+    examples = read(write(name, text), 1 if name == "a.txt" else 2, form=form, notes=notes)
+    assert [example.source for example in examples] == ["a", "b"]
+    count, first = (3, 1) if name == "a.tsv" else (2, 2)
+    assert notes == [f"{name}: skipped {count} blank lines (the first is line {first})"]
+
+
+def test_a_blank_line_within_quotes_is_text() -> None:
+    assert read(write("a.csv", 'a,"b\n\nc"\n'))[0].target == "b\n\nc"
 
 
 cells = st.text(st.characters(exclude_characters="\t\n\r", exclude_categories=["Cs"]), max_size=8)
@@ -168,3 +189,10 @@ def test_what_was_written_is_read(rows: list[tuple[str, str]]) -> None:
     write("h.jsonl", "\n".join(json.dumps({"source": a, "target": b}) for a, b in rows))
     for name in ("h.tsv", "h.csv", "h.jsonl"):
         assert [(e.source, e.target) for e in read(name)] == rows
+
+
+def test_a_list_of_targets_is_several_references() -> None:
+    lines = ['{"source": "a", "target": ["b", "c", "b"]}', '{"source": "d", "target": "e"}']
+    first, second = read(write("a.jsonl", "\n".join(lines)))
+    assert (first.target, first.references) == ("b", ("b", "c"))
+    assert second == Example(("d",), "e", "a.jsonl:2")

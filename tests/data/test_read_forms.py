@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from text_columns import read_texts as read
+from text_columns import text_columns
 
 from regard.data.load import load, load_part
-from regard.data.read import form_of, read
+from regard.data.read import Reading, form_of
+from regard.data.readlog import ReadLog
 from regard.data.splits import Splits
 from regard.errors import RegardError
 from regard.find import check
@@ -52,7 +55,8 @@ def snli_txt(name: str = "snli_1.0_dev.txt") -> str:
 
 
 def get(**options: Any) -> Splits:
-    return load(**{"default": "builtin:nothing", "columns": 2, "known": (), "labels": None, **options})
+    fields = text_columns(options.pop("columns", 2))
+    return load(**{"default": "builtin:nothing", "fields": fields, "known": (), **options})
 
 
 def said(**options: Any) -> str:
@@ -75,7 +79,8 @@ def test_snli_by_its_own_names(file: Any) -> None:
         Example(("A man sits.", "A man waits."), "neutral", f"{path}:{first}"),
         Example(("A dog runs.", "It moves."), "entailment", f"{path}:{first + 2}"),
     ]
-    assert notes == [f"{path}: skipped 1 of 3 examples: gold_label is '-' (no agreed label)"]
+    assert notes[-1] == f"{path}: skipped 1 of 3 examples: gold_label is '-' (no agreed label)"
+    assert len(notes) == first  # a header is a note, too
     assert read(path, columns=3, fields=("sentence1", "sentence2", "gold_label")) == examples
     assert len(read(path, columns=2, fields=("sentence2", "pairID"))) == 3  # another target: nothing is left out
 
@@ -112,8 +117,8 @@ def test_a_set_of_another_size_is_not_taken() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "a.jsonl: 2 inputs without names"),
-        ("[]", "a.jsonl: 2 inputs without names"),
+        ("{", "a.jsonl:1: not JSON"),
+        ("[]", "a.jsonl:1: a JSON list; expected one object per line"),
         ('{"premise": "x"}', "name the keys, for example data.source="),
         (json.dumps(SNLI[0]) + "\n{}", "a.jsonl:2: no field 'sentence1'"),
         (json.dumps(SNLI[1]), "a.jsonl: every gold_label is '-'; expected labels"),
@@ -129,14 +134,14 @@ def test_what_was_left_out_is_noted_in_the_splits() -> None:
     snli_txt("d/dev.txt")
     splits = get(train="d", columns=3, known=ENTAIL)
     assert (len(splits.train), len(splits.valid), len(splits.test)) == (2, 2, 0)
-    assert [note.split(":")[0] for note in splits.notes] == ["d/train.jsonl", "d/dev.txt"]
+    assert [note.split(":")[0] for note in splits.notes if "skipped" in note] == ["d/train.jsonl", "d/dev.txt"]
     again = get(train="d/train.jsonl", test="d/dev.txt", columns=3, known=ENTAIL)
-    assert [note.split(":")[0] for note in again.notes] == ["d/train.jsonl", "d/dev.txt"]
+    assert [note.split(":")[0] for note in again.notes if "skipped" in note] == ["d/train.jsonl", "d/dev.txt"]
     write("plain.tsv", "a\tb\nc\td\n")
     assert get(train="plain.tsv").notes == []
-    notes: list[str] = []
-    load_part("d/dev.txt", 3, known=ENTAIL, notes=notes)
-    assert len(notes) == 1
+    log = ReadLog()
+    load_part("d/dev.txt", text_columns(3), Reading(known=ENTAIL), log)
+    assert len(log.notes()) == 2  # the header, and what was skipped
 
 
 # --- lines with the label first ----------------------------------------------------------------------------------
@@ -166,7 +171,6 @@ def test_labelled_parts() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1 a\n\n0 b", "f:2: blank line; expected a label, a space and the text"),
         ("1 a\n0", "f:2: '0'; expected a label, a space and the text"),
         ("1 a\n0  ", "f:2: '0 '; expected a label"),
         (" a b", "f:1: ' a b'; expected a label"),

@@ -63,11 +63,11 @@ def test_a_label_that_few_have_is_not_held_out() -> None:
     """Each sentence has a label that all have and one of its own, or that two have."""
     examples = [Example(e.inputs, f"all {int(e.target) // 2}") for e in some(200)]
 
-    def labels(example: Example) -> list[str]:
-        return example.target.split()
+    def labels(target: str) -> list[str]:
+        return target.split()
 
     def all_of(part: list[Example]) -> set[str]:
-        return {label for example in part for label in labels(example)}
+        return {label for example in part for label in labels(example.target)}
 
     plain, parts = split(examples), split(examples, labels=labels)
     assert not all_of(plain.valid + plain.test) <= all_of(plain.train)

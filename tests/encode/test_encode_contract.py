@@ -139,8 +139,9 @@ def test_gradients_are_right(name: str) -> None:
 
 @every
 def test_every_parameter_learns(name: str) -> None:
-    part = encoder(name)
-    memory = part(given())
+    part, batch = encoder(name), given()
+    batch.values.requires_grad_()
+    memory = part(batch)
     taught = sum(choice.log_prob.sum() + choice.entropy.sum() for choice in memory.choices)  # by reinforcement
     (loss(memory) + taught).backward()
     assert [key for key, p in part.named_parameters() if p.grad is None or not p.grad.any()] == []
@@ -162,7 +163,7 @@ def test_it_is_saved_whole_and_keeps_no_batch(name: str) -> None:
 def test_it_works_in_half_precision(name: str) -> None:
     part, batch = encoder(name).float().train(), given()
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        memory = part(Sequences(batch.values.float(), batch.mask, batch.lengths))
+        memory = part(Sequences(batch.values.float().requires_grad_(), batch.mask, batch.lengths))
         total = loss(memory)
     total.backward()
     assert total.isfinite()

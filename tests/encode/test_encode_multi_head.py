@@ -177,7 +177,7 @@ def test_found_by_name_with_its_options() -> None:
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        ({"heads": 7}, "7 heads over a width of 600; expected a width that they divide evenly"),
+        ({"heads": 7}, "7 heads with size 600; expected a size divisible by the number of heads"),
         ({"heads": 0}, "heads: got 0"),
         ({"head": 3}, "did you mean 'heads'"),
     ],

@@ -191,17 +191,13 @@ def test_their_weights_give_the_same_mean() -> None:
 
 
 def test_phases() -> None:
-    part, found = Resan(5, hidden=3, soft=0.5, policy=0.2), []
-    assert part.phase == "both"
-    for tenth in range(11):
-        part.on_step(tenth / 10)
-        found.append(part.phase)
+    part = Resan(5, hidden=3, soft=0.5, policy=0.2)
+    found = [part.phase(tenth / 10) for tenth in range(11)]
     assert found == ["supervised"] * 5 + ["policy"] * 2 + ["both"] * 4
     for soft, policy, expected in ((0.0, 0.0, "both"), (1.0, 0.0, "supervised"), (0.0, 1.0, "policy")):
         part = Resan(5, hidden=3, soft=soft, policy=policy)
         for progress in (0.0, 0.5, 0.999):
-            part.on_step(progress)
-            assert part.phase == expected
+            assert part.phase(progress) == expected
 
 
 def chosen_of(memory: Memory) -> Tensor:
@@ -211,8 +207,7 @@ def chosen_of(memory: Memory) -> Tensor:
 def test_at_first_nothing_is_chosen_from() -> None:
     """The first phase is DiSAN, whatever the policies would do; outside training they choose."""
     part, given = made(start=-3.0), sequences(torch.randn(3, 7, 5).double(), lengths)
-    part.on_step(0.0)
-    memory = part(given)
+    memory = part(given, "supervised")
     assert memory.choices == ()
     torch.testing.assert_close(memory.keys, Disan.forward(part, given).keys)
     assert not chosen_of(part.eval()(given)).any()
@@ -225,7 +220,6 @@ def test_choices_are_drawn_in_training_and_on_demand() -> None:
     assert all(torch.equal(chosen_of(part(given)), once) for _ in range(3))
     assert torch.equal(once, given.mask.expand(2, 3, 7))  # σ(0.3) > ½
     for drawing in (part.train(), made(start=0.3, sample=True).eval()):
-        drawing.on_step(0.9)
         assert any(not torch.equal(chosen_of(drawing(given)), once) for _ in range(3))
         assert not (chosen_of(drawing(given)) & ~given.mask).any()
 
@@ -243,7 +237,6 @@ def test_heads_and_dependents_have_policies_of_their_own() -> None:
 def test_the_policies_and_the_rest_learn_apart() -> None:
     """What the states are used for teaches no policy; what a choice was worth teaches nothing but its policy."""
     part = made(start=0.0)
-    part.on_step(1.0)
     values = torch.randn(3, 7, 5).double().requires_grad_()
     given = sequences(values, lengths)
     memory = part(given)

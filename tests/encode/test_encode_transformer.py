@@ -167,7 +167,7 @@ def test_any_weighing_may_be_asked_for() -> None:
 
 
 def test_what_cannot_be_is_said() -> None:
-    with pytest.raises(RegardError, match="3 heads over a width of 256"):
+    with pytest.raises(RegardError, match="3 heads with size 256"):
         Transformer(256, heads=3)
     with pytest.raises(RegardError, match="one of sinusoid, learned, rotary"):
         find.build("encode", {"name": "transformer", "positions": "none"}, inputs=8)

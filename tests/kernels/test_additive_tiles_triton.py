@@ -116,6 +116,7 @@ def test_a_long_sum_of_plain_tanhs_keeps_its_digits(sign: str) -> None:
 
 
 @pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.sweep
 def test_each_range_is_one_kernel_s(monkeypatch: pytest.MonkeyPatch, which: int) -> None:
     """One writes what four factors serve, the other all else, and neither touches the other's."""
     plan = additive_triton._plan

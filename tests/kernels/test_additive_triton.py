@@ -103,6 +103,7 @@ def test_few_keys_take_two_launches(dtype: torch.dtype, names: list[str], monkey
 @pytest.mark.parametrize(
     ("dtype", "dropout"), sweep_but([(torch.float32, 0.0), (torch.bfloat16, 0.2)], (torch.float32, 0.0))
 )
+@pytest.mark.sweep
 def test_small_work_takes_a_launch_less(
     most: int, launches: int, dtype: torch.dtype, dropout: float, names: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

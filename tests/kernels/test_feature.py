@@ -123,14 +123,16 @@ def test_precisions_are_promoted_under_autocast():
         assert feature_attention(q, q, x).dtype == torch.float32
 
 
-def test_dropout_is_fair_and_draws_anew():
-    q, k, v = torch.zeros(1, 40, 30), torch.zeros(1, 50, 30), torch.ones(1, 50, 30)
-    answer = feature_attention(q, k, v, dropout=0.3)
+@pytest.mark.parametrize("backend", ["auto", "reference"])
+def test_dropout_is_fair_and_draws_anew(backend):
+    q, k, v = torch.zeros(2, 20, 30), torch.zeros(2, 50, 30), torch.ones(2, 50, 30)
+    answer = feature_attention(q, k, v, dropout=0.3, backend=backend)
     assert float(answer.mean()) == pytest.approx(1.0, abs=0.01)
     # Each answer is a mean of 50 draws of 0 or 1/0.7, independent of its neighbours.
     assert float(answer.var()) == pytest.approx(0.3 / 0.7 / 50, rel=0.1)
     assert float((answer[:, 1:] * answer[:, :-1]).mean()) == pytest.approx(1.0, abs=0.01)
-    assert not torch.equal(answer, feature_attention(q, k, v, dropout=0.3))
+    assert not torch.equal(answer, feature_attention(q, k, v, dropout=0.3, backend=backend))
+    assert not torch.equal(answer[0], answer[1])  # each of a batch has its own
 
 
 def test_a_bias_shared_by_queries_gets_the_sum_of_its_gradients():

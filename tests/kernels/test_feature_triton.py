@@ -125,3 +125,10 @@ def test_the_gradient_of_a_bias_far_out():
     case.q[0] /= 400  # one sentence by products, one by sums
     case.k[0] /= 400
     assert close(case.run("triton", torch.float32), case.run("reference", torch.float64))
+
+
+@pytest.mark.usefixtures("_small_tiles")
+def test_a_band_of_nothing_but_the_own_place():
+    case = Case(torch.randn(1, 5, 3), torch.randn(1, 5, 3), torch.randn(1, 5, 3), {"band": 0})
+    assert close(case.run("triton", torch.float32), case.run("reference", torch.float64))
+    assert torch.equal(case.run("triton", torch.float32)[0], case.v)

@@ -14,7 +14,7 @@ from regard.attend.mask import causal, padding
 from regard.attend.normalizer.softmax import softmax
 from regard.attend.score.additive import additive
 from regard.errors import RegardError
-from regard.kernels.additive import _attend, additive_attention, additive_reference, additive_weights
+from regard.kernels.additive import _attend, _chosen, additive_attention, additive_reference, additive_weights
 
 BACKENDS = ["cpu", "reference"]
 
@@ -182,3 +182,11 @@ def test_nothing_to_do(sizes: tuple[int, int, int]) -> None:
 def test_what_cannot_be_used_is_said(options: dict[str, Any], words: str) -> None:
     with pytest.raises(RegardError, match=words):
         additive_attention(*inputs(2), **options)
+
+
+def test_the_path_is_chosen_by_what_there_is() -> None:
+    some = torch.ones(2)
+    for backend in ("auto", "cpu"):
+        assert _chosen(backend, some) == "cpu"
+        assert _chosen(backend, some, some.double()) == "reference"
+        assert _chosen(backend, some, some[:0]) == "reference"

@@ -21,6 +21,7 @@ def test_it_is_the_readable_mask() -> None:
     assert MaskSpec().dense(2, 3, 5).all()
     assert MaskSpec().everything
     assert not MaskSpec(lengths).everything
+    assert not MaskSpec(band=0).everything  # each sees its own place alone
 
 
 @given(
@@ -87,9 +88,16 @@ def test_what_cannot_be_used_is_said() -> None:
         MaskSpec(pattern="foward")
     with pytest.raises(RegardError, match="band: got -3"):
         MaskSpec(band=-3)
-    with pytest.raises(RegardError, match="positions of one side only"):
+    with pytest.raises(RegardError, match="positions of queries or keys only"):
         MaskSpec(query_positions=torch.zeros(1, 2, dtype=torch.long))
     with pytest.raises(RegardError, match="a mask of shape"):
         MaskSpec.of((2,), 4, 5, torch.ones(3, 5, dtype=torch.bool))
     with pytest.raises(RegardError, match="query lengths of shape"):
         MaskSpec.of((2,), 4, 5, query_lengths=torch.ones(3, dtype=torch.long))
+
+
+def test_from_its_parts_it_is_the_same() -> None:
+    lengths, query_lengths = torch.tensor([5, 2]), torch.tensor([1, 3])
+    whole = MaskSpec(lengths, query_lengths, pattern="causal", band=2)
+    again = MaskSpec.again(lengths, query_lengths, "causal", 2, None, None, None)
+    assert torch.equal(again.dense(2, 3, 5), whole.dense(2, 3, 5))

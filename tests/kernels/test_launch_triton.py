@@ -202,3 +202,10 @@ def test_parts_of_a_compiled_kernel_are_addresses() -> None:
 
 def test_blocks() -> None:
     assert [blocks(size, 4) for size in (1, 4, 5)] == [1, 1, 2]
+
+
+def test_kinds_of_numbers() -> None:
+    """Triton builds a kernel of its own for 1, for what divides by 16, and for what needs 64 bits."""
+    kinds = [Launch(scale_kernel, (2,), (n, 3.0), (False, 16)).kind for n in (1, 3, 16, 2**31 + 1, 5, 32)]
+    assert len(set(kinds)) == 4
+    assert kinds[4:] == [kinds[1], kinds[2]]

@@ -86,7 +86,7 @@ def test_capacity_is_a_promise():
     chosen = torch.tensor([[True, True, True, False, False, False]])
     exact = selected_attention("feature", q, q, q, chosen, chosen)
     assert torch.allclose(selected_attention("feature", q, q, q, chosen, chosen, capacity=5), exact)
-    with pytest.raises(RegardError, match="3 tokens chosen; expected at most 2"):
+    with pytest.raises(RegardError, match="3 tokens selected; expected at most 2"):
         selected_attention("feature", q, q, q, chosen, chosen, capacity=2)
 
 

@@ -11,6 +11,11 @@ import pytest
 chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
+def role(name: str, kind: str = "text") -> dict[str, str]:
+    """An input of a run, as a scene has it."""
+    return {"name": name, "kind": kind}
+
+
 @contextmanager
 def launched() -> Iterator[Any]:
     """A headless browser; the tests that want one are skipped where there is none."""

@@ -22,10 +22,10 @@ from regard.look.align import (
     turned,
     words,
 )
+from regard.regions import Token
 from regard.text.bpe import Bpe
 from regard.text.character import Character
 from regard.text.word import Word
-from regard.types import Token
 
 
 def links(text: str) -> Links:
@@ -225,13 +225,13 @@ def test_gold_a_link_a_line():
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (["0-0"], "gold: 1 lines; expected 2, one a pair, even where it has no link"),
+        (["0-0"], "gold: 1 lines; expected 2, one per pair; empty lines for pairs without links"),
         (["0-0", "", "1-1"], "gold: 3 lines; expected 2"),
         (["0-0", "1-1 x"], "gold:2: 'x'; expected i-j"),
         (["", "1-2"], "gold:2: link 1-2 for 2 source and 2 target words; expected words from 0 to the last; "),
         (
             ["2-1", ""],
-            "if words count from 1, say --gold-base 1; or, if the target stands first, --gold-turn",
+            "if words count from 1, use --gold-base 1; if the target comes first, add --gold-turn",
         ),
         (["1 1 1", "1 1"], "gold:2: '1 1'; expected sentence, source word, target word, S or P"),
         (["1 1 1 X"], "gold:1: '1 1 1 X'"),

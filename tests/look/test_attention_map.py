@@ -4,6 +4,7 @@ import json
 import os
 import unicodedata
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 
 from regard.errors import RegardError
 from regard.look.attention_map import AttentionMap, visible
-from regard.types import Token
+from regard.look.picture import to_url
+from regard.regions import Box, Entry, Interval, Item, Token
 from tiers import tries
 
 hostile = (
@@ -23,18 +25,18 @@ hostile = (
 )
 
 
-def gaze_of(rows: tuple[str, ...], columns: tuple[str, ...], heads: int = 0, **more: object) -> AttentionMap:
+def map_of(rows: tuple[str, ...], columns: tuple[str, ...], heads: int = 0, **more: object) -> AttentionMap:
     shape = (heads, len(rows), len(columns)) if heads else (len(rows), len(columns))
     weights = np.random.default_rng(0).dirichlet(np.ones(len(columns)), shape[:-1]) if columns else np.zeros(shape)
     return AttentionMap(weights, tuple(map(Token, rows)), tuple(map(Token, columns)), **more)
 
 
 def test_hostile_tokens_survive_json_exactly() -> None:
-    attention_map = gaze_of(hostile, hostile, title="".join(hostile), links=((0, 1), (2, 2)))
+    attention_map = map_of(hostile, hostile, title="".join(hostile), links=((0, 1), (2, 2)))
     text = attention_map.to_json()
     assert AttentionMap.from_json(text) == attention_map
     assert text.isprintable()  # no terminal that shows the file obeys a character of it
-    assert json.loads(text)["rows"][11] == {"text": "\u202e", "start": -1, "end": -1}
+    assert json.loads(text)["rows"][11] == {"kind": "token", "text": "\u202e", "start": -1, "end": -1}
     text.encode()
 
 
@@ -64,7 +66,7 @@ marked = {
 
 
 def test_what_is_known_of_tokens_survives_json_and_counts() -> None:
-    attention_map = gaze_of(("a", "b"), ("c", "d", "e"), heads=2, **marked)
+    attention_map = map_of(("a", "b"), ("c", "d", "e"), heads=2, **marked)
     again = AttentionMap.from_json(attention_map.to_json())
     assert again == attention_map
     assert hash(again) == hash(attention_map)
@@ -76,21 +78,80 @@ def test_what_is_known_of_tokens_survives_json_and_counts() -> None:
         assert AttentionMap.from_json(other.to_json()) == other
 
 
-def test_what_was_written_before_gazes_had_choices_is_still_read() -> None:
-    old = (
-        '{"title": "t", "rows": [{"text": "a", "start": 0, "end": 1}], "columns": [{"text": "b", "start": 0, "end": 1}]'
-        ', "links": [[0, 0]], "shape": [1, 1], "weights": [[1.0]]}'
-    )
-    assert AttentionMap.from_json(old) == AttentionMap(
-        np.ones((1, 1)), (Token("a", 0, 1),), (Token("b", 0, 1),), "t", ((0, 0),)
-    )
+quarters = tuple(Box(x, y, x + 0.5, y + 0.5) for y in (0.0, 0.5) for x in (0.0, 0.5))  # from left to right, then down
+dot = to_url(np.array([[0, 255], [255, 0]], dtype=np.uint8))  # a picture of 2 × 2 pixels
+
+
+def in_picture(rows: tuple[str, ...] = ("cat",), heads: int = 0, **more: object) -> AttentionMap:
+    shape = (heads, len(rows), 4) if heads else (len(rows), 4)
+    weights = np.resize([0.0, 0.25, 0.5, 1.0], shape)
+    return AttentionMap(weights, tuple(map(Token, rows)), quarters, **{"source": dot, **more})
+
+
+def test_every_kind_of_region_survives_json() -> None:
+    regions = (Token("a", 0, 1), Box(0.0, 0.25, 0.5, 1.0), Interval(0.0, 1.5), Item("id7", 3), Entry("name", "<b>"))
+    attention_map = AttentionMap(np.ones((5, 5)), regions, regions)
+    assert not attention_map.in_picture  # a mixture is shown as labels
+    assert AttentionMap.from_json(attention_map.to_json()) == attention_map
+    pictured = in_picture(panels="rows")
+    assert pictured.in_picture
+    again = AttentionMap.from_json(pictured.to_json())
+    assert (again, again.source, again.panels) == (pictured, dot, "rows")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        *("cat.png", "http://example.org/cat.png", "file:///etc/passwd", "data:text/html;base64,AAAA"),
+        *(
+            "data:image/svg+xml;base64,AAAA",
+            "data:image/png,AAAA",
+            "data:image/png;base64,",
+            "data:image/png;base64,<b>",
+        ),
+        *(
+            'data:image/png;base64,AAAA" onerror="alert(1)',
+            "data:image/png;base64,AAAA\n",
+            " data:image/png;base64,AAAA",
+        ),
+    ],
+)
+def test_only_a_picture_in_itself_is_a_source(source: str) -> None:
+    for columns in (quarters, (Token("a"),) * 4):
+        with pytest.raises(RegardError, match=r"^source .*; expected a PNG, .* as a data URL"):
+            AttentionMap(np.ones((1, 4)), (Token("a"),), columns, source=source)
+
+
+def test_boxes_need_a_picture_and_panels_a_known_name() -> None:
+    with pytest.raises(RegardError, match="boxes, but no picture as source"):
+        AttentionMap(np.ones((1, 4)), (Token("a"),), quarters)
+    given = SimpleNamespace(
+        panels="sides", head_names=()
+    )  # not through the constructor, whose types are checked in tests
+    with pytest.raises(RegardError, match="panels 'sides'; expected one of heads, features"):
+        AttentionMap._check_marks(given, 0)
+
+
+def test_lines_are_named_by_what_tells_them_apart() -> None:
+    assert [name for name, _ in in_picture(("cat", "dog")).lines()] == ["cat", "dog"]
+    assert [name for name, _ in in_picture(heads=2).lines()] == ["head 1", "head 2"]
+    both = in_picture(("cat", "dog"), 2, head_names=("a", "b")).lines()
+    assert [name for name, _ in both] == ["a: cat", "a: dog", "b: cat", "b: dog"]
+    assert both[3][1].tolist() == [0.0, 0.25, 0.5, 1.0]
+
+
+def test_of_features_the_first_panel_is_the_mean() -> None:
+    weights = np.array([[[0.2, 0.8]], [[0.6, 0.4]]])
+    attention_map = AttentionMap(weights, (Token("a"),), (Token("b"), Token("c")), panels="features")
+    assert attention_map.mean().weights.tolist() == [[0.2, 0.8]]
+    assert attention_map.mean().panels == "heads"
 
 
 def test_who_was_left_out() -> None:
-    attention_map = gaze_of(("a", "b"), ("c", "d", "e"), row_selected=(True, False))
+    attention_map = map_of(("a", "b"), ("c", "d", "e"), row_selected=(True, False))
     assert attention_map.left_out == ((False, True), (False, False, False))
-    assert gaze_of(("a",), ("b",)).names == ("head 1",)
-    assert gaze_of(("a", "b"), ("c", "d", "e"), heads=2, **marked).names == marked["head_names"]
+    assert map_of(("a",), ("b",)).names == ("head 1",)
+    assert map_of(("a", "b"), ("c", "d", "e"), heads=2, **marked).names == marked["head_names"]
 
 
 def test_single_precision_is_kept_to_the_last_bit() -> None:
@@ -103,14 +164,14 @@ def test_heads_averaged_by_hand() -> None:
     attention_map = AttentionMap(np.array([[[0.2, 0.8]], [[0.6, 0.4]]]), (Token("a"),), (Token("b"), Token("c")))
     np.testing.assert_allclose(attention_map.mean().weights, [[0.4, 0.6]])
     assert attention_map.mean().mean() == attention_map.mean()
-    assert attention_map.top == 0.8
+    assert (attention_map.largest, attention_map.top) == (0.8, 1.0)
     assert attention_map.heads.shape == (2, 1, 2)
     assert attention_map.mean().heads.shape == (1, 1, 2)
     named = replace(attention_map, head_names=("forward", "backward"), breaks=(1,))
     assert named.mean() == replace(attention_map.mean(), breaks=(1,))  # what was averaged has no name of its own
 
 
-def test_a_gaze_does_not_change_with_the_array_it_was_made_from() -> None:
+def test_an_attention_map_does_not_change_with_the_array_it_was_made_from() -> None:
     weights = np.array([[1.0]])
     attention_map = AttentionMap(weights, (Token("a"),), (Token("b"),))
     weights[0, 0] = 0.5
@@ -141,8 +202,8 @@ def test_what_cannot_be_shown_is_refused(weights: np.ndarray, links: tuple, says
 @pytest.mark.parametrize(
     ("heads", "given", "says"),
     [
-        (2, {"head_names": ("one",)}, "a name for each of 2 heads"),
-        (0, {"head_names": ("one",)}, "a name for each of 0 heads"),
+        (2, {"head_names": ("one",)}, "one name for each of 2 heads"),
+        (0, {"head_names": ("one",)}, "one name for each of 0 heads"),
         (0, {"row_selected": (True, True)}, "row_selected of length 2; expected True or False for each of 1 tokens"),
         (0, {"column_selected": (True,)}, "column_selected of length 1; expected True or False for each of 3 tokens"),
         *((0, {"breaks": wrong}, "rising numbers between 0 and 3") for wrong in ((0,), (3,), (-1,), (2, 1), (1, 1))),
@@ -150,13 +211,13 @@ def test_what_cannot_be_shown_is_refused(weights: np.ndarray, links: tuple, says
 )
 def test_marks_belong_to_what_is_there(heads: int, given: dict, says: str) -> None:
     with pytest.raises(RegardError, match=says):
-        gaze_of(("a",), ("b", "c", "d"), heads=heads, **given)
+        map_of(("a",), ("b", "c", "d"), heads=heads, **given)
 
 
 def test_words_are_not_tokens() -> None:
     # Not through the constructor, whose types are checked before it in tests (and only there).
     given = SimpleNamespace(weights=np.ones((1, 1)), rows=("a",), columns=(Token("b"),), links=())
-    with pytest.raises(RegardError, match="not tokens"):
+    with pytest.raises(RegardError, match="not regions"):
         AttentionMap.__post_init__(given)
 
 
@@ -164,17 +225,21 @@ def test_words_are_not_tokens() -> None:
     "text",
     [
         *("", "[]", "{}", "null", "[" * 100_000, '{"weights": [[NaN]]}'),
-        '{"title":"","rows":[{"text":1,"start":0,"end":1}],"columns":[],"links":[],"shape":[1,0],"weights":[[]]}',
-        '{"title":"","rows":[],"columns":[],"links":[],"shape":[1,7],"weights":[]}',
-        '{"title":5,"rows":[],"columns":[],"links":[],"shape":[0,0],"weights":[]}',
         *(
-            '{"title":"","rows":[],"columns":[],"links":[],"shape":[0,0],"weights":[],' + wrong + "}"
+            json.dumps({**json.loads(map_of(("a",), ("b",)).to_json()), **wrong})
             for wrong in (
-                '"head_names":"ab"',
-                '"head_names":[1]',
-                '"row_selected":[1]',
-                '"column_selected":null',
-                '"breaks":[true]',
+                {"rows": [{"text": 1, "start": 0, "end": 1}]},
+                {"rows": [{"kind": "circle", "text": "a"}]},
+                {"rows": ["a"]},
+                {"shape": [1, 7]},
+                {"title": 5},
+                {"head_names": "ab"},
+                {"head_names": [1]},
+                {"row_selected": [1]},
+                {"column_selected": None},
+                {"breaks": [True]},
+                {"source": 7},
+                {"panels": "sides"},
             )
         ),
     ],
@@ -186,14 +251,14 @@ def test_other_json_is_refused_in_one_line(text: str) -> None:
 
 def test_nan_in_json_is_refused() -> None:
     with pytest.raises(RegardError, match="not a number"):
-        AttentionMap.from_json(gaze_of(("a",), ("b",)).to_json().replace("[[1.0]]", "[[NaN]]"))
+        AttentionMap.from_json(map_of(("a",), ("b",)).to_json().replace("[[1.0]]", "[[NaN]]"))
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".html", ".json", ".txt", ".PNG"])
 def test_save_by_suffix(tmp_path, suffix: str) -> None:
     path = tmp_path / f"look{suffix}"
     path.write_text("old")
-    attention_map = gaze_of(("2", "0"), ("a", "b"), title="date")
+    attention_map = map_of(("2", "0"), ("a", "b"), title="date")
     assert attention_map.save(path) == path
     content = path.read_bytes()
     start = {".png": b"\x89PNG", ".svg": b"<?xml", ".html": b"<!DOCTYPE html>", ".json": b"{", ".txt": b"date\n"}
@@ -205,12 +270,12 @@ def test_save_by_suffix(tmp_path, suffix: str) -> None:
 
 def test_an_unknown_suffix_names_the_known(tmp_path) -> None:
     with pytest.raises(RegardError, match=r"look\.gif.*\.png, \.svg, \.html, \.json, \.txt"):
-        gaze_of(("a",), ("b",)).save(tmp_path / "look.gif")
+        map_of(("a",), ("b",)).save(tmp_path / "look.gif")
     assert not os.listdir(tmp_path)
 
 
 def test_a_place_that_cannot_be_written_is_said_and_left_clean(tmp_path) -> None:
-    attention_map = gaze_of(("a",), ("b",))
+    attention_map = map_of(("a",), ("b",))
     (tmp_path / "taken.json").mkdir()
     for path in (tmp_path / "no" / "look.json", tmp_path / "taken.json", tmp_path / "nul\0.json"):
         with pytest.raises(RegardError, match="cannot write"):
@@ -227,7 +292,7 @@ def test_a_failure_while_writing_leaves_the_old_file(tmp_path, monkeypatch) -> N
 
     monkeypatch.setattr(os, "replace", full_disk)
     with pytest.raises(RegardError, match="No space left"):
-        gaze_of(("a",), ("b",)).save(path)
+        map_of(("a",), ("b",)).save(path)
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["look.json"]
 
@@ -261,7 +326,7 @@ def test_a_tower_of_marks_is_cut() -> None:
 
 
 def test_print_shows_the_heat_map() -> None:
-    assert str(gaze_of(("2",), ("a",))).splitlines()[1].startswith("2 ██")
+    assert str(map_of(("2",), ("a",))).splitlines()[1].startswith("2 ██")
 
 
 def test_one_that_is_known_to_be_sound_is_as_any_other() -> None:
@@ -275,3 +340,35 @@ def test_one_that_is_known_to_be_sound_is_as_any_other() -> None:
     assert not known.weights.flags.writeable
     weights[:] = 0
     assert known.weights.min() == 0.5
+
+
+@pytest.mark.parametrize(
+    ("weights", "top"),
+    [
+        ([[0.25] * 4], 0.5),  # an even row is half as dark as can be
+        ([[0.7, 0.1, 0.1, 0.1]], 0.7),
+        ([[0.25] * 4, [0.7, 0.1, 0.1, 0.1]], 0.7),
+        ([[1.0]], 1.0),
+        ([[0.5, 0.5]], 1.0),
+        ([[3.0, 1.0, 1.0, 1.0]], 3.0),
+        ([[0.0, 0.0]], 1.0),
+    ],
+)
+def test_an_even_row_has_no_dark_cell(weights: list[list[float]], top: float) -> None:
+    words = tuple(map(Token, "abcd"))
+    assert AttentionMap(np.array(weights), words[: len(weights)], words[: len(weights[0])]).top == top
+
+
+def test_axes_have_names(tmp_path: Path) -> None:
+    named = map_of(("a",), ("b",), axes=("target", "source"))
+    assert AttentionMap.from_json(named.to_json()).axes == ("target", "source")
+    before = json.loads(named.to_json())
+    del before["axes"]  # written by an earlier version
+    assert AttentionMap.from_json(json.dumps(before)).axes == ("", "")
+    for wrong in (["a"], ["a", 3], 3):
+        with pytest.raises(RegardError, match="cannot read an attention map"):
+            AttentionMap.from_json(json.dumps({**before, "axes": wrong}))
+
+
+def test_a_link_may_end_in_any_column() -> None:
+    assert AttentionMap(np.zeros((1, 2)), (Token("a"),), (Token("b"), Token("c")), links=((0, 1),)).links == ((0, 1),)

@@ -6,7 +6,8 @@ import torch
 
 import regard
 from regard.errors import RegardError
-from regard.types import Token
+from regard.look.picture import to_picture
+from regard.regions import Box, Interval, Token
 
 rows, columns = ["a", "b"], ["x", "y", "z"]
 
@@ -44,10 +45,10 @@ def test_places_in_a_text_are_kept() -> None:
     ("weights", "named", "said"),
     [
         (torch.rand(2, 4, 2, 3), rows, "weights of shape [2, 4, 2, 3]; expected [row, column] or [head, row, column]"),
-        ([[0.1, 0.2], [0.3]], rows, "weights that are no array"),
+        ([[0.1, 0.2], [0.3]], rows, "cannot read the weights"),
         ([[0.5, 0.5, 0.0]], rows, "weights of shape [1, 3]"),
         ([[0.5, 0.5, 0.0]], "a", "rows='a'; expected a list"),
-        ([[0.5, 0.5, 0.0]], [1], "rows with 1; expected strings or tokens"),
+        ([[0.5, 0.5, 0.0]], [1], "rows with 1; expected strings or regions"),
         ([[-0.5, 0.5, 1.0]], ["a"], "weights below 0"),
     ],
 )
@@ -55,3 +56,16 @@ def test_what_cannot_be_shown(weights: object, named: object, said: str) -> None
     with pytest.raises(RegardError) as caught:
         regard.show(weights, named, columns)  # type: ignore[arg-type]
     assert said in str(caught.value)
+
+
+def test_boxes_with_their_picture() -> None:
+    boxes = [Box(0.0, 0.0, 0.5, 1.0), Box(0.5, 0.0, 1.0, 1.0)]
+    shown = regard.show([[0.25, 0.75]], ["cat"], boxes, source=np.array([[0, 255]], dtype=np.uint8))
+    assert np.asarray(to_picture(shown.source))[..., 0].tolist() == [[0, 255]]
+    assert regard.show([[0.25, 0.75]], ["cat"], boxes, source=shown.source) == shown
+    with pytest.raises(RegardError, match="boxes, but no picture; give it as source"):
+        regard.show([[0.25, 0.75]], ["cat"], boxes)
+
+
+def test_other_regions_are_labels() -> None:
+    assert "0.00–0.50 s" in str(regard.show([[1.0]], ["oh"], [Interval(0.0, 0.5)]))

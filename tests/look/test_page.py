@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_attention_map import gaze_of, hostile
+from test_attention_map import hostile, map_of
 
 from regard.look.attention_map import AttentionMap
 from regard.look.page import fragment, page
 from regard.look.scene import scene
-from regard.types import Token
+from regard.regions import Token
 
 sources = Path(__file__).resolve().parents[2] / "page" / "src"
 namespace = "http://www.w3.org/2000/svg"  # the name of a language, not an address that anything asks
@@ -61,12 +61,12 @@ def sha(text: str) -> str:
 @pytest.fixture(scope="module")
 def whole() -> str:
     some = {"row_selected": (True, False) * (len(hostile) // 2), "breaks": (3,), "head_names": ("</script>", "<b>")}
-    attention_maps = [gaze_of(hostile, hostile, heads=2, title=h) for h in hostile[:3]]
-    return page([*attention_maps, gaze_of(hostile, hostile, 2, **some)], "</title><script>alert(1)</script>")
+    attention_maps = [map_of(hostile, hostile, heads=2, title=h) for h in hostile[:3]]
+    return page([*attention_maps, map_of(hostile, hostile, 2, **some)], "</title><script>alert(1)</script>")
 
 
 def test_hostile_tokens_add_no_element(whole: str) -> None:
-    plain = Elements(page([gaze_of(("a",), ("b",))] * 4, "title"))
+    plain = Elements(page([map_of(("a",), ("b",))] * 4, "title"))
     found = Elements(whole)
     assert [name for name, _, _ in found.found] == [name for name, _, _ in plain.found]
     assert [sorted(a) for _, a, _ in found.found] == [sorted(a) for _, a, _ in plain.found]
@@ -75,10 +75,10 @@ def test_hostile_tokens_add_no_element(whole: str) -> None:
 
 
 def test_the_data_cannot_leave_its_element() -> None:
-    text = page([gaze_of(("<!--<script>", "]]>", "&lt;", "</script"), ("\u2028", "\u2029"))], "")
+    text = page([map_of(("<!--<script>", "]]>", "&lt;", "</script"), ("\u2028", "\u2029"))], "")
     ((_, data),) = [s for s in Elements(text).all("script") if s[0].get("type") == "application/json"]
     assert not set(data) & set("<>&\u2028\u2029")
-    assert json.loads(data)["items"][0]["gazes"][0]["rows"][0]["text"] == "<!--<script>"
+    assert json.loads(data)["items"][0]["maps"][0]["rows"][0]["text"] == "<!--<script>"
 
 
 def test_the_policy_allows_this_style_and_this_script_and_nothing_else(whole: str) -> None:
@@ -89,6 +89,7 @@ def test_the_policy_allows_this_style_and_this_script_and_nothing_else(whole: st
     ((_, script),) = [s for s in elements.all("script") if "type" not in s[0]]
     assert rules == {
         "default-src": "'none'",
+        "img-src": "data:",
         "style-src": sha(style),
         "script-src": sha(script),
         "base-uri": "'none'",
@@ -134,7 +135,7 @@ def test_the_script_cannot_leave_its_element() -> None:
 
 
 def test_a_fragment_is_the_page_in_a_frame_without_rights() -> None:
-    attention_map = gaze_of(hostile, hostile, title='"><script>alert(1)</script>')
+    attention_map = map_of(hostile, hostile, title='"><script>alert(1)</script>')
     text = fragment(attention_map)
     ((tag, attributes, _),) = Elements(text).found
     assert tag == "iframe"
@@ -148,5 +149,5 @@ def test_a_fragment_is_the_page_in_a_frame_without_rights() -> None:
 @pytest.mark.parametrize("shape", [(0, 0), (2, 0), (0, 2)])
 def test_nothing_to_see(shape: tuple[int, int]) -> None:
     attention_map = AttentionMap(np.zeros(shape), (Token("a"),) * shape[0], (Token("b"),) * shape[1])
-    assert data_of(page([attention_map], ""))["items"][0]["gazes"][0]["heads"] == [[]]
+    assert data_of(page([attention_map], ""))["items"][0]["maps"][0]["heads"] == [[]]
     assert "<iframe" in fragment(attention_map)

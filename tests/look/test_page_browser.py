@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser import launched, visit
+from browser import launched, role, visit
 from PIL import Image
 
 from regard.look.attention_map import AttentionMap
 from regard.look.page import page
 from regard.look.scene import item, of_maps, scene
-from regard.types import Prediction, Step, Token
+from regard.regions import Token
+from regard.types import Prediction, Step
 
 
 def spread(text: str, special: bool = True) -> tuple[Token, ...]:
@@ -29,7 +30,7 @@ def spread(text: str, special: bool = True) -> tuple[Token, ...]:
 
 
 def run(name: str, **more: object) -> dict[str, Any]:
-    return {"name": name, "task": "translate", "roles": ["text"], "searches": True, "badge": None, **more}
+    return {"name": name, "task": "translate", "roles": [role("text")], "searches": True, "badge": None, **more}
 
 
 def weights(rows: int, columns: int, seed: int, heads: int = 0) -> np.ndarray:
@@ -63,7 +64,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pair = AttentionMap(weights(1, 6, 3), (Token("yes"),), spread("a b c", False) * 2, "a b c | a b c", breaks=(3,))
     words = spread("one two three four", False)
     chosen = AttentionMap(weights(4, 4, 4, 3), words, words, "self", row_selected=(True, False, True, True))
-    rows = AttentionMap(weights(3, 4, 5), tuple(Token(f"yes {i}") for i in (1, 2, 3)), words, "rows")
+    rows = AttentionMap(weights(3, 4, 5), tuple(Token(f"yes {i}") for i in (1, 2, 3)), words, "rows", panels="rows")
     badge = {"verdict": "The weights say little here.", "level": "weak", "tau_gradient": {"mean": 0.125}}
     items = [
         item(0, ("the cat sat down",), translation("the cat sat down", "die Katze saß", 1)),
@@ -72,7 +73,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Path:
         item(1, ("one two three four", "x"), Prediction("yes", -0.1, rows)),
         item(0, ("كتاب جديد هنا",), translation("كتاب جديد هنا", "new book here", 6)),
     ]
-    runs = [run("translate", badge=badge), run("entail", roles=["premise", "hypothesis"], searches=False)]
+    runs = [run("translate", badge=badge), run("entail", roles=[role("premise"), role("hypothesis")], searches=False)]
     path = tmp_path_factory.mktemp("page") / "page.html"
     path.write_text(page(scene(items, runs, "what it saw")), encoding="utf-8")
     return path
@@ -126,10 +127,10 @@ def test_every_view_is_reached_and_pins_hold(browser: Any, shown: Path) -> None:
         tab = one.page
         tab.get_by_role("button", name="Text", exact=True).click()
         tab.locator('[data-key="rows-1"]').hover()
-        assert said(tab).startswith("\u2068“Katze”\u2069 looked at")
+        assert said(tab).startswith("\u2068“Katze”\u2069 attends to")
         tab.locator('[data-key="rows-1"]').click()
         tab.mouse.move(2, 2)
-        assert said(tab).startswith("\u2068“Katze”\u2069 looked at")
+        assert said(tab).startswith("\u2068“Katze”\u2069 attends to")
         assert tab.locator(".token.chosen").text_content() == "Katze"
         assert tab.locator(".token[data-share]").count() > 0
         assert "pin=r1" in tab.url
@@ -163,7 +164,7 @@ def test_steps_play_with_the_beam_beside(browser: Any, shown: Path) -> None:
         assert tab.locator(".play").get_attribute("aria-label") == "Play (space)"
         tab.keyboard.press("End")
         assert tab.locator(".token.later").count() == 0
-        assert said(tab).startswith("\u2068“</s>”\u2069 looked at")
+        assert said(tab).startswith("\u2068“</s>”\u2069 attends to")
 
 
 def test_heads_rows_and_tokens_not_chosen(browser: Any, shown: Path) -> None:
@@ -173,9 +174,9 @@ def test_heads_rows_and_tokens_not_chosen(browser: Any, shown: Path) -> None:
         assert tab.locator(".token").count() == 6
         assert tab.locator(".words .between").count() == 1
         assert tab.locator(".role").all_text_contents() == ["premise", "hypothesis"]
-        tab.locator('[data-key="gaze"]').select_option("1")
+        tab.locator('[data-key="map"]').select_option("1")
         assert tab.locator(".panel").count() == 4  # three heads and their mean
-        assert "not chosen" in tab.locator(".legend").text_content()
+        assert "not selected" in tab.locator(".legend").text_content()
         tab.locator(".panel").nth(2).click()
         assert "panel=2" in tab.url
         assert tab.locator('[data-key="panel"]').input_value() == "2"
@@ -186,7 +187,7 @@ def test_heads_rows_and_tokens_not_chosen(browser: Any, shown: Path) -> None:
         assert tab.locator('.tabs [aria-pressed="true"]').text_content() == "Rows"
         assert tab.locator(".panel-line").count() == 3
         tab.locator(".panel-name").nth(1).click()
-        assert said(tab).startswith("\u2068“yes 2”\u2069 looked at")
+        assert said(tab).startswith("\u2068“yes 2”\u2069 attends to")
 
 
 def test_options_change_what_is_shown(browser: Any, shown: Path) -> None:
@@ -226,7 +227,7 @@ def test_two_items_side_by_side(browser: Any, shown: Path) -> None:
         assert "item=1" in tab.url
         for hash in (
             "item=0&with=4",
-            "item=99&with=99&gaze=7&panel=9&pin=r900&view=steps&step=77",
+            "item=99&with=99&map=7&panel=9&pin=r900&view=steps&step=77",
             "view=<b>&pin=x",
         ):
             tab.evaluate(f"location.hash = {json.dumps(hash)}")
@@ -247,7 +248,7 @@ def test_pictures_are_saved(browser: Any, shown: Path, view: str) -> None:
 
 
 def test_panels_are_saved(browser: Any, shown: Path) -> None:
-    for hash, name in (("item=2&gaze=1", "head 3"), ("item=3", "yes 2")):
+    for hash, name in (("item=2&map=1", "head 3"), ("item=3", "yes 2")):
         with visit(browser, shown, hash) as one:
             assert name.encode() in one.saved("SVG")
             assert one.saved("PNG").startswith(b"\x89PNG")
@@ -257,9 +258,9 @@ def test_tables_are_saved(browser: Any, shown: Path) -> None:
     with visit(browser, shown, "item=1") as one:
         data = json.loads(one.saved("JSON"))
         assert (data["answer"], data["run"]["name"]) == ("der Hund saß", "translate")
-        assert [token["text"] for token in data["gazes"][0]["columns"]] == ["the", "dog", "sat", "down", "</s>"]
+        assert [token["text"] for token in data["maps"][0]["columns"]] == ["the", "dog", "sat", "down", "</s>"]
         wanted = weights(4, 5, 2)
-        assert np.allclose(data["gazes"][0]["weights"][0], wanted, atol=1e-3)
+        assert np.allclose(data["maps"][0]["weights"][0], wanted, atol=1e-3)
         rows = list(csv.reader(io.StringIO(one.saved("CSV").decode("utf-8-sig"))))
         assert rows[0] == ["", "the", "dog", "sat", "down", "</s>"]
         assert [row[0] for row in rows[1:]] == ["der", "Hund", "saß", "</s>"]
@@ -297,17 +298,17 @@ def test_right_to_left(browser: Any, shown: Path) -> None:
 
 @pytest.mark.parametrize("view", ["matrix", "arcs", "text", "steps", "panels"])
 def test_small_screens(browser: Any, shown: Path, view: str) -> None:
-    hash = "item=2&gaze=1&view=panels" if view == "panels" else f"view={view}&with=1"
+    hash = "item=2&map=1&view=panels" if view == "panels" else f"view={view}&with=1"
     with visit(browser, shown, hash, viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True) as one:
         tab = one.page
         assert tab.evaluate("document.documentElement.scrollWidth") <= 360
         if view == "text":
             tab.locator('[data-key="rows-0"]').first.tap()
-            assert said(tab).startswith("\u2068“die”\u2069 looked at")
+            assert said(tab).startswith("\u2068“die”\u2069 attends to")
 
 
 def test_everything_has_a_name_for_the_ear(browser: Any, shown: Path) -> None:
-    for hash in ("", "view=arcs", "view=text", "view=steps", "item=2&gaze=1", "item=3", "with=1"):
+    for hash in ("", "view=arcs", "view=text", "view=steps", "item=2&map=1", "item=3", "with=1"):
         with visit(browser, shown, hash) as one:
             nameless = """() => [...document.querySelectorAll('button, select, input, [role=application], [tabindex]')]
                 .filter(e => !(e.textContent.trim() || e.getAttribute('aria-label') || e.labels?.length)).length"""
@@ -328,7 +329,8 @@ hover = """async () => {
 }"""
 
 
-def test_large_gazes_open_and_answer_at_once(browser: Any, tmp_path: Path) -> None:
+@pytest.mark.sweep
+def test_large_attention_maps_open_and_answer_at_once(browser: Any, tmp_path: Path) -> None:
     """2 MB open within 1.5 s, and pointing into 512 × 512 cells is answered within 50 ms."""
     sides = [tuple(Token(f"{side}{i}") for i in range(512)) for side in "rc"]
     dense = np.random.default_rng(0).dirichlet(np.full(512, 0.5), 512)
@@ -346,6 +348,7 @@ def test_large_gazes_open_and_answer_at_once(browser: Any, tmp_path: Path) -> No
     assert waited < 50
 
 
+@pytest.mark.sweep
 def test_nothing_to_look_at(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "empty.html"
     empty = [AttentionMap(np.zeros(s), (Token("a"),) * s[0], (Token("b"),) * s[1]) for s in ((0, 0), (2, 0), (0, 2))]

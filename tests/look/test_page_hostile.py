@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser import launched, visit
+from browser import launched, role, visit
 
 from regard.look.attention_map import AttentionMap
 from regard.look.heatmap import render
 from regard.look.page import fragment, page
 from regard.look.scene import item, scene
 from regard.look.terminal import show
-from regard.types import Prediction, Step, Token
+from regard.regions import Token
+from regard.types import Prediction, Step
 
 act = "document.title='got'"
 markup = [
@@ -100,7 +101,9 @@ def scenery() -> dict[str, Any]:
         )
     badge = {"verdict": markup[0], "level": markup[1], markup[2]: {markup[3]: markup[4]}, "__proto__": 3}
     name = markup[7]
-    return scene(items, [{"name": name, "task": name, "roles": [name], "searches": True, "badge": badge}], markup[0])
+    return scene(
+        items, [{"name": name, "task": name, "roles": [role(name)], "searches": True, "badge": badge}], markup[0]
+    )
 
 
 def test_there_are_a_hundred() -> None:
@@ -156,7 +159,7 @@ def test_the_page_obeys_none_in_any_view(browser: Any, tmp_path: Path) -> None:
                 words = one.page.locator('[data-key="rows-0"], [data-key="rows-1"]').all_text_contents()
                 assert words == [markup[0], markup[1]]
                 data = json.loads(one.saved("JSON"))
-                assert [token["text"] for token in data["gazes"][0]["rows"]] == list(hostile)
+                assert [token["text"] for token in data["maps"][0]["rows"]] == list(hostile)
                 assert one.page.evaluate("document.documentElement.scrollWidth") <= 1200
 
 
@@ -186,7 +189,7 @@ def test_a_frame_of_it_in_a_notebook_obeys_none(browser: Any, tmp_path: Path) ->
         inner.get_by_role("button", name="Text", exact=True).click()
         assert inner.locator('[data-key="rows-0"]').text_content() == markup[0]
         assert one.page.title() == "mine"
-        assert json.loads(one.saved_in(inner, "JSON"))["gazes"][0]["rows"][1]["text"] == markup[1]
+        assert json.loads(one.saved_in(inner, "JSON"))["maps"][0]["rows"][1]["text"] == markup[1]
 
 
 @pytest.mark.parametrize("text", [one for one in markup if "/" not in one][:6])

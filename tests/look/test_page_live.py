@@ -7,20 +7,29 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser import Visit, launched
+from browser import Visit, launched, role
 
 from regard.look.attention_map import AttentionMap
 from regard.look.page import page
 from regard.look.scene import item, scene
-from regard.types import Prediction, Token
+from regard.regions import Token
+from regard.types import Prediction
 
 address = "http://regard.test"
 runs: list[dict[str, Any]] = [
-    {"name": "first run", "task": "translate", "roles": ["text"], "searches": True, "badge": None},
-    {"name": "pairs", "task": "entail", "roles": ["premise", "hypothesis"], "searches": False, "badge": None},
-    {"name": "deep", "task": "translate", "roles": ["text"], "searches": True, "layers": 3, "features": False},
-    {"name": "wide", "task": "classify", "roles": ["text"], "searches": False, "layers": 0, "features": True},
-    {"name": "score", "task": "relate", "roles": ["text"], "searches": False},
+    {"name": "first run", "task": "translate", "roles": [role("text")], "searches": True, "badge": None},
+    {
+        "name": "pairs",
+        "task": "entail",
+        "roles": [role("premise"), role("hypothesis")],
+        "searches": False,
+        "badge": None,
+    },
+    {"name": "deep", "task": "translate", "roles": [role("text")], "searches": True, "layers": 3, "features": False},
+    {"name": "wide", "task": "classify", "roles": [role("text")], "searches": False, "layers": 0, "features": True},
+    {"name": "score", "task": "relate", "roles": [role("text")], "searches": False},
+    {"name": "digits", "task": "classify", "roles": [role("image", "image")], "searches": False},
+    {"name": "basket", "task": "classify", "roles": [role("items", "items")], "searches": False},
 ]
 
 
@@ -61,10 +70,10 @@ class Service:
 
     def _item(self, question: dict[str, Any], row: int) -> dict[str, Any]:
         inputs = question["inputs"][row]
-        without = question["without"][row] if question["without"] else [[] for _ in inputs]
+        drop_tokens = question["drop_tokens"][row] if question["drop_tokens"] else [[] for _ in inputs]
         tokens: list[Token] = []
         breaks = []
-        for text, gone in zip(inputs, without, strict=True):
+        for text, gone in zip(inputs, drop_tokens, strict=True):
             place = 0
             if tokens:
                 breaks.append(len(tokens))
@@ -76,7 +85,7 @@ class Service:
         rows = tuple(map(Token, answer.split(" "))) if len(inputs) == 1 else (Token("yes"),)
         weights = np.random.default_rng(len(answer)).dirichlet(np.ones(len(tokens)), len(rows))
         attention_map = AttentionMap(weights, rows, tuple(tokens), breaks=tuple(breaks))
-        return item(0, inputs, Prediction(answer, -0.5, attention_map), without)
+        return item(0, inputs, Prediction(answer, -0.5, attention_map), drop_tokens)
 
     def close(self) -> None:
         if self.trouble:  # the browser itself notes an answer of 4xx or 5xx
@@ -110,7 +119,7 @@ def test_a_text_is_asked_and_answered(service: Service) -> None:
         "look": True,
         "trace": True,
         "beam": 4,
-        "without": None,
+        "drop_tokens": None,
         "layers": None,
         "features": None,
     }
@@ -133,6 +142,7 @@ def test_a_pair_has_two_boxes(service: Service) -> None:
     assert tab.locator(".role").all_text_contents() == ["premise", "hypothesis"]
 
 
+@pytest.mark.sweep
 def test_layers_and_features_are_asked_for_where_there_are_some(service: Service, browser: Any) -> None:
     tab = service.open("view=text")
     layers, features = tab.get_by_label("Layers"), tab.get_by_label("how many single features")
@@ -211,7 +221,7 @@ def test_a_word_is_left_out_and_put_back(service: Service) -> None:
             tab.locator('[data-key="columns-1"]').first.click()
         tab.get_by_role("button", name=f"Leave out \u2068“{word}”\u2069").click()
         tab.locator(".changes").wait_for()
-    assert [asked["without"] for asked in service.asked] == [None, [[[1]]], [[[1, 2]]]]
+    assert [asked["drop_tokens"] for asked in service.asked] == [None, [[[1]]], [[[1, 2]]]]
     tab.locator(".said-answer", has_text="THE SAT").wait_for()
     assert tab.locator(".gone").all_text_contents() == [
         "without \u2068“old”\u2069",
@@ -220,7 +230,7 @@ def test_a_word_is_left_out_and_put_back(service: Service) -> None:
     assert tab.locator("figure").count() == 2
     tab.get_by_role("button", name="Put all back").click()
     tab.locator(".changes", has_text="THE OLD CAT SAT").wait_for()
-    assert service.asked[-1]["without"] is None
+    assert service.asked[-1]["drop_tokens"] is None
 
 
 def test_a_word_is_replaced_and_what_changed_is_shown(service: Service) -> None:
@@ -258,7 +268,7 @@ def test_a_link_asks_again(service: Service, browser: Any) -> None:
             413,
             {},
             {"detail": "at most 2,000 characters"},
-            "more text than this service takes. at most 2,000 characters",
+            "more than this service takes. at most 2,000 characters",
         ),
         (422, {}, {"detail": "input 1: empty <b>"}, "The service cannot answer that. input 1: empty <b>"),
         (422, {}, {"detail": [{"loc": ["body"]}]}, "The service cannot answer that."),
@@ -303,7 +313,7 @@ def test_a_service_may_keep_its_runs_to_those_who_have_the_token(browser: Any, m
     monkeypatch.setattr("test_page_live.runs", [])
     service.trouble = (401, {}, {})
     tab = service.open()
-    tab.locator(".trouble", has_text="This service wants a token.").wait_for()
+    tab.locator(".trouble", has_text="This service needs a token.").wait_for()
     assert tab.locator("textarea").count() == 0
     tab.get_by_label("Token").fill("s3cret")
     service.trouble = (200, {}, {"runs": known})

@@ -28,7 +28,8 @@ def address(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     folder = tmp_path_factory.mktemp("token")
     lines = [f"{colour} {thing}\t{colour}ness\n" for thing in things for colour in colours]
     (folder / "data.tsv").write_text("".join(lines * 2))
-    parts: dict[str, Any] = {"encoder": {"name": "bigru", "hidden": 4}, "embed": {"dim": 4}, "pool": "attention"}
+    parts: dict[str, Any] = {"encoder": {"name": "bigru", "hidden": 4}, "pool": "attention"}
+    parts["input"] = {"name": "text", "tokenizer": "word", "embed": {"dim": 4}}
     options = {**parts, "train": {"steps": 2, "validate_every": 1, "device": "cpu"}}
     train("classify", str(folder / "data.tsv"), folder / "payroll", quiet=True, **options)
     command = [sys.executable, "-m", "regard", "serve", str(folder / "payroll"), "--port", "0", "--device", "cpu"]
@@ -48,7 +49,7 @@ def test_the_token_is_asked_for_by_the_page(browser: Any, address: str) -> None:
     one = Visit(browser)
     tab = one.page
     assert tab.goto(address).status == 200
-    tab.locator(".trouble", has_text="This service wants a token.").wait_for()
+    tab.locator(".trouble", has_text="This service needs a token.").wait_for()
     assert "payroll" not in tab.content()
     assert "classify" not in tab.content()
     assert tab.locator("textarea").count() == 0
@@ -56,7 +57,7 @@ def test_the_token_is_asked_for_by_the_page(browser: Any, address: str) -> None:
     with tab.expect_response("**/api/runs") as answer:
         tab.get_by_label("Token").press("Enter")
     assert answer.value.status == 401
-    tab.locator(".trouble", has_text="This service wants a token.").wait_for()
+    tab.locator(".trouble", has_text="This service needs a token.").wait_for()
     tab.get_by_label("Token").fill(secret)
     tab.get_by_label("Token").press("Enter")
     tab.locator("textarea").fill("red dog")

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_attention_map import gaze_of, hostile
+from test_attention_map import dot, hostile, in_picture, map_of
 
-from regard.api import configure, make_task
 from regard.look.attention_map import AttentionMap, visible
 from regard.look.scene import describe_run, item, of_maps, scene, table
-from regard.types import Prediction, Step, Token
+from regard.regions import Entry, Item, Token
+from regard.types import Network, Prediction, Step
 
 
 def plain(text: str, **more: object) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def plain(text: str, **more: object) -> dict[str, Any]:
     return {"text": text, **known, **more}
 
 
-def test_the_table_of_a_gaze_by_hand() -> None:
+def test_the_table_of_an_attention_map_by_hand() -> None:
     weights = np.array([[[0.25, 0.75]], [[0.75, 0.25]]])
     columns = (Token("a", 0, 1), Token(" ", 1, 2))
     assert table(AttentionMap(weights, (Token("5"),), columns, "date", links=((0, 1),))) == {
@@ -31,16 +31,36 @@ def test_the_table_of_a_gaze_by_hand() -> None:
         "directions": {"rows": "ltr", "columns": "ltr"},
         "names": ["mean", "head 1", "head 2"],
         "heads": [[0.5, 0.5], [0.25, 0.75], [0.75, 0.25]],
-        "top": 0.75,
+        "top": 1.0,
+        "axes": ["", ""],
         "links": [[0, 1]],
         "breaks": [],
-        "kind": "heads",
-        "features": False,
+        "panels": "heads",
+        "source": "",
     }
 
 
+def test_boxes_keep_their_edges_and_their_picture() -> None:
+    data = table(in_picture(("cat", "dog")))
+    assert data["source"] == dot
+    assert data["columns"][1] == {
+        "kind": "box",
+        "text": "50%–100% × 0%–50%",
+        "left": 0.5,
+        "top": 0,
+        "right": 1.0,
+        "bottom": 0.5,
+        "letter": False,
+        "space": False,
+        "out": False,
+        "special": False,
+    }
+    items = table(AttentionMap(np.ones((1, 1)), (Entry("name", "<b>"),), (Item("</s>", 0),)))
+    assert (items["rows"][0]["text"], items["columns"][0]["special"]) == ("name: <b>", False)
+
+
 def test_choices_names_and_breaks_by_hand() -> None:
-    attention_map = gaze_of(
+    attention_map = map_of(
         ("5",), ("a", " "), 2, head_names=("forward", "\x1b<b>"), column_selected=(True, False), breaks=(1,)
     )
     data = table(attention_map)
@@ -50,7 +70,7 @@ def test_choices_names_and_breaks_by_hand() -> None:
 
 
 def test_tokens_are_shown_visibly_and_in_bounds_and_kept_exactly() -> None:
-    rows = table(gaze_of(hostile, ("a",)))["rows"]
+    rows = table(map_of(hostile, ("a",)))["rows"]
     assert [row["text"] for row in rows] == ["x" * 199 + "…" if t == "x" * 10_000 else visible(t) for t in hostile]
     assert [row.get("raw", row["text"]) for row in rows] == list(hostile)
     assert "raw" not in rows[0]
@@ -73,28 +93,16 @@ def test_special_tokens_are_known(token: Token, special: bool) -> None:
     assert table(AttentionMap(np.ones((1, 1)), (token,), (token,)))["rows"][0]["special"] is special
 
 
-@pytest.mark.parametrize(
-    ("rows", "head_names", "kind"),
-    [
-        (("yes 1", "yes 2", "yes 3"), (), "rows"),
-        (("yes 1", "yes 3"), (), "heads"),
-        (("yes 1", "no 2"), (), "heads"),
-        (("yes",), (), "heads"),
-        (("1", "2"), (), "heads"),
-        (("a", "b"), ("layer 1", "layer 2"), "layers"),
-        (("a", "b"), ("feature 3", "feature 9"), "features"),
-        (("a", "b"), ("mean", "feature 3"), "features"),
-        (("a", "b"), ("mean",), "heads"),
-        (("a", "b"), ("forward", "backward"), "heads"),
-    ],
-)
-def test_what_the_panels_are(rows: tuple[str, ...], head_names: tuple[str, ...], kind: str) -> None:
-    data = table(gaze_of(rows, ("a", "b"), len(head_names), head_names=head_names))
-    assert (data["kind"], data["features"]) == (kind, kind == "features")
+@pytest.mark.parametrize(("panels", "mean"), [("heads", True), ("layers", True), ("rows", True), ("features", False)])
+def test_names_mean_nothing_panels_do(panels: str, mean: bool) -> None:
+    """Features bring their own mean, which is of all of them; of others it is worked out."""
+    data = table(map_of(("yes 1", "yes 2"), ("a", "b"), 2, head_names=("mean", "feature 3"), panels=panels))
+    assert data["panels"] == panels
+    assert data["names"] == ["mean"] * mean + ["mean", "feature 3"]
 
 
 def test_lines_begin_where_their_script_begins() -> None:
-    assert table(gaze_of(("1", "كتاب"), ("-", "book")))["directions"] == {"rows": "rtl", "columns": "ltr"}
+    assert table(map_of(("1", "كتاب"), ("-", "book")))["directions"] == {"rows": "rtl", "columns": "ltr"}
 
 
 def test_small_weights_keep_their_digits() -> None:
@@ -105,7 +113,7 @@ def test_small_weights_keep_their_digits() -> None:
 
 
 def test_an_item_by_hand() -> None:
-    first, second = gaze_of(("x",), ("y",)), gaze_of(("z",), ("y",))
+    first, second = map_of(("x",), ("y",)), map_of(("z",), ("y",))
     other = Prediction("no", -math.inf)
     found = item(1, ("in",), Prediction("yes", -0.5, first, "in", (other,), (second,)))
     assert found == {
@@ -115,12 +123,12 @@ def test_an_item_by_hand() -> None:
         "log_prob": -0.5,
         "log_prob_per_token": None,
         "others": [{"text": "no", "log_prob": None, "log_prob_per_token": None}],
-        "without": [[]],
+        "drop_tokens": [[]],
         "steps": None,
-        "gazes": [table(first), table(second)],
+        "maps": [table(first), table(second)],
     }
-    assert item(0, ("a", "b"), Prediction("yes", 0.0), [(), (2, 5)])["without"] == [[], [2, 5]]
-    assert item(0, ("a",), Prediction("yes", 0.0))["gazes"] == []
+    assert item(0, ("a", "b"), Prediction("yes", 0.0), [(), (2, 5)])["drop_tokens"] == [[], [2, 5]]
+    assert item(0, ("a",), Prediction("yes", 0.0))["maps"] == []
 
 
 def test_sum_and_mean_have_their_own_names() -> None:
@@ -146,43 +154,26 @@ def test_a_scene_by_hand() -> None:
         "runs": [{"name": "r"}],
         "items": [],
     }
-    alone = of_maps([gaze_of(("x",), ("y",))] * 2, "two")
+    alone = of_maps([map_of(("x",), ("y",))] * 2, "two")
     assert (len(alone["items"]), alone["runs"], alone["live"]) == (2, [], None)
     assert alone["items"][0]["run"] == -1
 
 
-def model(folder: Path, roles: tuple[str, ...] = (), inputs: int = 1) -> Any:
-    task = SimpleNamespace(**({"roles": roles} if roles else {}))
+def described(folder: Path, *roles: str, features: bool = False) -> dict[str, Any]:
     run = SimpleNamespace(folder=folder)
-    return SimpleNamespace(task=task, inputs=inputs, searches=True, config={"task": "translate"}, run=run)
+    task = SimpleNamespace(does="Translates {input}.")
+    model = SimpleNamespace(network=Network(), searches=True, config={"task": "translate"}, run=run, task=task)
+    return describe_run(model, "mine", [{"name": role, "kind": "text"} for role in roles], features)
 
 
 def test_a_run_is_described_with_its_badge_where_it_has_one(tmp_path: Path) -> None:
-    described = {"name": "mine", "task": "translate", "roles": ["text"], "searches": True, "badge": None}
-    assert describe_run(model(tmp_path), "mine") == {**described, "layers": 0, "features": False}
-    assert describe_run(model(tmp_path, ("premise", "hypothesis"), 2), "mine")["roles"] == ["premise", "hypothesis"]
+    known = {"name": "mine", "task": "translate", "searches": True, "badge": None, "layers": 0, "features": True}
+    known |= {"does": "Translates a text.", "about": None}
+    role = {"name": "text", "kind": "text"}
+    assert described(tmp_path, "text", features=True) == {**known, "roles": [role]}
     summary = {"verdict": "weights explain little", "level": "weak", "examples": 20}
     (tmp_path / "faithful.json").write_text(json.dumps({"version": 1, "summary": summary}))
-    assert describe_run(model(tmp_path), "mine")["badge"] == summary
-
-
-@pytest.mark.parametrize(
-    ("task", "options", "features"),
-    [
-        ("classify", {"encoder": "disan"}, True),
-        ("entail", {"encoder": {"name": "resan", "hidden": 8}}, True),
-        ("entail", {"encoder": {"name": "transformer", "score": "feature_wise"}}, True),
-        ("relate", {"encoder": {"name": "bigru", "hidden": 8}, "pool": "source2token"}, True),
-        ("classify", {"encoder": "bigru"}, False),
-        ("translate", {"attention": {"score": "feature_wise"}}, False),  # of which only the mean is shown
-    ],
-)
-def test_whether_single_features_can_be_shown(tmp_path: Path, task: str, options: Any, features: bool) -> None:
-    one = model(tmp_path)
-    one.config = configure(task, options)
-    one.task = make_task(one.config)
-    one.inputs = one.task.columns - 1
-    assert describe_run(one, "mine")["features"] is features
+    assert described(tmp_path)["badge"] == summary
 
 
 def test_a_badge_is_of_these_very_weights(tmp_path: Path) -> None:
@@ -191,11 +182,11 @@ def test_a_badge_is_of_these_very_weights(tmp_path: Path) -> None:
     # blake2b of "abc", of 16 bytes
     found = {"version": 1, "model": "cf4ab791c62b8d2b2109c90275287816", "summary": summary}
     (tmp_path / "faithful.json").write_text(json.dumps(found))
-    assert describe_run(model(tmp_path), "mine")["badge"] == summary
+    assert described(tmp_path)["badge"] == summary
     (tmp_path / "model.safetensors").write_bytes(b"abd")  # as long as before
-    assert describe_run(model(tmp_path), "mine")["badge"] is None
+    assert described(tmp_path)["badge"] is None
     (tmp_path / "model.safetensors").unlink()
-    assert describe_run(model(tmp_path), "mine")["badge"] is None
+    assert described(tmp_path)["badge"] is None
 
 
 @pytest.mark.parametrize(
@@ -203,4 +194,29 @@ def test_a_badge_is_of_these_very_weights(tmp_path: Path) -> None:
 )
 def test_a_badge_that_cannot_be_read_is_none(tmp_path: Path, text: str) -> None:
     (tmp_path / "faithful.json").write_text(text)
-    assert describe_run(model(tmp_path), "mine")["badge"] is None
+    assert described(tmp_path)["badge"] is None
+
+
+def test_what_training_kept_is_told_and_nothing_else(tmp_path: Path) -> None:
+    kept = {"data": "pairs.tsv", "examples": 2900, "inputs": [["a", "b"], ["c", "<b>"]]}
+    (tmp_path / "about.json").write_text(json.dumps(kept))
+    assert described(tmp_path, "x", "y")["about"] == kept
+    assert described(tmp_path, "x")["about"]["inputs"] == []  # of another number of inputs
+    wrong = [["a", 3], "ab", ["a", " "], *[["a", "b"]] * 20]
+    (tmp_path / "about.json").write_text(json.dumps({**kept, "data": "\x1b", "inputs": wrong, "more": 1}))
+    assert described(tmp_path, "x", "y")["about"] == {"data": "␛", "examples": 2900, "inputs": [["a", "b"]] * 10}
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", "{}", '{"data": 1, "examples": 2, "inputs": []}', "[" * 99_999])
+def test_what_training_did_not_write_is_not_told(tmp_path: Path, text: str) -> None:
+    (tmp_path / "about.json").write_text(text)
+    assert described(tmp_path)["about"] is None
+
+
+def test_a_picture_is_called_one(tmp_path: Path) -> None:
+    model = SimpleNamespace(
+        network=Network(), searches=False, config={"task": "classify"}, run=SimpleNamespace(folder=tmp_path)
+    )
+    model.task = SimpleNamespace(does="Classifies {input}.")
+    for kind, said in (("image", "Classifies a picture."), ("sound", "Classifies a sound.")):
+        assert describe_run(model, "mine", [{"name": "input", "kind": kind}], False)["does"] == said

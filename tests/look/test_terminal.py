@@ -3,17 +3,18 @@
 import io
 import re
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from test_attention_map import gaze_of, hostile
+from test_attention_map import hostile, in_picture, map_of
 
 from regard.look.attention_map import AttentionMap
 from regard.look.terminal import show
-from regard.types import Token
+from regard.regions import Box, Token
 from tiers import tries
 
 ansi = re.compile(r"\x1b\[[0-9;]*m")
@@ -54,7 +55,7 @@ def test_wide_and_composed_characters_keep_the_columns_aligned() -> None:
 @pytest.mark.parametrize("width", [24, 40, 80, 200])
 @pytest.mark.parametrize("colour", [False, True])
 def test_hostile_tokens_fit_and_do_nothing(width: int, colour: bool) -> None:
-    out = show(gaze_of(hostile, hostile, title="".join(hostile)), width, colour)
+    out = show(map_of(hostile, hostile, title="".join(hostile)), width, colour)
     assert (ansi.search(out) is not None) == colour
     plain = ansi.sub("", out)
     assert "\x1b" not in plain
@@ -71,7 +72,7 @@ def test_hostile_tokens_fit_and_do_nothing(width: int, colour: bool) -> None:
 def test_every_column_is_shown_once(count: int, width: int, size: int, begins: set[int]) -> None:
     names = tuple(f"{i:0{max(size, 2)}d}" for i in range(count))
     breaks = tuple(sorted(i for i in begins if i < count))
-    lines = show(gaze_of(("r",), names, breaks=breaks), width, False).splitlines()
+    lines = show(map_of(("r",), names, breaks=breaks), width, False).splitlines()
     rows = [i for i, line in enumerate(lines) if line.startswith("r ")]
     shown = " ".join(lines[i - 1] for i in rows)
     if size <= width // 3 and size > 2:
@@ -82,14 +83,14 @@ def test_every_column_is_shown_once(count: int, width: int, size: int, begins: s
 
 
 def test_panels_are_even() -> None:
-    lines = show(gaze_of(("r",), ("abcdefgh",) * 9), 80, False).splitlines()
+    lines = show(map_of(("r",), ("abcdefgh",) * 9), 80, False).splitlines()
     assert [line.count("abcdefgh") for line in lines if "abcd" in line] == [5, 4]  # 8 and 1 would fit as well
 
 
 def test_many_letters_stand_closer_before_they_are_split() -> None:
-    lines = show(gaze_of(("r",), tuple("a" * 70)), 80, False).splitlines()
+    lines = show(map_of(("r",), tuple("a" * 70)), 80, False).splitlines()
     assert lines[0] == "  " + "a" * 70
-    split = show(gaze_of(("r",), tuple("a" * 79)), 80, False).splitlines()
+    split = show(map_of(("r",), tuple("a" * 79)), 80, False).splitlines()
     assert [line.count("a") for line in split if " a " in line] == [27, 27, 25]
 
 
@@ -108,7 +109,7 @@ def test_choices_and_inputs_by_hand() -> None:
         "(a) █ ·     │ ·    ·",
         "man · █████ │ ·    ·",
         "0 · ░░▒▒▓▓██ 1",
-        "(word) was not chosen",
+        "(word) was not selected",
         "│ another input begins",
     ]
     coloured = show(attention_map, 80, True)
@@ -129,14 +130,14 @@ def test_letters_of_two_inputs() -> None:
 
 def test_brackets_are_part_of_a_label_that_is_cut() -> None:
     lines = show(
-        gaze_of(("a" * 30,), ("b" * 30,), row_selected=(False,), column_selected=(False,)), 80, False
+        map_of(("a" * 30,), ("b" * 30,), row_selected=(False,), column_selected=(False,)), 80, False
     ).splitlines()
     assert lines[0].strip() == "(bbbbbbbbbbb…)"
     assert lines[1].startswith("(aaaaaaaaaaa…) █")
 
 
 def test_an_input_that_begins_a_line_is_marked_there() -> None:
-    attention_map = gaze_of(("r",), ("abcdefgh",) * 4, breaks=(2,))
+    attention_map = map_of(("r",), ("abcdefgh",) * 4, breaks=(2,))
     lines = show(attention_map, 24, False).splitlines()
     assert [line for line in lines if "abcd" in line] == ["  abcdefgh abcdefgh", "  │ abcdefgh abcdefgh"]
 
@@ -144,7 +145,7 @@ def test_an_input_that_begins_a_line_is_marked_there() -> None:
 @pytest.mark.parametrize("width", [24, 40, 200])
 def test_hostile_tokens_that_were_not_chosen_fit_and_do_nothing(width: int) -> None:
     none, breaks = (False,) * len(hostile), tuple(range(1, len(hostile)))
-    attention_map = gaze_of(
+    attention_map = map_of(
         hostile, hostile, 1, head_names=("\x1b[31m[bold]",), row_selected=none, column_selected=none, breaks=breaks
     )
     plain = ansi.sub("", show(attention_map, width, True))
@@ -157,15 +158,15 @@ def test_hostile_tokens_that_were_not_chosen_fit_and_do_nothing(width: int) -> N
 
 
 def test_right_to_left_labels_do_not_drag_their_neighbours() -> None:
-    header = show(gaze_of(("r",), ("قلم", "كتاب")), 80, False).splitlines()[0]
+    header = show(map_of(("r",), ("قلم", "كتاب")), 80, False).splitlines()[0]
     assert header == "  \u200eقلم\u200e \u200eكتاب\u200e"
 
 
 def test_heads_follow_one_another() -> None:
-    out = show(gaze_of(("r",), ("a", "b"), heads=2), 80, False)
+    out = show(map_of(("r",), ("a", "b"), heads=2), 80, False)
     assert "head 1" in out
     assert out.index("head 1") < out.index("head 2")
-    named = show(gaze_of(("r",), ("a", "b"), heads=2, head_names=("forward", "backward")), 80, False).splitlines()
+    named = show(map_of(("r",), ("a", "b"), heads=2, head_names=("forward", "backward")), 80, False).splitlines()
     assert (named[0], named[3], "head 1" in named) == ("forward", "backward", False)
 
 
@@ -181,7 +182,7 @@ def test_colour_is_on_in_a_terminal_only(monkeypatch) -> None:
         def isatty(self) -> bool:
             return True
 
-    attention_map = gaze_of(("r",), ("a",))
+    attention_map = map_of(("r",), ("a",))
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr(sys, "stdout", io.StringIO())
     assert "\x1b" not in show(attention_map)
@@ -194,9 +195,31 @@ def test_colour_is_on_in_a_terminal_only(monkeypatch) -> None:
 
 
 def test_a_terminal_setting_does_not_change_a_plain_text(monkeypatch) -> None:
-    attention_map = gaze_of(hostile, hostile)
+    attention_map = map_of(hostile, hostile)
     before = show(attention_map, 80, False)
     for name, value in (("FORCE_COLOR", "1"), ("TERM", "dumb"), ("COLUMNS", "30")):
         monkeypatch.setenv(name, value)
     assert show(attention_map, 80, False) == before
     assert "\x1b[38;5;" in show(attention_map, 80, True)
+
+
+def test_weights_stand_where_their_boxes_are() -> None:
+    """Quarters with 0, ¼, ½ and 1 of the largest weight, twice as large as boxes; pixels black, white, white, black."""
+    assert show(in_picture(title="a dot"), 24, False).splitlines() == [
+        "a dot",
+        "picture   cat",
+        "    ████  · · ░░░░",
+        "    ████  · · ░░░░",
+        "████      ▒▒▒▒████",
+        "████      ▒▒▒▒████",
+        "0 · ░░▒▒▓▓██ 1",
+    ]
+
+
+def test_what_has_no_room_beside_goes_below_and_gaps_stay_empty() -> None:
+    corner = replace(
+        in_picture(("cat", "dog", "a", "\x1b")), columns=(Box(0.0, 0.0, 0.25, 0.25),) * 3 + (Box(0.5, 0.5, 1.0, 1.0),)
+    )
+    lines = show(corner, 24, False).splitlines()
+    assert [line.split() for line in lines if "cat" in line or "␛" in line] == [["pic…", "cat", "dog", "a"], ["␛"]]
+    assert lines[-3:-1] == ["·", "  ██"]

@@ -6,7 +6,8 @@ import torch
 from regard.look.attention_map import AttentionMap
 from regard.measure import Results
 from regard.measure.alignment import Alignment
-from regard.types import Example, Link, Prediction, Token
+from regard.regions import Token
+from regard.types import Example, Link, Prediction
 
 # "the cat" → "kat de": kat (0–3) comes from cat (4–7), de (4–6) from the (0–3).
 links = (Link(0, 3, 4, 7), Link(4, 6, 0, 3))
@@ -28,7 +29,7 @@ def test_by_hand():
     assert measured() == {"alignment": 0.5, "alignment_mass": pytest.approx((0.8 + 0.3) / 2)}
 
 
-def test_a_gaze_will_do():
+def test_an_attention_map_will_do():
     """What predictions really carry: its weights are read-only."""
     assert measured(AttentionMap(weights.numpy(), rows, columns).weights) == measured()
 

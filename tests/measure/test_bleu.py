@@ -3,6 +3,7 @@ import subprocess
 import sys
 
 import pytest
+import sacrebleu
 
 from regard.errors import RegardError
 from regard.measure import Results
@@ -42,3 +43,33 @@ def test_options_and_signature():
 def test_sacrebleu_is_loaded_only_when_needed():
     code = "import sys, regard.measure.bleu, regard.measure.chrf; sys.exit('sacrebleu' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def several(*rows: tuple[str, ...]) -> Results:
+    """(written, target, alternatives …)"""
+    examples = [Example(("?",), target, alternatives=tuple(more)) for _, target, *more in rows]
+    return Results(examples, [Prediction(text, 0.0) for text, *_ in rows])
+
+
+def test_several_references_by_hand():
+    """Every n-gram of "a b c d e f" is in one reference or the other, though neither is the same text."""
+    found = Bleu()(several(("a b c d e f", "a b c d e g", "x b c d e f")))
+    assert found["bleu"] == pytest.approx(100)
+    assert str(found["bleu_signature"]).startswith("nrefs:2|")
+    # The reference of the nearest length counts for the penalty: 5 words, not 8.
+    assert Bleu()(several(("a b c d e", "a b c d e f g h", "a b c d e")))["bleu"] == pytest.approx(100)
+
+
+def test_as_many_references_as_each_has():
+    """As sacrebleu counts them; a reference given twice says nothing new, so it may fill up the others."""
+    rows = [
+        ("the cat sat on the mat", "the cat sat on a mat", "a cat was on the mat", "the mat has a cat on it"),
+        ("he ran home very fast", "he ran very fast"),
+        ("no one was there today", "nobody was there today", "today no one was there"),
+    ]
+    found = Bleu()(several(*rows))
+    filled = [[row[1:][n] if n < len(row) - 1 else row[1] for row in rows] for n in range(3)]
+    expected = sacrebleu.corpus_bleu([row[0] for row in rows], filled).score
+    assert found["bleu"] == pytest.approx(expected)
+    assert str(found["bleu_signature"]).startswith("nrefs:var|")
+    assert found["bleu"] > Bleu()(several(*(row[:2] for row in rows)))["bleu"]

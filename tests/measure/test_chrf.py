@@ -1,4 +1,5 @@
 import pytest
+import sacrebleu
 
 from regard.errors import RegardError
 from regard.measure import Results
@@ -31,3 +32,13 @@ def test_options_and_signature():
     assert "|nc:6|nw:2|" in Chrf(word_order=2)(results(pair))["chrf_signature"]
     with pytest.raises(RegardError, match="word_order"):
         Chrf(word_order=-1)
+
+
+def test_the_best_of_several_references():
+    """The second is the text itself; where there is no second, the first counts alone."""
+    texts, firsts = ["abcdef gh", "kitten"], ["xyzzy", "sitting"]
+    both = [Example(("?",), "xyzzy", alternatives=("abcdef gh",)), Example(("?",), "sitting")]
+    found = Chrf()(Results(both, [Prediction(text, 0.0) for text in texts]))
+    assert found["chrf"] == pytest.approx(sacrebleu.corpus_chrf(texts, [firsts, ["abcdef gh", "sitting"]]).score)
+    assert str(found["chrf_signature"]).startswith("nrefs:var|")
+    assert Chrf()(Results(both[:1], [Prediction(texts[0], 0.0)]))["chrf"] == pytest.approx(100)

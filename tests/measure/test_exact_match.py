@@ -35,3 +35,9 @@ def test_every_measure_is_one(name):
     assert measure.better == ("lower" if name == "perplexity" else "higher")
     found = measure(Results([Example(("?",), "the cat")], [Prediction("the cat", 0.0)], nats=1.0, tokens=2, right=1))
     assert list(found)[:1] == ([name] if name != "alignment" else [])
+
+
+def test_any_reference_will_do():
+    examples = [Example(("?",), "a", alternatives=("b", "c")), Example(("?",), "a")]
+    texts = [Prediction("c", 0.0), Prediction("c", 0.0)]
+    assert ExactMatch()(Results(examples, texts)) == {"exact_match": 0.5}

@@ -141,7 +141,30 @@ def test_options():
             Meteor(**wrong)
 
 
+@pytest.mark.sweep
 def test_stemming_is_brought_in_late():
     code = "import sys, regard.measure.meteor; print('snowballstemmer' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert done.stdout.strip() == "False", done.stderr
+
+
+def several(*rows: tuple[str, ...]) -> float:
+    """(written, target, alternatives …)"""
+    examples = [Example(("?",), target, alternatives=tuple(more)) for _, target, *more in rows]
+    return float(Meteor()(Results(examples, [Prediction(text, 0.0) for text, *_ in rows]))["meteor"])
+
+
+def test_the_best_of_several_references_by_hand():
+    """Three chunks by the first, one by the second; in a set, the counts of the better one are summed."""
+    text, worse = "the cat sat on the mat", "on the mat sat the cat"
+    assert several((text, worse, text)) == several((text, text, worse)) == pytest.approx(100 * (1 - 0.5 / 6**3))
+    # m = 6 + 1 of 6 + 2 words, in two chunks: P = R = 7/8.
+    assert several((text, worse, text), ("a x", "a b")) == pytest.approx(100 * 7 / 8 * (1 - 0.5 * (2 / 7) ** 3))
+
+
+def test_a_worse_reference_never_lowers_it():
+    random = Random(4)
+    for _ in range(60):
+        text, one, other = (" ".join(random.choices("abcd", k=random.randint(1, 6))) for _ in range(3))
+        best = max(several((text, one)), several((text, other)))
+        assert several((text, one, other)) == several((text, other, one)) == pytest.approx(best)

@@ -85,3 +85,24 @@ def test_it_is_a_measure():
     assert found["rouge_variant"] == "f1, lower-cased, words [a-z0-9]+, no stemming"
     with pytest.raises(RegardError, match="no examples"):
         measure(results())
+
+
+def several(text: str, target: str, *more: str) -> Results:
+    return Results([Example(("?",), target, alternatives=more)], [Prediction(text, 0.0)])
+
+
+def test_the_best_of_several_references_by_hand():
+    """Lin's example against both: words 1 by the second, pairs 1/3 by the first and 0 by the second."""
+    found = Rouge()(several("police kill the gunman", "police killed the gunman", "gunman kill police the"))
+    assert found["rouge1"] == pytest.approx(100)
+    assert found["rouge2"] == pytest.approx(100 / 3)
+    assert found["rougeL"] == pytest.approx(75)
+
+
+def test_another_reference_never_lowers_it():
+    random = Random(3)
+    for _ in range(100):
+        text, *references = (" ".join(random.choices("abcd", k=random.randint(1, 6))) for _ in range(4))
+        found = [Rouge()(several(text, *references[:n])) for n in (1, 2, 3)]
+        for name in ("rouge", "rouge1", "rouge2", "rougeL"):
+            assert found[0][name] <= found[1][name] <= found[2][name]

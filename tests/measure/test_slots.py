@@ -41,7 +41,7 @@ def test_records_with_nothing_to_say_do_not_count():
 
 
 def test_what_is_no_record_is_told_with_its_place():
-    with pytest.raises(RegardError, match=r"r\.tsv:1: 'nonsense' is no field"):
+    with pytest.raises(RegardError, match=r"r\.tsv:1: 'nonsense' is not a field"):
         Slots()(results(("nonsense", "a", "b")))
 
 

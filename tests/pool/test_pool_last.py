@@ -25,5 +25,5 @@ def test_of_a_recurrent_encoder_it_is_the_last_state() -> None:
 
 
 def test_an_encoder_without_a_summary_is_explained() -> None:
-    with pytest.raises(RegardError, match="gives no summary under pool=last; use pool=mean"):
+    with pytest.raises(RegardError, match="pool=last with an encoder that has no summary; use pool=mean"):
         Last(summary=2)(Memory(torch.randn(1, 2, 3), torch.randn(1, 2, 3)))

@@ -1,11 +1,12 @@
 """Classify: a hidden layer, and a highway where asked for."""
 
-from math import tanh
+from math import exp, log, tanh
 from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load, save
+from torch.nn.functional import cross_entropy
 
 from regard.errors import RegardError
 from regard.find import call
@@ -94,7 +95,7 @@ def test_dropout_stands_before_each_layer() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"hidden": 0}, "hidden: got 0; expected a whole number from 1 to"),
+        ({"hidden": -1}, "hidden: got -1; expected a whole number from 0 to"),
         ({"act": "relo"}, "act: got 'relo'; expected one of relu, elu, tanh"),
         ({"higway": True}, "did you mean 'highway'"),
     ],
@@ -102,3 +103,35 @@ def test_dropout_stands_before_each_layer() -> None:
 def test_a_wrong_option_is_explained(options: dict[str, Any], said: str) -> None:
     with pytest.raises(RegardError, match=said):
         call(Classify, options, inputs=3, labels=2)
+
+
+def test_the_loss_by_hand() -> None:
+    """Logits ln of 2, 1, 1 are 0.5, 0.25, 0.25: the loss of the second label is ln 4, of the first ln 2."""
+    logits = torch.tensor([[log(2), 0.0, 0.0]] * 2)
+    assert Classify(1, 3).loss(logits, torch.tensor([1, 0])).tolist() == pytest.approx([log(4), log(2)])
+
+
+def test_smoothing_is_for_training_only() -> None:
+    part, logits, target = Classify(1, 3, label_smoothing=0.3), torch.randn(4, 3), torch.tensor([0, 2, 1, 1])
+    smoothed = cross_entropy(logits, target, reduction="none", label_smoothing=0.3)
+    torch.testing.assert_close(part.loss(logits, target), smoothed)
+    torch.testing.assert_close(part.eval().loss(logits, target), cross_entropy(logits, target, reduction="none"))
+
+
+def test_every_label_is_answered_the_likeliest_first() -> None:
+    logits = torch.tensor([[log(2), 0.0, log(5)], [3.0, 1.0, 2.0]])
+    [one, other] = Classify(1, 3).answers(logits, [1, 1], ["maybe", "no", "yes"])
+    assert [one.text, *(more.text for more in one.others)] == ["yes", "maybe", "no"]
+    assert [exp(p.log_prob or 0.0) for p in (one, *one.others)] == pytest.approx([5 / 8, 2 / 8, 1 / 8])
+    assert [other.text, *(more.text for more in other.others)] == ["maybe", "yes", "no"]
+
+
+def test_without_a_hidden_layer() -> None:
+    """W₂ alone: 2 · (1, 3) + (0, 1)."""
+    part = Classify(inputs=1, labels=2, hidden=0)
+    with torch.no_grad():
+        part.W_2.weight.copy_(torch.tensor([[1.0], [3.0]]))
+        part.W_2.bias.copy_(torch.tensor([0.0, 1.0]))
+    assert part(torch.tensor([[2.0]])).tolist() == [[2.0, 7.0]]
+    with pytest.raises(RegardError, match="highway without a hidden layer"):
+        Classify(inputs=1, labels=2, hidden=0, highway=True)

@@ -1,12 +1,15 @@
 """Tag: every token for itself."""
 
+from math import log
+
 import pytest
 import torch
 from safetensors.torch import load, save
 
 from regard.errors import RegardError
 from regard.find import call
-from regard.predict.tag import Tag
+from regard.predict.tag import NOTHING, Tag
+from regard.types import Sequences
 
 
 def test_by_hand() -> None:
@@ -76,3 +79,15 @@ def test_dropout_stands_before_each_layer() -> None:
 def test_a_wrong_option_is_explained() -> None:
     with pytest.raises(RegardError, match="hidden: got -1; expected a whole number from 0 to"):
         call(Tag, {"hidden": -1}, inputs=3, labels=2)
+
+
+def test_the_loss_and_the_answers_by_hand() -> None:
+    """Of the first sentence ½ · ¼ is right, of the second ¾; its padding counts for nothing."""
+    part, target = Tag(1, 2), Sequences.pad([[0, 1], [1]], fill=NOTHING)
+    logits = torch.tensor([[[0.5, 0.5], [0.75, 0.25]], [[0.25, 0.75], [0.9, 0.1]]]).log()
+    assert part.loss(logits, target).tolist() == pytest.approx([log(8), log(4 / 3)])
+    [one, other] = part.answers(logits, [2, 1], ["A", "B"])
+    assert (one.text, other.text) == ("A A", "B")
+    assert (one.log_prob, other.log_prob) == (pytest.approx(log(0.5 * 0.75)), pytest.approx(log(0.75)))
+    assert one.log_prob_per_token == pytest.approx(log(0.5 * 0.75) / 2)
+    assert other.log_prob_per_token == other.log_prob

@@ -11,7 +11,7 @@ from small_decoders import END, START, Hashed, Prefix, memory_of, same
 from regard.errors import RegardError
 from regard.find import build
 from regard.search import Search, Steps
-from regard.search.beam import Beam
+from regard.search.beam import Beam, fitted
 from regard.types import Look
 from tiers import sweep_but, tries
 
@@ -287,7 +287,7 @@ def test_bad_options(options):
 def test_limits():
     nobody = torch.zeros(0, dtype=torch.long)
     assert Beam()(Hashed(), memory_of([]), start=START, end=END, max_length=nobody) == []
-    with pytest.raises(RegardError, match="length of 0"):
+    with pytest.raises(RegardError, match="max_length 0"):
         search(Beam(), Hashed(), [1, 2], [3, 0])
 
 
@@ -298,3 +298,17 @@ def test_found_by_name():
     [[one]] = search(beam, Hashed(), [5], [4])
     [[other]] = search(Beam(2), Hashed(), [5], [4])
     assert same(one, other)
+
+
+def test_wide_enough_for_what_was_asked():
+    own = {"name": "beam", "beam_size": 5}
+    assert fitted({**own, "groups": 3}, {"groups": 3})["beam_size"] == 6
+    assert fitted({**own, "n_best": 9, "groups": 2}, {"n_best": 9})["beam_size"] == 10
+    for spec, asked in (
+        ("beam", {"groups": 3}),
+        ({**own, "groups": 3}, {"groups": 3, "beam_size": 5}),
+        ({**own, "groups": 3}, {"diversity": 1.0}),
+        ({**own, "groups": "x"}, {"groups": "x"}),
+        ({"name": "sample", "groups": 3}, {"groups": 3}),
+    ):
+        assert fitted(spec, asked) is spec

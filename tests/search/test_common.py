@@ -34,7 +34,7 @@ def test_at_least_single_precision(given, worked):
 
 def test_steps():
     assert steps_of(torch.tensor([3, 9, 1])) == 9
-    with pytest.raises(RegardError, match="greatest length of -1; expected room for one token"):
+    with pytest.raises(RegardError, match="max_length -1; expected at least 1"):
         steps_of(torch.tensor([3, -1]))
 
 

@@ -95,5 +95,5 @@ def test_weights_only_where_asked_for():
 
 def test_one_target_a_sentence():
     assert forced(Unrolled(), memory_of([]), [], start=START) == []
-    with pytest.raises(RegardError, match="1 targets; expected 2, one a sentence"):
+    with pytest.raises(RegardError, match="1 targets; expected 2, one per sentence"):
         forced(Unrolled(), memory_of([1, 2]), [[2]], start=START)

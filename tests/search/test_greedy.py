@@ -71,5 +71,5 @@ def test_a_dead_end_is_said():
 
 def test_nobody_and_no_room():
     assert Greedy()(Hashed(), memory_of([]), start=0, end=1, max_length=torch.zeros(0, dtype=torch.long)) == []
-    with pytest.raises(RegardError, match="length of 0"):
+    with pytest.raises(RegardError, match="max_length 0"):
         search(Greedy(), Hashed(), [1], [0])

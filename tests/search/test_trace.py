@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from small_decoders import END, START, Hashed, digest_after, memory_of
 
 from regard.errors import RegardError
+from regard.regions import Token
 from regard.search import Limits, Search, Trace
 from regard.search.beam import Beam
 from regard.search.greedy import Greedy
 from regard.search.sample import Sample
-from regard.types import Token
 from tiers import tries
 
 seeds = st.integers(0, 10**6)

@@ -7,20 +7,30 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 from fastapi.testclient import TestClient
 from torch import nn
 
 from regard.api import Model
 from regard.errors import RegardError
+from regard.fields.text import Text
 from regard.serve.guard import Guard
 from regard.serve.limits import Limits
 from regard.serve.service import Service, service_app
 from regard.serve.site import Site
-from regard.types import Example, Prediction
+from regard.types import Network, Prediction
 
 __all__ = ["Echo", "ask", "client", "small_run"]
 
 json_type = {"Content-Type": "application/json"}
+
+
+class OneNumber(Network):
+    """A network with a parameter, whose device can be asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.number = nn.Parameter(torch.zeros(1))
 
 
 class Echo(Model):
@@ -28,19 +38,19 @@ class Echo(Model):
 
     def __init__(self, inputs: int = 1, searches: bool = True, wait: float = 0.0) -> None:
         roles = ("premise", "hypothesis") if inputs == 2 else ("source",)
-        task = SimpleNamespace(name="echo", columns=inputs + 1, roles=roles, predict=lambda network, texts: [])
-        if searches:
-            task.search = None
+        fields = {role: Text(end=False, tokenizer="word") for role in roles}
+        can = {"searches", "drops_tokens"} if searches else {"drops_tokens"}
+        task = SimpleNamespace(
+            name="echo", does="Repeats {input}.", inputs=fields, can=lambda capability: capability in can
+        )
         self.run = SimpleNamespace(folder=Path("nowhere"))  # type: ignore[assignment]
-        self.task, self.network, self.config = task, nn.Linear(1, 1), {"task": "echo"}
+        self.task, self.network, self.config = task, OneNumber(), {"task": "echo"}
         self.wait, self.asked = wait, list[tuple[int, dict[str, Any]]]()
 
-    def predict(
-        self, texts: Any, look: bool = True, places: Sequence[Example] = (), **options: Any
-    ) -> list[Prediction]:
-        for text, place in zip(texts, places, strict=True):
+    def predict(self, texts: Any, look: bool = True, where: Sequence[str] = (), **options: Any) -> list[Prediction]:
+        for text, place in zip(texts, where, strict=True):
             if "long" in text[0]:
-                raise RegardError(f"{place.where}: 2,000 tokens", expected="at most 1,024")
+                raise RegardError(f"{place}: 2,000 tokens", expected="at most 1,024")
             if "broken" in text[0]:
                 raise KeyError("a fault")
         time.sleep(self.wait)
@@ -76,7 +86,8 @@ def small_run(factory: pytest.TempPathFactory) -> Path:
     letters = "abcdefgh"
     words = ["".join(letters[(i * j) % 8] for j in range(1, 2 + i % 4)) + letters[i % 8] for i in range(40)]
     (folder / "pairs.tsv").write_text("".join(f"{word}\t{word[::-1]}\n" for word in dict.fromkeys(words)))
-    small: dict[str, Any] = {"source": "character", "target": "character", "embed": 8, "max_length": 64}
+    characters = {"tokenizer": "character", "max_length": 64}
+    small: dict[str, Any] = {"source": {**characters, "embed": {"dim": 8}}, "target": characters}
     small |= {"encoder": {"hidden": 8, "layers": 1}, "decoder": {"hidden": 8, "embed": 8, "layers": 1}}
     options = {
         **small,

@@ -315,3 +315,9 @@ def test_who_a_client_is(address: str, key: str) -> None:
 
 def test_there_is_room() -> None:
     assert most_connections() >= 16
+
+
+@pytest.mark.parametrize("port", [strict], indirect=True)
+def test_whose_body_is_not_wanted_is_not_waited_for(port: int) -> None:
+    """With Expect: 100-continue nobody knows whether it will come."""
+    assert status(said(port, post + long + b"Expect: 100-continue\r\n\r\n")) == 413

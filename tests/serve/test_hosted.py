@@ -9,6 +9,7 @@ from small_services import Echo, small_run
 
 from regard.api import Model, load, train
 from regard.errors import RegardError
+from regard.search import compiled
 from regard.serve.hosted import Hosted, Row, Way, names
 from regard.serve.limits import Limits
 from regard.serve.metrics import Metrics
@@ -32,10 +33,12 @@ def made(folder: Path, task: str, lines: list[str], **options: Any) -> Model:
 
 
 def test_what_is_asked_for_as_rows() -> None:
-    rows, way = hosted(Echo(2)).rows(Ask(inputs=[["a", "b"], ["c", "d"]], without=[[[2, 0, 2], []], [[], []]], beam=4))
+    rows, way = hosted(Echo(2)).rows(
+        Ask(inputs=[["a", "b"], ["c", "d"]], drop_tokens=[[[2, 0, 2], []], [[], []]], beam=4)
+    )
     assert rows == [Row(("a", "b"), ((0, 2), ()), "text 1"), Row(("c", "d"), ((), ()), "text 2")]
-    assert way == Way(look=True, trace=False, beam=4, without=True)
-    rows, way = hosted(Echo()).rows(Ask(inputs=[["a"]], without=[[[]]], look=False))
+    assert way == Way(look=True, trace=False, beam=4, drop_tokens=True)
+    rows, way = hosted(Echo()).rows(Ask(inputs=[["a"]], drop_tokens=[[[]]], look=False))
     assert (rows, way) == ([Row(("a",), ((),), "text 1")], Way(False, False, None, False))
 
 
@@ -46,12 +49,12 @@ def test_what_is_asked_for_as_rows() -> None:
         ({"inputs": [["a"]] * 3}, "inputs: 3; expected 1 to 2; send several requests"),
         ({"inputs": [["a"], []]}, "text 2: 0 texts for a task with 1 input"),
         ({"inputs": [["a", "b"]]}, "text 1: 2 texts for a task with 1 input"),
-        ({"inputs": [["a"], [" \n"]]}, "text 2: an empty text"),
+        ({"inputs": [["a"], [" \n"]]}, "text 2: empty text"),
         ({"inputs": [["a" * 21]]}, "text 1: 21 characters; expected at most 20"),
         ({"inputs": [["a"]], "beam": 33}, "beam: 33; expected at most 32"),
-        ({"inputs": [["a"]], "without": []}, "without: 0; expected 1, one for each of inputs"),
-        ({"inputs": [["a"]], "without": [[]]}, "text 1: without has 0 lists; expected 1"),
-        ({"inputs": [["a"]], "without": [[list(range(21))]]}, "text 1: without names more tokens"),
+        ({"inputs": [["a"]], "drop_tokens": []}, "drop_tokens: 0; expected 1, one for each of inputs"),
+        ({"inputs": [["a"]], "drop_tokens": [[]]}, "text 1: drop_tokens has 0 lists; expected 1"),
+        ({"inputs": [["a"]], "drop_tokens": [[list(range(21))]]}, "text 1: drop_tokens names more tokens"),
     ],
 )
 def test_what_cannot_be_asked(asked: dict[str, Any], said: str) -> None:
@@ -60,18 +63,18 @@ def test_what_cannot_be_asked(asked: dict[str, Any], said: str) -> None:
 
 
 def test_a_run_without_a_search_is_asked_for_none() -> None:
-    for asked in ({"beam": 2}, {"trace": True}):
-        with pytest.raises(RegardError, match="echo has no search; remove beam and trace"):
+    for asked in ({"beam": 2}, {"trace": True}, {"constraints": {"min_length": 3}}, {"groups": 2}, {"diversity": 1.0}):
+        with pytest.raises(RegardError, match="echo has no search; remove beam, groups, diversity, constraints"):
             hosted(Echo(searches=False)).rows(Ask(inputs=[["a"]], **asked))
 
 
 def test_layers_and_features_are_asked_of_runs_that_have_them() -> None:
     run = hosted(Echo(), features=4)
     for asked, said in (
-        ({"layers": 2}, "name has no layers that look; expected a Transformer that writes"),
+        ({"layers": 2}, "layers: this model has none to choose from; expected a Transformer"),
         ({"features": 2, "look": False}, "layers or features, but look is false; remove them, or set look to true"),
         ({"layers": "all", "look": False}, "layers or features, but look is false"),
-        ({"features": [1, 2]}, "echo shows no single features; leave out features"),
+        ({"features": [1, 2]}, "echo has no features; remove features"),
     ):
         with pytest.raises(RegardError, match=f"^{said}"):
             run.rows(Ask(inputs=[["a"]], **asked))
@@ -80,7 +83,7 @@ def test_layers_and_features_are_asked_of_runs_that_have_them() -> None:
 
 @pytest.mark.sweep
 def test_layers_of_a_transformer(tmp_path: Path, model: Model) -> None:
-    with pytest.raises(RegardError, match=r"^a decoder with one look; leave out layers"):
+    with pytest.raises(RegardError, match=r"^layers: this model has none to choose from; expected a Transformer"):
         hosted(model).rows(Ask(inputs=[["abc"]], layers=1))
     deep = made(tmp_path, "translate", ["ab\tba", "abc\tcba", "b\tb"], encoder="transformer", decoder="transformer")
     run = hosted(deep)
@@ -94,7 +97,7 @@ def test_layers_of_a_transformer(tmp_path: Path, model: Model) -> None:
     for asked in ("last", layers, "all", 1, None):
         rows, way = run.rows(Ask(inputs=[["abc"]], layers=asked))
         found = json.loads(run.answers(rows, way)[0])
-        heads[asked] = found["gazes"][0]["heads"]
+        heads[asked] = found["maps"][0]["heads"]
         assert found["answer"] == deep.predict(["abc"])[0].text
         assert deep.network.decoder.look == "last"  # as it was
     assert heads["last"] == heads[layers] == heads[None] != heads[1]
@@ -105,14 +108,15 @@ def test_layers_of_a_transformer(tmp_path: Path, model: Model) -> None:
 
 def test_single_features(tmp_path: Path) -> None:
     lines = ["a b\tx", "b c\ty", "c a\tx", "a b c\ty"]
-    wide = made(tmp_path, "classify", lines, text="word", embed={"dim": 8}, encoder={"name": "disan", "hidden": 8})
+    words = {"name": "text", "tokenizer": "word", "embed": {"dim": 8}}
+    wide = made(tmp_path, "classify", lines, input=words, encoder={"name": "disan", "hidden": 8})
     run = hosted(wide, features=4)
     assert run.about["features"]
     for asked, shown in ((2, 2), ([3, 1], ["feature 3", "feature 1"]), ([16], ["feature 16"])):
         rows, way = run.rows(Ask(inputs=[["a b c"], ["b"]], features=asked))
         hash(way)  # it tells what may be answered together
         for answer in run.answers(rows, way):
-            names = json.loads(answer)["gazes"][0]["names"]
+            names = json.loads(answer)["maps"][0]["names"]
             assert names[0] == "mean"
             assert (len(names) - 1 if isinstance(shown, int) else names[1:]) == shown
     with pytest.raises(RegardError, match=r"^features: 5; expected at most 4"):
@@ -131,7 +135,7 @@ def test_only_what_was_asked_for_is_passed_on() -> None:
     beam = {"name": "beam", "beam_size": 3, "n_best": 3}
     assert echo.asked == [
         (1, {"look": False}),
-        (2, {"look": True, "trace": True, "without": [((1,),), ((),)], **beam}),
+        (2, {"look": True, "trace": True, "drop_tokens": [((1,),), ((),)], **beam}),
     ]
 
 
@@ -144,9 +148,9 @@ def test_a_real_model_answers_as_it_does_alone(model: Model) -> None:
         assert (item["run"], item["inputs"], item["answer"]) == (3, [text], alone.text)
         assert item["log_prob"] == pytest.approx(alone.log_prob, abs=1e-5)
         assert [one["text"] for one in item["others"]] == [one.text for one in alone.others]
-        assert [token["text"] for token in item["gazes"][0]["columns"]] == [t.text for t in alone.look.columns]
+        assert [token["text"] for token in item["maps"][0]["columns"]] == [t.text for t in alone.look.columns]
     assert run.about["task"] == "translate"
-    with pytest.raises(RegardError, match=r"^text 7: 71 tokens; expected at most 64"):
+    with pytest.raises(RegardError, match=r"^text 7: 71 tokens in the source; expected at most 64"):
         run.answers([Row(("a" * 70,), ((),), "text 7")], Way(True, False, None, False))
 
 
@@ -156,3 +160,77 @@ def test_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert names(["."]) == [tmp_path.name]
     with pytest.raises(RegardError, match=r"a/\.\./b is given twice"):
         names(["b", "a/../b"])
+
+
+def test_constraints_reach_the_model() -> None:
+    run = hosted(echo := Echo())
+    given = {"allowed": ["yes", "no"], "banned": ["cat"], "min_length": 1}
+    asks = [Ask(inputs=[["a"]], constraints=given, groups=2, beam=4, diversity=1) for _ in range(2)]
+    (rows, way), (_, other) = run.rows(asks[0]), run.rows(asks[1])
+    assert way == other
+    assert way.constraints is other.constraints  # so that requests are quickly found to be alike
+    run.answers(rows, way)
+    expected = {"allowed": ("yes", "no"), "banned": ("cat",), "min_length": 1, "groups": 2, "diversity": 1.0}
+    assert expected.items() <= echo.asked[-1][1].items()
+    assert run.rows(Ask(inputs=[["a"]], constraints={"prefix": "x"}))[1] != way
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"constraints": {"allowed": ["a"] * 4}}, "constraints.allowed: 4; expected at most 3"),
+        ({"constraints": {"banned": ["a"] * 3}}, "constraints.banned: 3; expected at most 2"),
+        ({"constraints": {"prefix": "a" * 21}}, "constraints: a text of 21 characters; expected at most 20"),
+        ({"constraints": {"allowed": []}}, "constraints.allowed: no answers"),
+        ({"constraints": {"banned": [" "]}}, "constraints.banned: an empty word"),
+        ({"groups": 33}, "groups: 33; expected at most 32"),
+        ({"diversity": 1.0}, "diversity without groups; add groups"),
+    ],
+)
+def test_constraints_that_cannot_be_asked(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(RegardError) as error:
+        hosted(Echo(), characters=20, allowed=3, banned=2).rows(Ask(inputs=[["a"]], **asked))
+    assert str(error.value).startswith(said)
+
+
+def test_a_real_run_keeps_constraints(model: Model) -> None:
+    run = hosted(model)
+    source = model.task.inputs["source"].text.vocabulary[4]  # type: ignore[attr-defined]
+    letters = model.task.answer_text.vocabulary[4:6]
+    allowed = ["".join(letters), letters[0] * 3]
+    rows, way = run.rows(Ask(inputs=[[source]], constraints={"allowed": allowed}))
+    assert json.loads(run.answers(rows, way)[0])["answer"] in allowed
+    before = compiled.cache_info().misses
+    rows, way = run.rows(Ask(inputs=[[source], [source]], constraints={"allowed": allowed, "banned": [allowed[0]]}))
+    assert {json.loads(one)["answer"] for one in run.answers(rows, way)} == {allowed[1]}
+    assert compiled.cache_info().misses == before + 1
+    with pytest.raises(RegardError, match="every allowed answer contains a banned word"):
+        run.rows(Ask(inputs=[[source]], constraints={"allowed": allowed, "banned": allowed}))
+    groups = run.rows(Ask(inputs=[[source]], groups=3))
+    assert "answer" in json.loads(run.answers(*groups)[0])
+
+
+def test_constraints_of_a_language_model_are_on_what_it_writes(tmp_path: Path) -> None:
+    lines = ["the cat sat here", "a cat ran home"] * 4
+    small = {"network": {"hidden": 8}, "text": {"tokenizer": "word", "max_length": 5}, "search": "greedy"}
+    model = made(tmp_path, "language", lines, **small)
+    [found] = model.predict(["the cat"], prefix="sat", banned=["cat", "the"], min_length=4)
+    begun, written = found.text[:7], found.text[7:].split()
+    assert (begun, written[0]) == ("the cat", "sat")
+    assert len(written) >= 4
+    assert not {"cat", "the"} & set(written)
+    with pytest.raises(RegardError, match="prefix 'sit': 'sit' is not in the target vocabulary"):
+        model.predict(["the cat"], prefix="sit")
+
+
+def test_a_task_that_chooses_a_label_takes_no_constraints(tmp_path: Path) -> None:
+    model = made(tmp_path, "classify", ["good film\tyes", "bad film\tno"] * 3)
+    with pytest.raises(RegardError, match="classify has no search; remove the search options"):
+        model.predict(["good film"], allowed=["yes"])
+
+
+def test_a_run_may_need_larger_requests_but_a_limit_of_ones_own_stays() -> None:
+    model = Echo(1)
+    model.task.inputs["source"].request_bytes = 1000  # as of a picture
+    assert hosted(model).limits.body == Limits.body + 1000
+    assert hosted(model, body=5000).limits.body == 5000

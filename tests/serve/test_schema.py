@@ -10,8 +10,8 @@ from regard.serve.schema import Ask, read_ask
 
 def test_what_is_left_out_has_its_usual_value() -> None:
     assert read_ask(b'{"inputs": [["a", "b"]]}') == Ask(inputs=[["a", "b"]], look=True, trace=False, beam=None)
-    whole = read_ask(b'{"inputs":[["a"]],"look":false,"trace":true,"beam":3,"without":[[[0,2]]]}')
-    assert (whole.look, whole.trace, whole.beam, whole.without) == (False, True, 3, [[[0, 2]]])
+    whole = read_ask(b'{"inputs":[["a"]],"look":false,"trace":true,"beam":3,"drop_tokens":[[[0,2]]]}')
+    assert (whole.look, whole.trace, whole.beam, whole.drop_tokens) == (False, True, 3, [[[0, 2]]])
     assert (whole.layers, whole.features) == (None, None)
     for layers, features in ((2, 5), ("all", [3, 17])):
         body = json.dumps({"inputs": [["a"]], "layers": layers, "features": features})
@@ -33,7 +33,11 @@ def test_what_is_left_out_has_its_usual_value() -> None:
         (b'{"inputs": [], "look": 1}', "look: Input should be a valid boolean"),
         (b'{"inputs": [], "beam": 0}', "beam: Input should be greater"),
         (b'{"inputs": [], "beam": 1e3}', "beam: Input should be a valid integer"),
-        (b'{"inputs": [], "without": [[[-1]]]}', "without.0.0.0: Input should be greater"),
+        (b'{"inputs": [], "drop_tokens": [[[-1]]]}', "drop_tokens.0.0.0: Input should be greater"),
+        (b'{"inputs": [], "constraints": {"allow": []}}', "constraints.allow: Extra inputs"),
+        (b'{"inputs": [], "constraints": {"banned": "cat"}}', "constraints.banned: Input should be a valid array"),
+        (b'{"inputs": [], "constraints": {"min_length": -1}}', "constraints.min_length: Input should be greater"),
+        (b'{"inputs": [], "groups": 0}', "groups: Input should be greater"),
         (b'{"inputs": [], "layers": 0}', "layers.*: Input should be greater"),
         (b'{"inputs": [], "layers": "%s"}' % (b"x" * 21), "layers.*"),
         (b'{"inputs": [], "features": 0}', "features.*: Input should be greater"),
@@ -49,3 +53,12 @@ def test_what_cannot_be_read(body: bytes, said: str) -> None:
     assert refused.value.status == 422
     assert len(refused.value.detail) < 300
     assert "\n" not in refused.value.detail
+
+
+def test_the_schema_refers_to_nothing_outside_itself() -> None:
+    """It stands inside /openapi.json, where a reference of its own would point to nothing."""
+    schema = Ask.model_json_schema()
+    assert "$ref" not in json.dumps(schema)
+    assert set(schema["properties"]["constraints"]["properties"]) == {
+        *("allowed", "prefix", "banned", "min_length", "no_repeat_ngram")
+    }

@@ -16,13 +16,18 @@ from regard.serve.schema import Ask
 from regard.serve.service import service_app
 
 
+def role(name: str) -> dict[str, str]:
+    return {"name": name, "kind": "text"}
+
+
 def test_several_runs_each_with_its_own() -> None:
+    pair = [role("premise"), role("hypothesis")]
     web = client(started(echo=Echo(), pair=Echo(2, searches=False)))
-    plain = {"layers": 0, "features": False, "badge": None}
+    plain = {"layers": 0, "features": False, "badge": None, "does": "Repeats a text.", "about": None}
     assert web.get("/api/runs").json() == {
         "runs": [
-            {"name": "echo", "task": "echo", "roles": ["source"], "searches": True, **plain},
-            {"name": "pair", "task": "echo", "roles": ["premise", "hypothesis"], "searches": False, **plain},
+            {"name": "echo", "task": "echo", "roles": [role("source")], "searches": True, **plain},
+            {"name": "pair", "task": "echo", "roles": pair, "searches": False, **plain},
         ]
     }
     found = web.post(**ask([["a", "b"], ["ç", "d"]], "pair", look=False))
@@ -66,7 +71,7 @@ def test_limits() -> None:
         (b"{", json_type, 422, "body: Invalid JSON"),
         (b'{"inputs": [["a"], ["b"], ["c"]]}', json_type, 422, "inputs: 3; expected 1 to 2"),
         (b'{"inputs": [["aaaaaaaaaaaaaaaaaaaaaaaa"]]}', json_type, 422, "text 1: 24 characters"),
-        (b'{"inputs": [[""]]}', json_type, 422, "text 1: an empty text"),
+        (b'{"inputs": [[""]]}', json_type, 422, "text 1: empty text"),
     ):
         found = web.post(url, content=content, headers=headers)
         assert (found.status_code, found.json()["detail"][: len(said)]) == (status, said)
@@ -154,12 +159,18 @@ def test_a_real_run(tmp_path_factory: pytest.TempPathFactory) -> None:
     web = client(started(small=load(folder, "cpu")))
     found = web.post(**ask([["abc"], ["defg"]], "small", beam=2))
     items = found.json()["items"]
-    assert [len(item["gazes"]) for item in items] == [1, 1]
-    traced = web.post(**ask([["abc"], ["defg"]], "small", trace=True, beam=2, without=[[[]], [[0, 2]]])).json()["items"]
+    assert [len(item["maps"]) for item in items] == [1, 1]
+    traced = web.post(**ask([["abc"], ["defg"]], "small", trace=True, beam=2, drop_tokens=[[[]], [[0, 2]]])).json()[
+        "items"
+    ]
     assert all(item["steps"] and all(step for step in item["steps"]) for item in traced)
-    assert [len(item["gazes"][0]["columns"]) for item in traced] == [4, 3]  # with the end of the text
-    assert [item["without"] for item in traced] == [[[]], [[0, 2]]]
-    wrong = web.post(**ask([["abc"], ["de"]], "small", without=[[[]], [[9]]]))
-    assert (wrong.status_code, wrong.json()["detail"][:35]) == (422, "text 2: no token 9 to leave out of ")
-    assert web.post(**ask([["a" * 70]], "small")).json()["detail"].startswith("text 1: 71 tokens; expected at most 64")
+    assert [len(item["maps"][0]["columns"]) for item in traced] == [4, 3]  # with the end of the text
+    assert [item["drop_tokens"] for item in traced] == [[[]], [[0, 2]]]
+    wrong = web.post(**ask([["abc"], ["de"]], "small", drop_tokens=[[[]], [[9]]]))
+    assert (wrong.status_code, wrong.json()["detail"][:35]) == (422, "text 2: source: no token 9 to drop;")
+    assert (
+        web.post(**ask([["a" * 70]], "small"))
+        .json()["detail"]
+        .startswith("text 1: 71 tokens in the source; expected at most 64")
+    )
     assert "NaN" not in json.dumps(items)

@@ -27,7 +27,7 @@ def test_the_same_as_whole(value: Any) -> None:
 def test_no_piece_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     lengths, whole = list[int](), module._dumps
     monkeypatch.setattr(module, "_dumps", lambda value: lengths.append(len(whole(value))) or whole(value))
-    look = {"gazes": [{"rows": [{"text": "a", "start": 0}] * 50, "heads": [[0.25] * 10_000] * 3}], "breaks": (1, 2)}
+    look = {"maps": [{"rows": [{"text": "a", "start": 0}] * 50, "heads": [[0.25] * 10_000] * 3}], "breaks": (1, 2)}
     assert json.loads(to_json(look)) == json.loads(json.dumps(look))
     assert max(lengths) < 12_000
 

@@ -7,77 +7,29 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
 import regard.train.loop
+from generation_tasks import sides
 from regard import api
+from regard.data.splits import Splits
 from regard.errors import RegardError
 from regard.find import mark, settable, words
-from regard.tasks.agree import Agree, Both, agreement, turned, turned_data
+from regard.measure import Results
+from regard.networks.both import Both, agreement
+from regard.networks.encoder_decoder import shifted
+from regard.tasks.agree import Agree, _data, turned, turned_data
 from regard.tasks.translate import Translate
-from regard.types import Batch, Example, Link, Look, Sequences
+from regard.types import Batch, Example, Link, Look, Prediction, Sequences
 from tiers import sweep_but
 
 examples = [Example(("eins zwei drei",), "one two"), Example(("vier",), "four five six"), Example(("",), "")]
 sizes: dict[str, Any] = {
-    "source": "word",
-    "target": "character",
-    "embed": 6,
+    **sides("word", "character"),
     "encoder": {"name": "recurrent", "hidden": 5, "layers": 1},
     "decoder": {"name": "recurrent", "embed": 6, "hidden": 7, "dropout": 0.0},
     "attention": {"score": {"name": "additive", "hidden": 4}},
     "best_metric": "exact_match",
-    "dropout": 0.0,
 }
-
-
-def seen(weights: Tensor) -> Look:
-    return Look(torch.zeros(len(weights), weights.shape[-2], 1), compute_weights=lambda: weights)
-
-
-def long(*lengths: int) -> Sequences:
-    return Sequences.pad([[5] * length for length in lengths])
-
-
-# --- the agreement -------------------------------------------------------------------------------------------
-
-
-def test_a_number_by_hand() -> None:
-    """Three source tokens, two target tokens; 0.5·1 + 0.5·0.5 of the first, 1·0.75 of the second."""
-    there = torch.tensor([[[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]])
-    back = torch.tensor([[[1.0, 0.0], [0.5, 0.5], [0.25, 0.75]]])
-    assert agreement(seen(there), seen(back), long(3), long(2)).tolist() == [0.5 + 0.25 + 0.75]
-    assert float(torch.trace(there[0] @ back[0])) == 1.5
-
-
-def test_it_is_at_most_the_shorter_length() -> None:
-    torch.manual_seed(1)
-    for i, j in [(2, 5), (5, 2), (4, 4), (1, 3)]:
-        for sharp in (1.0, 30.0):
-            there, back = (torch.randn(50, j, i) * sharp).softmax(-1), (torch.randn(50, i, j) * sharp).softmax(-1)
-            found = agreement(seen(there), seen(back), long(*[i] * 50), long(*[j] * 50))
-            assert (found >= 0).all()
-            assert (found <= min(i, j) + 1e-4).all()
-        same = torch.eye(max(i, j))[:j, :i][None]  # everyone who has a partner looks at it
-        assert float(agreement(seen(same), seen(same.transpose(1, 2)), long(i), long(j))) == min(i, j)
-
-
-def test_padding_and_heads() -> None:
-    torch.manual_seed(1)
-    there, back = torch.rand(2, 2, 3, 4), torch.rand(2, 2, 4, 3)
-    x, y = long(4, 2), long(3, 1)
-    found = agreement(seen(there), seen(back), x, y)
-    alone = agreement(seen(there[1:, :, :1, :2]), seen(back[1:, :, :2, :1]), long(2), long(1))
-    torch.testing.assert_close(found[1:], alone)
-    flat = agreement(seen(there.mean(1)), seen(back.mean(1)), x, y)
-    torch.testing.assert_close(found, flat)
-    with pytest.raises(RegardError, match="keep its tokens"):
-        agreement(seen(there[..., :2]), seen(back), x, y)
-
-
-def test_gradients() -> None:
-    given = [torch.rand(*shape, dtype=torch.float64, requires_grad=True) for shape in ((2, 3, 4), (2, 4, 3))]
-    torch.autograd.gradcheck(lambda a, b: agreement(seen(a), seen(b), long(4, 2), long(3, 1)), given)
 
 
 # --- the task ------------------------------------------------------------------------------------------------
@@ -87,7 +39,7 @@ def small(**options: Any) -> tuple[Agree, Both]:
     torch.manual_seed(1)
     task = Agree(**{**sizes, **options})
     task.learn(examples)
-    return task, task.model()
+    return task, task.network()
 
 
 def test_its_options_are_those_of_translate_and_gamma() -> None:
@@ -102,15 +54,18 @@ def test_its_options_are_those_of_translate_and_gamma() -> None:
 
 def test_the_words_of_one_side_are_one_vocabulary() -> None:
     task, network = small()
-    assert task.other.texts["source"] is task.texts["target"]
-    assert task.other.texts["target"] is task.texts["source"]
+    assert task.other.source.text is task.target.text
+    assert task.other.target.text is task.source.text
     twin = Agree(**sizes)
     twin.restore(task.keep())
-    assert twin.other.keep() == task.other.keep() == {"source": task.keep()["target"], "target": task.keep()["source"]}
-    words, characters = len(task.texts["source"]), len(task.texts["target"])
-    rows = [part.embedding.num_embeddings for part in (network.there, network.there.decoder)]  # type: ignore[union-attr]
+    kept, other = task.keep(), task.other.keep()
+    assert twin.other.keep() == other
+    assert other["source"]["tokenizer"] == kept["target"]["tokenizer"]
+    assert other["target"]["tokenizer"] == kept["source"]["tokenizer"]
+    words, characters = len(task.source.text), len(task.target.text)
+    rows = [network.there.embed.vocab, network.there.decoder.embedding.num_embeddings]  # type: ignore[union-attr]
     assert rows == [words, characters]
-    rows = [part.embedding.num_embeddings for part in (network.back, network.back.decoder)]  # type: ignore[union-attr]
+    rows = [network.back.embed.vocab, network.back.decoder.embedding.num_embeddings]  # type: ignore[union-attr]
     assert rows == [characters, words]
 
 
@@ -119,21 +74,22 @@ def test_its_loss_is_that_of_both_and_their_agreement(gamma: float, monkeypatch:
     task, network = small(gamma=gamma)
     network.eval()
     batch = task.collate(task.items(examples))
-    there, back = Translate(**sizes), Translate(**{**sizes, "source": "character", "target": "word"})
+    there, back = Translate(**sizes), Translate(**{**sizes, **sides("character", "word")})
     there.learn(examples)
     back.learn(turned(examples))
     other = back.collate(back.items(turned(examples)))
     with torch.no_grad():
-        losses = [there.loss(network.there, batch), back.loss(network.back, other)]
+        losses = [network.there(batch), network.back(other)]
         assert isinstance(batch.target, Sequences)
+        assert isinstance(other.target, Sequences)
         looks = [
-            network.there.decoder.unroll(network.there.encode(batch.source), there._before(batch)[1])[0],
-            network.back.decoder.unroll(network.back.encode(other.source), back._before(other)[1])[0],
+            network.there.decoder.unroll(network.there.encode(batch.source), shifted(batch.target))[0],
+            network.back.decoder.unroll(network.back.encode(other.source), shifted(other.target))[0],
         ]
         agreed = agreement(looks[0], looks[1], batch.source, batch.target)
         if not gamma:
             monkeypatch.setattr(Look, "weights", property(lambda look: pytest.fail("weights")))
-        found = task.loss(network, batch)
+        found = network(batch)
     assert found.count == losses[0].count + losses[1].count
     expected = float(losses[0].total + losses[1].total - gamma * agreed.sum())
     assert float(found.total) == pytest.approx(expected, rel=1e-5)
@@ -146,14 +102,12 @@ def test_its_loss_is_that_of_both_and_their_agreement(gamma: float, monkeypatch:
 
 def test_both_attentions_learn_from_it() -> None:
     task, network = small(gamma=1.0, fertility=0.5, teach={"scheduled_sampling": "linear", "source_replace": 0.2})
-    task.on_step(network, 0.5)
-    assert (network.there.progress, network.back.progress) == (0.5, 0.5)
     batch = task.collate(task.items(examples))
     plain, rich = [], []
     for gamma, found in ((0.0, plain), (50.0, rich)):
-        task.gamma = gamma
+        network.gamma = gamma
         torch.manual_seed(2)
-        loss = task.loss(network.train(), batch)
+        loss = network.train()(batch)
         network.zero_grad()
         loss.total.backward()  # type: ignore[no-untyped-call]
         found += [part.decoder.attention.score.w.grad.clone() for part in (network.there, network.back)]  # type: ignore
@@ -163,13 +117,12 @@ def test_both_attentions_learn_from_it() -> None:
 
 
 def test_until_it_counts_each_direction_learns_by_itself() -> None:
-    task, network = small(gamma=0.5, after=0.5, label_smoothing=0.0, dropout=0.0)
+    task, network = small(gamma=0.5, after=0.5, label_smoothing=0.0)
     network.train()
     batch, totals = task.collate(task.items(examples)), []
     for progress in (0.0, 0.49, 0.5, 1.0):
-        task.on_step(network, progress)
         torch.manual_seed(3)  # what falls to dropout is the same
-        loss = task.loss(network, batch)
+        loss = network(batch, progress)
         totals.append(float(loss.total.detach()))
         assert 0 < float(loss.notes["agreement"]) < 1
     assert totals[0] == pytest.approx(totals[1])
@@ -269,6 +222,27 @@ def a_folder(folder: Path) -> dict[str, str]:
     return {"train": str(folder / "data")}
 
 
+def test_what_is_written_for_the_other_way_round(tmp_path: Path) -> None:
+    """The parts that were held out, or all of data that cannot be read the other way round."""
+    splits = Splits([Example(("a",), "b")], [Example(("c",), "d")], [Example(("e",), "f")])
+    data = dict.fromkeys(("train", "valid", "test", "source", "target"), "") | {"train": "pairs.tsv", "form": "auto"}
+    found, written = _data(data, splits, tmp_path)
+    assert found["train"] == "pairs.tsv"
+    assert {name: json.loads(text) for name, text in written.items()} == {
+        "valid.jsonl": {found["source"]: "d", found["target"]: "c"},
+        "test.jsonl": {found["source"]: "f", found["target"]: "e"},
+    }
+    found, written = _data({**data, "train": "pairs.data", "form": "tsv"}, splits, tmp_path)
+    assert found["train"] == str(tmp_path / "train.jsonl")
+    assert json.loads(written["train.jsonl"]) == {"source": "b", "target": "a"}
+
+
+def test_results_of_one_direction_alone_are_measured() -> None:
+    task, _ = small(metrics=("exact_match",))
+    one = Results([Example(("a",), "b")], [Prediction("b", 0.0)])
+    assert task.measure(one) == {"exact_match": 1.0}
+
+
 @pytest.mark.sweep
 @pytest.mark.parametrize("data", sweep_but([a_file, a_file_of_odd_name, parallel, a_folder], a_file_of_odd_name))
 def test_two_runs_come_of_it(data: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -322,7 +296,7 @@ def test_what_is_looked_at_comes_to_agree() -> None:
     """Eighty steps with and without: both learn, and one of them to look at the same places both ways."""
     some = [Example((x,), y) for x, y in pairs]
     wide = {
-        "embed": 16,
+        **sides("word", "character", dim=16),
         "encoder": {"name": "recurrent", "hidden": 16, "layers": 1},
         "decoder": {"name": "recurrent", "embed": 16, "hidden": 16, "dropout": 0.0},
         "attention": {"score": {"name": "additive", "hidden": 16}},
@@ -332,10 +306,10 @@ def test_what_is_looked_at_comes_to_agree() -> None:
         torch.manual_seed(1)
         task = Agree(**{**sizes, **wide, "gamma": gamma})
         task.learn(some)
-        network, batch = task.model().train(), task.collate(task.items(some))
+        network, batch = task.network().train(), task.collate(task.items(some))
         optimiser = torch.optim.Adam(network.parameters(), lr=0.02)
         for _ in range(80):
-            loss = task.loss(network, batch)
+            loss = network(batch)
             optimiser.zero_grad()
             (loss.total / loss.count).backward()  # type: ignore[no-untyped-call]
             optimiser.step()

@@ -7,16 +7,19 @@ import numpy as np
 import pytest
 import torch
 
+from generation_tasks import sides
 from regard.api import configure, make_task
 from regard.data.load import load_part
+from regard.data.read import Reading
 from regard.errors import RegardError
 from regard.find import find
+from regard.networks.encoder_decoder import EncoderDecoder
 from regard.search import Hypothesis
 from regard.search.beam import Beam
 from regard.search.greedy import Greedy
-from regard.tasks._encoder_decoder import EncoderDecoder
 from regard.tasks.describe import Describe
 from regard.text import Text
+from regard.train.task import Ask
 from regard.types import Example, Prediction
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -29,28 +32,30 @@ examples = [
 names = ("name", "near")
 
 
+word = {"name": "word", "split": "punctuation"}
+
+
+def record(delexicalise: tuple[str, ...] = names) -> dict[str, Any]:
+    return sides(word, max_length=30, name="record", delexicalise=delexicalise)
+
+
 def both(**options: Any) -> tuple[Describe, EncoderDecoder]:
     torch.manual_seed(3)
-    word = {"name": "word", "split": "punctuation"}
     sizes: dict[str, Any] = {
-        "source": word,
-        "target": word,
-        "delexicalise": names,
-        "embed": 6,
+        **record(),
         "encoder": {"name": "recurrent", "hidden": 5},
         "decoder": {"name": "recurrent", "embed": 6, "hidden": 7},
         "attention": {"score": {"name": "additive", "hidden": 4}},
-        "max_length": 30,
     }
     task = Describe(**{**sizes, **options})
     task.learn(examples)
-    return task, task.model().eval()
+    return task, task.network().eval()
 
 
 def read(task: Describe, example: Example) -> tuple[str, str]:
     """An example as the network reads it."""
     [item] = task.items([example])
-    return task.texts["source"].decode(item.inputs[0]), task.texts["target"].decode(item.target)
+    return task.source.text.decode(item.inputs[0]), task.target.text.decode(item.target)
 
 
 def test_values_are_set_aside_in_record_and_text() -> None:
@@ -63,7 +68,7 @@ def test_values_are_set_aside_in_record_and_text() -> None:
 
 
 def test_without_names_records_are_only_brought_to_one_form() -> None:
-    task, _ = both(delexicalise=())
+    task, _ = both(**record(()))
     assert read(task, examples[1]) == ("name[Zizzi], eatType[pub]", "zizzi: a pub")
 
 
@@ -72,7 +77,7 @@ class Said(Greedy):
 
     def __init__(self, task: Describe, *texts: str) -> None:
         super().__init__()
-        self.ids = [tuple(task.texts["target"].encode(text)) for text in texts]
+        self.ids = [tuple(task.target.text.encode(text)) for text in texts]
 
     def __call__(self, decoder: Any, memory: Any, **limits: Any) -> list[list[Hypothesis]]:  # type: ignore[override]
         keys = memory.keys.shape[1]
@@ -87,7 +92,7 @@ def test_values_are_put_back_in_answers_and_looks() -> None:
     task, model = both()
     said = Said(task, "x_name is a pub near x_near.", "near x_name")
     given = [("name[New Place], near[The Old One]",), ('{"near": "B", "name": "A"}',), ("eatType[pub], name[C]",)]
-    first, second, third = task.predict(model, given, search=said)
+    first, second, third = task.predict(model, given, Ask(search=said))
     assert (first.text, first.others[0].text) == ("New Place is a pub near The Old One.", "near New Place")
     assert (second.text, second.others[0].text) == ("A is a pub near B.", "near A")
     assert third.text == "C is a pub near x_near."  # it says what was not given, and that is shown
@@ -125,28 +130,28 @@ def test_answers_are_measured_with_their_values() -> None:
 
 @pytest.mark.parametrize("delexicalise", [(), names])
 def test_records_alone_and_together(delexicalise: tuple[str, ...]) -> None:
-    task, model = both(delexicalise=delexicalise)
+    task, model = both(**record(delexicalise))
     given = [example.inputs for example in examples]
     search = Beam(beam_size=3, n_best=2)
-    together, alone = (task.predict(model, given, search=search, tokens=tokens) for tokens in (8_192, 1))
-    blind = task.predict(model, given, look=False, search=search)
+    together, alone = (task.predict(model, given, Ask(search=search, batch_tokens=tokens)) for tokens in (8_192, 1))
+    blind = task.predict(model, given, Ask(look=False, search=search))
     for one, other, unseen in zip(together, alone, blind, strict=True):
         assert one.text == other.text == unseen.text
         assert np.allclose(one.look.weights.sum(-1), 1, atol=1e-5)
         assert unseen.look is None
-    assert task.predict(model, []) == []
+    assert task.predict(model, [], Ask()) == []
 
 
 def test_mistakes_are_told_with_their_place() -> None:
     task, model = both()
-    with pytest.raises(RegardError, match=r"e\.csv:9: 'just words' is no field"):
+    with pytest.raises(RegardError, match=r"e\.csv:9: 'just words' is not a field"):
         task.items([Example(("just words",), "", "e.csv:9")])
-    with pytest.raises(RegardError, match=r"^input 2: 'just words' is no field"):
-        task.predict(model, [("a[b]",), ("just words",)])
+    with pytest.raises(RegardError, match=r"^input 2: 'just words' is not a field"):
+        task.predict(model, [("a[b]",), ("just words",)], Ask())
     with pytest.raises(RegardError, match=r"^in\.txt:5: 'just words'"):
-        task.predict(model, [("just words",)], places=[Example(("just words",), "", "in.txt:5")])
+        task.predict(model, [("just words",)], Ask(), ["in.txt:5"])
     with pytest.raises(RegardError, match="no record has a field 'nam'; did you mean 'name'"):
-        both(delexicalise=("nam",))
+        both(**record(("nam",)))
 
 
 @pytest.mark.parametrize("options", [{}, {"data": {"train": "pairs.tsv"}}])
@@ -154,15 +159,15 @@ def test_presets_and_defaults_make_a_model(options: dict[str, Any]) -> None:
     some = [Example(("place[Oslo], sky[grey]",), "It is grey in Oslo.")]
     task = make_task(configure("describe", options))
     task.learn(some)
-    loss = task.loss(task.model(), task.collate(task.items(some)))
+    loss = task.network()(task.collate(task.items(some)))
     assert torch.isfinite(loss.total)
-    assert find("measure", task.best).better == "higher"
+    assert find("measure", task.metrics.best).better == "higher"
 
 
 def test_the_file_of_the_challenge_is_known_by_its_columns(tmp_path: Path) -> None:
     path = tmp_path / "train.csv"
     path.write_text('mr,ref\n"name[The Vaults], near[Café A]","The Vaults, near Café A."\n')
-    [one] = load_part(str(path), Describe.columns, known=Describe.known)
+    [one] = load_part(str(path), tuple(Describe().fields.values()), Reading(known=Describe.known))
     assert (one.source, one.target) == ("name[The Vaults], near[Café A]", "The Vaults, near Café A.")
 
 
@@ -175,20 +180,15 @@ def test_it_says_names_it_has_never_seen(tmp_path: Path, monkeypatch: pytest.Mon
     rows = [f"place[{p}], sky[{s}]\tIn {p} it is {s}." for p in ("Oslo", "New York") for s in ("grey", "clear")]
     rows += [f"sky[{s}], place[{p}]\tIt is {s} in {p}." for p in ("Oslo", "Rome") for s in ("grey", "clear")]
     (tmp_path / "train.tsv").write_text("\n".join(rows * 3))
-    word = {"name": "word", "split": "punctuation"}
     done = train(
         "describe",
         data={"train": str(tmp_path / "train.tsv"), "valid": str(tmp_path / "train.tsv")},
         out=tmp_path / "run",
         quiet=True,
-        source=word,
-        target=word,
-        delexicalise=["place"],
-        embed=16,
+        **sides(word, dim=16, name="record", delexicalise=["place"]),
         encoder={"hidden": 16},
         decoder={"embed": 16, "hidden": 24, "dropout": 0.0},
         attention={"score": {"hidden": 16}},
-        dropout=0.0,
         label_smoothing=0.0,
         train={
             "steps": 40,
@@ -202,7 +202,7 @@ def test_it_says_names_it_has_never_seen(tmp_path: Path, monkeypatch: pytest.Mon
     )
     assert done.model("place[San Marino], sky[clear]").text == "In San Marino it is clear."
     assert done.model('{"sky": "grey", "place": "Ulm"}').text == "It is grey in Ulm."
-    assert done.model.task.texts["target"].encode("Oslo")[0] == Text.unknown
+    assert done.model.task.target.text.encode("Oslo")[0] == Text.unknown
 
 
 def test_the_hypothesis_that_says_most_values_comes_first() -> None:
@@ -227,9 +227,11 @@ def test_values_that_texts_put_otherwise_do_not_count() -> None:
 def test_a_beam_finds_its_hypotheses_to_rerank_and_gives_as_many_as_were_asked_for() -> None:
     task, model = both()
     for nbest in (1, 3):
-        [found] = task.predict(model, [("name[Blue Spice], eatType[pub]",)], search=Beam(beam_size=4, n_best=nbest))
+        [found] = task.predict(
+            model, [("name[Blue Spice], eatType[pub]",)], Ask(search=Beam(beam_size=4, n_best=nbest))
+        )
         assert len(found.others) == nbest - 1
     plain, model = both(rerank=False)
-    [first] = plain.predict(model, [("name[Blue Spice], eatType[pub]",)], search=Beam(beam_size=4))
-    every = task.predict(model, [("name[Blue Spice], eatType[pub]",)], search=Beam(beam_size=4, n_best=4))[0]
+    [first] = plain.predict(model, [("name[Blue Spice], eatType[pub]",)], Ask(search=Beam(beam_size=4)))
+    every = task.predict(model, [("name[Blue Spice], eatType[pub]",)], Ask(search=Beam(beam_size=4, n_best=4)))[0]
     assert first.text in {one.text for one in (every, *every.others)}

@@ -1,17 +1,21 @@
 """Single features of a feature-wise attention: the right ones, beside the mean of all."""
 
-from types import SimpleNamespace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from sentence_tasks import both
 
+from generation_tasks import made
+from regard.api import Model
 from regard.errors import RegardError
 from regard.look.attention_map import AttentionMap
 from regard.look.scene import table
-from regard.tasks._features import Features, checked, fitting, spread
-from regard.types import Token
+from regard.regions import Token
+from regard.tasks._features import fitting, spread
+from regard.train.run import Run
+from regard.train.task import Ask, Features
+from sentence_tasks import both
 
 a, b = Token("a"), Token("b")
 # Feature 1 is even, 2 looks at b alone, 3 leans to a: variances 0, 1/4, 1/16.
@@ -38,7 +42,7 @@ def test_those_asked_for_by_hand(features: Features, names: list[str]) -> None:
     assert np.array_equal(attention_map.mean().weights, mean.weights)  # of all features, not of those that are shown
     assert AttentionMap.from_json(attention_map.to_json()) == attention_map
     data = table(attention_map)
-    assert (data["names"], data["kind"], data["features"]) == (["mean", *names], "features", True)
+    assert (data["names"], data["panels"]) == (["mean", *names], "features")
 
 
 def test_nothing_to_add() -> None:
@@ -64,16 +68,23 @@ def test_what_cannot_be_shown() -> None:
     fitting([5], [3, 5])
     with pytest.raises(RegardError, match=r"^feature 6; expected 1 to 5$"):
         fitting([1, 6], [3, 5])
-    with pytest.raises(RegardError, match=r"^a model without feature-wise attention; expected one with encoder=disan"):
+    with pytest.raises(RegardError, match=r"^a model without feature-wise attention; expected one trained with"):
         fitting(1, [])
-    task: Any = SimpleNamespace(name="translate", predict=lambda model, texts: [])
-    with pytest.raises(RegardError, match=r"^translate shows no single features"):
-        checked(task, 2)
-    task.predict = lambda model, texts, features: []
-    assert checked(task, [2, 1]) == [2, 1]
+
+
+def model_of(task: Any, network: Any) -> Model:
+    return Model(Run(Path("run"), {"task": task.name, "train": {"precision": "fp32"}}, {}), task, network)
+
+
+def test_what_cannot_be_asked_for() -> None:
+    task = made("translate")
+    with pytest.raises(RegardError, match=r"^translate has no features; remove features$"):
+        model_of(task, task.network()).predict(["a b"], features=2)
+    model = model_of(*both("entail", encoder={"name": "disan", "hidden": 4}))
+    assert model.predict([("a dog", "a cat")], features=[2, 1])[0].look is not None
     for wrong in (-1, [0], [3, -2]):
         with pytest.raises(RegardError, match="expected 1 or more"):
-            checked(task, wrong)
+            model.predict([("a dog", "a cat")], features=wrong)
 
 
 @pytest.mark.parametrize("encoder", ["disan", "resan"])
@@ -81,9 +92,9 @@ def test_features_of_a_model(encoder: str) -> None:
     """Alone or in a batch, with the sums of each feature's weights, and the mean as it is without features."""
     task, model = both("entail", encoder={"name": encoder, "hidden": 4})
     texts = [("cats", "a dog"), ("a dog runs", "the dog sleeps on")]
-    [_, found] = task.predict(model, texts, features=3)
-    [alone] = task.predict(model, texts[1:], features=3)
-    [_, plain] = task.predict(model, texts)
+    [_, found] = task.predict(model, texts, Ask(features=3))
+    [alone] = task.predict(model, texts[1:], Ask(features=3))
+    [_, plain] = task.predict(model, texts, Ask())
     attention_maps = [found.look, *found.looks]
     assert found.text == plain.text
     assert [attention_map.title.split(" ")[0] for attention_map in attention_maps[1:]] == ["forward", "backward"] * 2
@@ -100,7 +111,7 @@ def test_features_of_a_model(encoder: str) -> None:
             other.row_selected,
             other.column_selected,
         )
-    [_, every] = task.predict(model, texts, features=range(1, 9))
+    [_, every] = task.predict(model, texts, Ask(features=range(1, 9)))
     assert len(every.look.head_names) == 9  # both directions are pooled
     assert len(every.looks[0].head_names) == 5
     assert np.allclose(every.look.weights[1:].mean(0), plain.look.weights, atol=1e-6)
@@ -111,5 +122,5 @@ def test_features_of_a_model(encoder: str) -> None:
 def test_a_model_without_them() -> None:
     task, model = both("classify", pool="attention")
     with pytest.raises(RegardError, match="without feature-wise attention"):
-        task.predict(model, [("a dog",)], features=1)
-    assert task.predict(model, [("a dog",)], look=False, features=1)[0].look is None
+        task.predict(model, [("a dog",)], Ask(features=1))
+    assert task.predict(model, [("a dog",)], Ask(look=False, features=1))[0].look is None

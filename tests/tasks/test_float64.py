@@ -7,23 +7,16 @@ from typing import Any
 
 import pytest
 import torch
-from sentence_tasks import examples
 from torch import Tensor
 from torch.autograd import gradcheck
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from generation_tasks import batch_of_all, made
 from regard.encode.resan import others, weights_of_others
 from regard.find import find, names, settable
-from regard.types import Example
 
 small: dict[str, Any] = {"hidden": 4, "size": 4, "ffn": 4, "embed": 4, "layers": 2, "heads": 2}
-pairs = [Example((a,), b) for a, b in (("a b c", "x y"), ("b c c a", "y"), ("c a", "x x y"), ("a c b", "y x"))]
-data = {
-    **examples,
-    "describe": [Example((f"name[{a}], area[b]",), f"{a} is b") for a in "xyz"],
-    "language": [Example((f"{one.source} .",), "") for one in pairs],
-}
 # Numbers drawn to compare with a chance, and numbers that are only shown, have no part in what is computed.
 ASIDE = {torch.ops.aten.rand.generator, torch.ops.aten.rand.default, torch.ops.aten.lift_fresh.default}
 NARROW = (torch.float32, torch.float16, torch.bfloat16)
@@ -69,23 +62,11 @@ def cases() -> Iterator[Any]:
 @pytest.mark.parametrize(("task", "options"), list(cases()))
 def test_nothing_is_narrowed(task: str, options: dict[str, Any]) -> None:
     torch.manual_seed(1)
-    kind = find("tasks", task)
-    words = {key: "word" for key in ("text", "source", "target") if key in settable(kind)}
-    usual = {"encoder": {"name": "bigru", "hidden": 2}, "decoder": option("predict.generate", "recurrent")}
-    usual |= {
-        "network": option("predict.language", "recurrent"),
-        "embed": 4 if "source" in words else {"dim": 4},
-        "gamma": 0.0,
-    }
-    made = kind(**words, **{k: v for k, v in {**usual, **options}.items() if k in settable(kind)})
-    some = data.get(task, pairs)
-    made.learn(some)
-    model = made.model().double()
-    made.on_step(model, 1.0)
-    batch = made.collate(made.items(some))
+    one = made(task, **{"gamma": 0.0, **options})
+    model, batch = one.network().double(), batch_of_all(one)
     with NoNarrowing() as seen:
-        made.loss(model.train(), batch).total.backward()
-        made.loss(model.eval(), batch)
+        model.train()(batch).total.backward()
+        model.eval()(batch)
     assert not seen.places
 
 

@@ -9,17 +9,19 @@ import torch
 from torch import Tensor
 from torch.nn.functional import log_softmax
 
+from generation_tasks import sides
 from regard.data.batch import in_order
 from regard.encode.recurrent import Recurrent
 from regard.errors import RegardError
+from regard.networks.encoder_decoder import EncoderDecoder
 from regard.predict.generate import Decoder
 from regard.search.beam import Beam
 from regard.search.greedy import Greedy
 from regard.search.sample import Sample
-from regard.tasks._encoder_decoder import EncoderDecoder
 from regard.tasks._generation import Generation
 from regard.tasks.translate import Translate
 from regard.text import Text
+from regard.train.task import Ask
 from regard.types import Batch, Example, Link, Look, Memory, Sequences
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -33,17 +35,18 @@ examples = [
 ]
 
 
-def small(**options: Any) -> Translate:
-    sizes: dict[str, Any] = {
-        "source": "character",
-        "target": "character",
-        "embed": 6,
+def sizes(**options: Any) -> dict[str, Any]:
+    return {
+        **sides(dropout=0.3),
         "encoder": {"name": "recurrent", "hidden": 5},
         "decoder": {"name": "recurrent", "embed": 6, "hidden": 7, "dropout": 0.3},
         "attention": {"score": {"name": "additive", "hidden": 4}},
-        "dropout": 0.3,
+        **options,
     }
-    task = Translate(**{**sizes, **options})
+
+
+def small(**options: Any) -> Translate:
+    task = Translate(**sizes(**options))
     task.learn(examples)
     return task
 
@@ -51,7 +54,7 @@ def small(**options: Any) -> Translate:
 def both(**options: Any) -> tuple[Translate, EncoderDecoder]:
     torch.manual_seed(3)
     task = small(**options)
-    model = task.model().eval()
+    model = task.network().eval()
     with torch.no_grad():  # sharper than at the start of training, so that answers differ
         for parameter in model.parameters():
             parameter *= 3
@@ -80,9 +83,8 @@ class Fixed(Decoder):
 
 
 def fixed(task: Generation, probabilities: list[float]) -> EncoderDecoder:
-    return EncoderDecoder(
-        len(task.texts["source"]), 3, 0.0, Recurrent(inputs=3, hidden=2), Fixed(torch.tensor(probabilities))
-    )
+    encoder, decoder = Recurrent(inputs=6, hidden=2), Fixed(torch.tensor(probabilities))
+    return EncoderDecoder(task.source.embedding(), encoder, decoder, label_smoothing=task.label_smoothing)
 
 
 @pytest.mark.parametrize("label_smoothing", [0.0, 0.1, 0.3])
@@ -93,9 +95,9 @@ def test_the_loss_by_hand(label_smoothing: float) -> None:
     six, (ln 2 + 5 ln 10) / 6. Targets: xy</s> and </s>; the padding beside the short one is not counted.
     """
     task = small(label_smoothing=label_smoothing)
-    assert len(task.texts["target"]) == 6
+    assert len(task.target.text) == 6
     model = fixed(task, [0.1, 0.1, 0.1, 0.5, 0.1, 0.1])
-    loss = task.loss(model, batch_of(task, [examples[0], examples[2]]))
+    loss = model(batch_of(task, [examples[0], examples[2]]))
     mean = (math.log(2) + 5 * math.log(10)) / 6
     end, letter = ((1 - label_smoothing) * math.log(n) + label_smoothing * mean for n in (2, 10))
     assert loss.count == 4
@@ -105,8 +107,8 @@ def test_the_loss_by_hand(label_smoothing: float) -> None:
 def test_each_token_is_told_the_true_ones_before_it() -> None:
     task = small()
     model = fixed(task, [1 / 6] * 6)
-    task.loss(model, batch_of(task, [examples[0], examples[1]]))
-    x, y, end = task.texts["target"].encode("xy")
+    model(batch_of(task, [examples[0], examples[1]]))
+    x, y, end = task.target.text.encode("xy")
     decoder = model.decoder
     assert isinstance(decoder, Fixed)
     assert decoder.told[0] == [Text.start, x, y]
@@ -126,23 +128,23 @@ def wider(sequences: Sequences, by: int) -> Sequences:
 @pytest.mark.parametrize("place", ["before", "after"])
 def test_padding_does_not_change_the_loss(label_smoothing: float, place: str) -> None:
     decoder = {"name": "recurrent", "embed": 6, "hidden": 7, "dropout": 0.0, "place": place}
-    task, model = both(label_smoothing=label_smoothing, decoder=decoder, dropout=0.0)
-    alone = [task.loss(model, batch_of(task, [one])) for one in examples]
+    task, model = both(label_smoothing=label_smoothing, decoder=decoder, **sides())
+    alone = [model(batch_of(task, [one])) for one in examples]
     batch = batch_of(task, examples)
-    together = task.loss(model, batch)
+    together = model(batch)
     assert together.count == sum(one.count for one in alone) == sum(len(e.target) + 1 for e in examples)
     total = sum(one.total.item() for one in alone)
     assert together.total.item() == pytest.approx(total, rel=1e-5)
     assert isinstance(batch.target, Sequences)
-    padded = task.loss(model, Batch((wider(batch.source, 3),), wider(batch.target, 2)))
+    padded = model(Batch((wider(batch.source, 3),), wider(batch.target, 2)))
     assert padded.count == together.count
     assert padded.total.item() == pytest.approx(total, rel=1e-5)
 
 
 def test_padding_gives_no_gradient() -> None:
     task, model = both()
-    task.loss(model, batch_of(task, examples)).total.backward()
-    gradient = model.embedding.weight.grad
+    model(batch_of(task, examples)).total.backward()
+    gradient = model.embed.learned.grad
     assert gradient is not None
     assert (gradient[Text.pad] == 0).all()
     assert (gradient[Text.end] != 0).any()
@@ -151,9 +153,9 @@ def test_padding_gives_no_gradient() -> None:
 def test_dropout_is_for_training_only() -> None:
     task, model = both()
     batch = batch_of(task, examples)
-    assert task.loss(model, batch).total.item() == task.loss(model, batch).total.item()
+    assert model(batch).total.item() == model(batch).total.item()
     model.train()
-    assert task.loss(model, batch).total.item() != task.loss(model, batch).total.item()
+    assert model(batch).total.item() != model(batch).total.item()
 
 
 # --- counts --------------------------------------------------------------------------------------------------
@@ -164,8 +166,8 @@ def test_results_are_those_of_a_plain_loop(monkeypatch: pytest.MonkeyPatch) -> N
     task, model = both(label_smoothing=0.2)
     nats, tokens, right = 0.0, 0, 0
     for example in examples:
-        target = task.texts["target"].encode(example.target)
-        memory = model.encode(Sequences.pad([task.texts["source"].encode(example.source)]))
+        target = task.target.text.encode(example.target)
+        memory = model.encode(Sequences.pad([task.source.text.encode(example.source)]))
         state, token = model.decoder.start(memory), Text.start
         for true in target:
             state, _, logits = model.decoder.step(state, torch.tensor([[token]]))
@@ -185,7 +187,7 @@ def test_results_are_those_of_a_plain_loop(monkeypatch: pytest.MonkeyPatch) -> N
 def test_quick_results_take_the_cheapest_search(monkeypatch: pytest.MonkeyPatch) -> None:
     task, model = both(search={"name": "beam", "beam_size": 3, "n_best": 2})
     quick, slow = task.results(model, examples, quick=True), task.results(model, examples)
-    greedy = task.predict(model, [example.inputs for example in examples], search=Greedy())
+    greedy = task.predict(model, [example.inputs for example in examples], Ask(search=Greedy()))
     assert [one.text for one in quick.predictions] == [one.text for one in greedy]
     assert all(one.others == () for one in quick.predictions)
     assert all(len(one.others) == 1 for one in slow.predictions)
@@ -203,17 +205,17 @@ def test_every_measure_is_taken_and_the_best_one_has_a_direction() -> None:
     task, model = both(metrics=("exact_match", "perplexity", "token_accuracy"), best_metric="perplexity")
     figures = task.measure(task.results(model, examples, quick=True))
     assert figures.keys() == {"exact_match", "perplexity", "token_accuracy"}
-    assert task.better(1.0, 2.0)
-    assert not task.better(2.0, 1.0)
-    assert not task.better(1.0, 1.0)
-    task.best = "exact_match"
-    assert task.better(2.0, 1.0)
-    assert not task.better(1.0, 1.0)
+    assert task.metrics.better(1.0, 2.0)
+    assert not task.metrics.better(2.0, 1.0)
+    assert not task.metrics.better(1.0, 1.0)
+    task = small(metrics=("exact_match", "perplexity"), best_metric="exact_match")
+    assert task.metrics.better(2.0, 1.0)
+    assert not task.metrics.better(1.0, 1.0)
 
 
 @pytest.mark.parametrize("best", ["exact", "bleu", ""])
 def test_the_best_is_one_that_is_measured(best: str) -> None:
-    with pytest.raises(RegardError, match="is not among the measures"):
+    with pytest.raises(RegardError, match="is not one of metrics"):
         small(metrics=("exact_match", {"name": "perplexity"}), best_metric=best)
 
 
@@ -227,13 +229,13 @@ odd = ["ab", "", "   ", "ünknown ☃", "a\tb", "<s> </s>", "\ud800", "👩‍�
 )
 @pytest.mark.parametrize("search", [Greedy(), Beam(beam_size=3, n_best=3), Sample(count=2)])
 def test_a_look_has_a_row_a_piece_and_a_column_a_token(kind: Any, search: Any) -> None:
-    task, model = both(source=kind, target=kind)
-    for text, prediction in zip(odd, task.predict(model, [(text,) for text in odd], search=search), strict=True):
+    task, model = both(**sides(kind))
+    for text, prediction in zip(odd, task.predict(model, [(text,) for text in odd], Ask(search=search)), strict=True):
         assert prediction.source == text
         for one in (prediction, *prediction.others):
             attention_map = one.look
             assert [token.text for token in attention_map.columns][-1] == "</s>"
-            assert len(attention_map.columns) == len(task.texts["source"].encode(text))
+            assert len(attention_map.columns) == len(task.source.text.encode(text))
             assert attention_map.weights.shape == (len(attention_map.rows), len(attention_map.columns))
             assert np.allclose(attention_map.weights.sum(-1), 1, atol=1e-5)
             shown = [token.text for token in attention_map.rows if token.text != "</s>"]
@@ -244,7 +246,7 @@ def test_a_look_has_a_row_a_piece_and_a_column_a_token(kind: Any, search: Any) -
 
 def test_heads_look_each_for_itself() -> None:
     task, model = both(attention={"heads": 2})
-    [prediction] = task.predict(model, [("ab a",)])
+    [prediction] = task.predict(model, [("ab a",)], Ask())
     assert prediction.look.weights.shape == (2, len(prediction.look.rows), 5)
     assert np.allclose(prediction.look.weights.sum(-1), 1, atol=1e-5)
 
@@ -252,7 +254,7 @@ def test_heads_look_each_for_itself() -> None:
 def test_without_looks_the_answers_are_the_same() -> None:
     task, model = both()
     texts = [(text,) for text in odd]
-    seen, unseen = task.predict(model, texts), task.predict(model, texts, look=False)
+    seen, unseen = task.predict(model, texts, Ask()), task.predict(model, texts, Ask(look=False))
     assert [(one.text, one.log_prob) for one in seen] == [(one.text, one.log_prob) for one in unseen]
     assert all(one.look is None for one in unseen)
 
@@ -260,7 +262,7 @@ def test_without_looks_the_answers_are_the_same() -> None:
 def test_the_size_of_a_batch_does_not_matter() -> None:
     task, model = both(search={"name": "beam", "beam_size": 3, "n_best": 3})
     texts = [(text,) for text in odd]
-    together, alone = task.predict(model, texts), task.predict(model, texts, tokens=1)
+    together, alone = task.predict(model, texts, Ask()), task.predict(model, texts, Ask(batch_tokens=1))
     for one, other in zip(together, alone, strict=True):
         assert (one.text, one.source) == (other.text, other.source)
         assert one.log_prob == pytest.approx(other.log_prob, abs=1e-5)
@@ -268,7 +270,7 @@ def test_the_size_of_a_batch_does_not_matter() -> None:
         assert [one.log_prob_per_token, *(more.log_prob_per_token for more in one.others)] == sorted(
             [one.log_prob_per_token, *(more.log_prob_per_token for more in one.others)], reverse=True
         )
-    assert task.predict(model, []) == []
+    assert task.predict(model, [], Ask()) == []
 
 
 def test_what_is_no_text_is_never_answered() -> None:
@@ -278,60 +280,67 @@ def test_what_is_no_text_is_never_answered() -> None:
     assert isinstance(bias, Tensor)
     with torch.no_grad():
         bias[[Text.pad, Text.unknown, Text.start]] = 50.0
-    for prediction in task.predict(model, [(text,) for text in odd]):
+    for prediction in task.predict(model, [(text,) for text in odd], Ask()):
         assert not {"<pad>", "<unk>", "<s>"} & {token.text for token in prediction.look.rows}
 
 
 def test_an_answer_has_an_end() -> None:
-    """A model that never stops is stopped: at 2 n + 20 tokens, or at `longest`."""
-    task, model = both(max_length=30)
+    """A model that never stops is stopped: at 2 n + 20 tokens, or at `max_length`."""
+    task, model = both(**sides(max_length=30))
     assert [task.room(n) for n in (1, 4, 5, 6, 30)] == [22, 28, 30, 30, 30]
     bias = model.decoder.tied_bias
     assert isinstance(bias, Tensor)
     with torch.no_grad():
         bias[Text.end] = -50.0
-    found = task.predict(model, [("",), ("a" * 9,)], search=Greedy())
+    found = task.predict(model, [("",), ("a" * 9,)], Ask(search=Greedy()))
     assert [len(one.look.rows) for one in found] == [22, 30]
     assert [len(one.text) for one in found] == [22, 30]
 
 
 def test_too_long_a_text_is_refused_with_its_place() -> None:
-    task, model = both(max_length=10)
+    task, model = both()
+    task.source.max_length = 10
     texts = [("a" * 9,), ("a" * 10,)]  # ten tokens with the end, and eleven
-    task.predict(model, texts[:1])
-    with pytest.raises(RegardError, match=r"^input 2: 11 tokens; expected at most 10; shorten it"):
-        task.predict(model, texts)
+    task.predict(model, texts[:1], Ask())
+    with pytest.raises(
+        RegardError,
+        match=r"^input 2: 11 tokens in the source; expected at most 10; shorten it, or",
+    ):
+        task.predict(model, texts, Ask())
     places = [Example(text, "", f"b.tsv:{row}") for row, text in enumerate(texts, 1)]
     with pytest.raises(RegardError, match=r"^b.tsv:2: 11 tokens"):
-        task.predict(model, texts, places=places)
+        task.predict(model, texts, Ask(), [place.where for place in places])
     with pytest.raises(RegardError, match=r"^b.tsv:2: 11 tokens"):
         task.results(model, places)
 
 
 def test_what_was_learned_is_kept() -> None:
     task, model = both()
-    other = small()
-    other.texts = {}
+    other = Translate(**sizes())
     other.restore(task.keep())
     assert [(item.inputs, item.target) for item in other.items(examples)] == [
         (item.inputs, item.target) for item in task.items(examples)
     ]
-    twin = other.model().eval()
+    twin = other.network().eval()
     twin.load_state_dict(model.state_dict())
-    assert [one.text for one in other.predict(twin, [("ab",)])] == [one.text for one in task.predict(model, [("ab",)])]
+    one, same = other.predict(twin, [("ab",)], Ask()), task.predict(model, [("ab",)], Ask())
+    assert [found.text for found in one] == [found.text for found in same]
 
 
 @pytest.mark.parametrize(
-    "option", [{"label_smoothing": 1.5}, {"label_smoothing": -0.5}, {"dropout": 1.0}, {"dropout": -0.1}]
+    ("name", "option"),
+    [
+        *(("label_smoothing", {"label_smoothing": value}) for value in (1.5, -0.5)),
+        *(("dropout", sides(dropout=value)) for value in (1.0, -0.1)),
+    ],
 )
-def test_chances_are_chances(option: dict[str, float]) -> None:
-    [name] = option
+def test_chances_are_chances(name: str, option: dict[str, Any]) -> None:
     with pytest.raises(RegardError, match=f"{name}: got .*; expected a number from 0 to below 1"):
-        small(**option)
+        small(**option).network()
 
 
 @pytest.mark.parametrize("name", ["recurrent", "plain", "lstmn", "transformer"])
 @pytest.mark.parametrize("dropout", [1.5, -0.1])
 def test_dropout_of_a_decoder_is_a_chance(name: str, dropout: float) -> None:
     with pytest.raises(RegardError, match=r"dropout: got .*; expected a number from 0 to below 1"):
-        small(decoder={"name": name, "dropout": dropout}).model()
+        small(decoder={"name": name, "dropout": dropout}).network()

@@ -10,6 +10,7 @@ import torch
 
 from regard.api import configure, make_task
 from regard.data.load import load_part
+from regard.data.read import Reading
 from regard.errors import RegardError
 from regard.predict.language import LanguageModel
 from regard.search.beam import Beam
@@ -17,7 +18,7 @@ from regard.search.greedy import Greedy
 from regard.search.sample import Sample
 from regard.tasks.language import Language, windows
 from regard.text import Text
-from regard.train.task import Item
+from regard.train.task import Ask, Encoded
 from regard.types import Example
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -31,15 +32,14 @@ def both(**options: Any) -> tuple[Language, LanguageModel]:
     torch.manual_seed(5)
     task = Language(
         **{
-            "text": "word",
+            "text": {"tokenizer": "word", "max_length": 12},
             "network": {"name": "recurrent", "hidden": 6},
             "search": "greedy",
-            "max_length": 12,
             **options,
         }
     )
     task.learn(examples)
-    model = task.model().double().eval()
+    model = task.network().double().eval()
     with torch.no_grad():  # sharper than at the start of training, so that answers differ
         for parameter in model.parameters():
             parameter *= 3
@@ -90,7 +90,7 @@ def test_lines_run_on_or_stand_alone() -> None:
 
 def told(task: Language, chances: dict[str, float]) -> LanguageModel:
     """Whatever was read, these chances."""
-    model = task.model().eval()
+    model = task.network().eval()
     with torch.no_grad():
         model.embedding.weight.zero_()
         model.bias.fill_(-100.0)
@@ -106,7 +106,7 @@ def test_the_loss_by_hand(window: int, context: int) -> None:
     task, _ = both(window=window, context=context)
     model = told(task, {"the": 1 / 2, "cat": 1 / 8, "sat": 1 / 8})
     some = [examples[0], examples[2]]
-    loss = task.loss(model, task.collate(task.items(some)))
+    loss = model(task.collate(task.items(some)))
     nats = math.log(2) + 2 * math.log(8) + 2 * math.log(4)
     assert loss.count == 5
     assert loss.total.item() == pytest.approx(nats, rel=1e-5)
@@ -124,37 +124,39 @@ def test_the_cut_does_not_matter_where_the_context_is_whole(attention: Any) -> N
     found = []
     for window, context in sizes:
         task, model = both(window=window, context=context, attention=attention)
-        loss = task.loss(model, task.collate(task.items(examples)))
+        loss = model(task.collate(task.items(examples)))
         found.append(loss.total.item())
         assert task.results(model, examples).nats == pytest.approx(found[0])
     assert found == pytest.approx([found[0]] * 3)
     task, model = both(window=2, context=0, attention=attention)
-    assert task.loss(model, task.collate(task.items(examples))).total.item() != pytest.approx(found[0])
+    assert model(task.collate(task.items(examples))).total.item() != pytest.approx(found[0])
 
 
 def test_what_is_context_only_has_no_loss_but_is_learned_through() -> None:
     task, model = both(window=2, context=3)
     first, last = (task.items(examples)[row] for row in (0, -1))
     assert len(last.inputs[0]) == len(last.target) + 3
-    loss = task.loss(model, task.collate([last]))
+    loss = model(task.collate([last]))
     loss.total.backward()
     gradient = model.embedding.weight.grad
     assert gradient is not None
     assert loss.count == len(last.target)
-    alone = task.loss(model, task.collate([first])).total.item() + loss.total.item()
-    assert task.loss(model, task.collate([first, last])).total.item() == pytest.approx(alone)
+    alone = model(task.collate([first])).total.item() + loss.total.item()
+    assert model(task.collate([first, last])).total.item() == pytest.approx(alone)
 
 
 def test_states_are_carried_farther_in_measuring_than_looks() -> None:
     task, model = both(window=1, context=2)
     looks, looking_model = both(window=1, context=2, attention=looking)
-    nats = sum(task.loss(model, task.collate([item])).total.item() for item in Language._items(task, examples, 4))
+    nats = sum(model(task.collate([item])).total.item() for item in task._windows(examples, 4))
     assert task.results(model, examples).nats == pytest.approx(nats)
-    near = looks.loss(looking_model, looks.collate(looks.items(examples))).total.item()
+    near = looking_model(looks.collate(looks.items(examples))).total.item()
     assert looks.results(looking_model, examples).nats == pytest.approx(near)
 
 
-@pytest.mark.parametrize("options", [{"window": 0}, {"context": -1}, {"max_length": 0}, {"best_metric": "bleu"}])
+@pytest.mark.parametrize(
+    "options", [{"window": 0}, {"context": -1}, {"text": {"max_length": 0}}, {"best_metric": "bleu"}]
+)
 def test_what_makes_no_task(options: dict[str, Any]) -> None:
     with pytest.raises(RegardError):
         Language(**options)
@@ -171,8 +173,8 @@ kinds = ["character", "word", {"name": "bpe", "vocab_size": 30}, {"name": "word"
 @pytest.mark.parametrize("attention", [None, looking, {"score": "scaled_dot", "heads": 2}])
 @pytest.mark.parametrize("search", [Greedy(), Beam(beam_size=3, n_best=3), Sample(count=2, seed=1)])
 def test_an_answer_begins_as_it_was_begun(kind: Any, attention: Any, search: Any) -> None:
-    task, model = both(text=kind, attention=attention)
-    for text, prediction in zip(odd, task.predict(model, [(text,) for text in odd], search=search), strict=True):
+    task, model = both(text={"tokenizer": kind, "max_length": 12}, attention=attention)
+    for text, prediction in zip(odd, task.predict(model, [(text,) for text in odd], Ask(search=search)), strict=True):
         assert prediction.source == text
         for one in (prediction, *prediction.others):
             assert one.text.startswith(text.rstrip(" "))
@@ -189,13 +191,12 @@ def test_an_answer_begins_as_it_was_begun(kind: Any, attention: Any, search: Any
 
 
 def test_the_reader_s_own_words_and_spaces_stay() -> None:
-    task, model = both(text={"name": "word", "split": "punctuation"})
+    task, model = both(text={"tokenizer": {"name": "word", "split": "punctuation"}, "max_length": 2})
     with torch.no_grad():
         model.embedding.weight.zero_()
         model.bias.fill_(-50.0)
         model.bias[task.text.encode("cat")[0]] = 0.0
-    task.max_length = 2
-    found = task.predict(model, [("Snowmen sat ",), ("Snowmen, sat",), ("",)], look=False)
+    found = task.predict(model, [("Snowmen sat ",), ("Snowmen, sat",), ("",)], Ask(look=False))
     assert [one.text for one in found] == ["Snowmen sat cat cat", "Snowmen, sat cat cat", "cat cat"]
     assert found[0].log_prob == pytest.approx(0.0, abs=1e-6)
 
@@ -203,13 +204,13 @@ def test_the_reader_s_own_words_and_spaces_stay() -> None:
 @pytest.mark.parametrize("attention", [None, looking])
 def test_the_score_is_what_the_loss_says(attention: Any) -> None:
     task, model = both(running=False, attention=attention)
-    [prediction] = task.predict(model, [("the cat",)], search=Sample(count=20, seed=1))
-    ended = [one for one in (prediction, *prediction.others) if len(one.text.split()) < 2 + task.max_length]
+    [prediction] = task.predict(model, [("the cat",)], Ask(search=Sample(count=20, seed=1)))
+    ended = [one for one in (prediction, *prediction.others) if len(one.text.split()) < 2 + task.field.max_length]
     assert len({one.text for one in ended}) > 3
     for one in ended:
         [whole] = task.items([Example((one.text,), "")])
-        begun = Item((whole.inputs[0][:2],), whole.target[:2])
-        nats = [task.loss(model, task.collate([item])).total.item() for item in (begun, whole)]
+        begun = Encoded((whole.inputs[0][:2],), whole.target[:2], (2, 2))
+        nats = [model(task.collate([item])).total.item() for item in (begun, whole)]
         assert one.log_prob == pytest.approx(nats[0] - nats[1], abs=1e-5)
 
 
@@ -217,21 +218,21 @@ def test_the_score_is_what_the_loss_says(attention: Any) -> None:
 def test_the_size_of_a_batch_does_not_matter(attention: Any) -> None:
     task, model = both(search={"name": "beam", "beam_size": 3, "n_best": 3}, attention=attention)
     texts = [(text,) for text in odd]
-    together, alone = task.predict(model, texts), task.predict(model, texts, tokens=1)
-    unseen = task.predict(model, texts, look=False)
+    together, alone = task.predict(model, texts, Ask()), task.predict(model, texts, Ask(batch_tokens=1))
+    unseen = task.predict(model, texts, Ask(look=False))
     for one, other, blind in zip(together, alone, unseen, strict=True):
         assert one.text == other.text == blind.text
         assert one.log_prob == pytest.approx(other.log_prob)
         assert [more.text for more in one.others] == [more.text for more in other.others]
         assert blind.look is None
-    assert task.predict(model, []) == []
+    assert task.predict(model, [], Ask()) == []
 
 
 def test_what_is_no_text_is_never_said() -> None:
     task, model = both()
     with torch.no_grad():
         model.bias[[Text.pad, Text.unknown, Text.start]] = 50.0
-    for prediction in task.predict(model, [("the",), ("a dog",)]):
+    for prediction in task.predict(model, [("the",), ("a dog",)], Ask()):
         assert not {"<pad>", "<unk>", "<s>"} & set(prediction.text.split())
 
 
@@ -242,9 +243,9 @@ def test_what_is_no_text_is_never_said() -> None:
 def test_presets_and_defaults_make_a_model(options: dict[str, Any]) -> None:
     task = make_task(configure("language", {**options, "network": {"hidden": 16}}))
     task.learn(examples)
-    loss = task.loss(task.model(), task.collate(task.items(examples)))
+    loss = task.network()(task.collate(task.items(examples)))
     assert torch.isfinite(loss.total)
-    assert task.best == "word_perplexity"
+    assert task.metrics.best == "word_perplexity"
 
 
 def test_it_reads_text_alone(tmp_path: Path) -> None:
@@ -253,7 +254,7 @@ def test_it_reads_text_alone(tmp_path: Path) -> None:
     for name in ("a.txt", "a.jsonl"):
         path = str(tmp_path / name)
         wanted = [Example(("one two",), "", f"{path}:1"), Example((" three",), "", f"{path}:2")]
-        assert load_part(path, Language.columns, known=Language.known) == wanted
+        assert load_part(path, tuple(Language().fields.values()), Reading(known=Language.known)) == wanted
 
 
 def test_it_learns_a_text_by_heart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,8 +270,8 @@ def test_it_learns_a_text_by_heart(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         data={"train": str(tmp_path / "ring.txt"), "valid": str(tmp_path / "ring.txt")},
         out=tmp_path / "run",
         quiet=True,
-        text="word",
-        network={"hidden": 24, "layers": 1, "drop_in": 0.0, "drop_out": 0.0},
+        text={"tokenizer": "word"},
+        network={"hidden": 24, "layers": 1, "input_dropout": 0.0, "output_dropout": 0.0},
         window=12,
         context=4,
         search="greedy",
@@ -286,15 +287,14 @@ def test_it_learns_a_text_by_heart(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     )
     assert done.outcome.best < 1.2
     model = done.model
-    assert model.task.predict(model.network, [("five six",), ("nine",)])[0].text == "five six seven eight"
+    assert model.task.predict(model.network, [("five six",), ("nine",)], Ask())[0].text == "five six seven eight"
 
 
 def test_a_transformer_serves_too() -> None:
     """Its looks are of all layers where asked for, and what it says is as likely as its loss has it."""
     network = {"name": "transformer", "size": 8, "heads": 2, "layers": 2, "ffn": 8}
     task, model = both(network=network, running=False, window=100)
-    model.look_at("all")
-    (answer,) = task.predict(model, [("the dog",)])
+    (answer,) = task.predict(model.showing("all"), [("the dog",)], Ask())
     assert answer.look is not None
     assert answer.look.names == ("layer 1 head 1", "layer 1 head 2", "layer 2 head 1", "layer 2 head 2")
     rows = len(answer.look.rows)
@@ -302,7 +302,7 @@ def test_a_transformer_serves_too() -> None:
     np.testing.assert_allclose(answer.look.weights.sum(-1), 1.0, atol=1e-6)
     words = task.text.encode(answer.text)[:-1]
     with torch.no_grad():
-        log_p = torch.log_softmax(model.logits(model(torch.tensor([[Text.end, *words]]))[1])[0], -1)
+        log_p = torch.log_softmax(model.logits(model.states(torch.tensor([[Text.end, *words]]))[1])[0], -1)
     found = words[2:] + [Text.end] * (answer.look.rows[-1].text == task.text.seen[Text.end])
     assert len(found) == rows
     assert answer.log_prob == pytest.approx(
@@ -316,7 +316,7 @@ def test_texts_that_are_given(attention: Any) -> None:
     """Each by itself, as `results` has them together where lines do not run on; a token each, the end too."""
     task, model = both(attention=attention, running=False, window=100)
     texts = ["the dog sat on the cat", "a dog ran", "the cat"]
-    found = task.score(model, [(text,) for text in texts])
+    found = task.score(model, [(text,) for text in texts], Ask())
     for text, one in zip(texts, found, strict=True):
         alone = task.results(model, [Example((text,), "", "")])
         assert one.log_prob == pytest.approx(-alone.nats, rel=1e-6)
@@ -327,4 +327,4 @@ def test_texts_that_are_given(attention: Any) -> None:
             count = len(one.tokens)
             assert one.look.weights.shape == (count, count)
             assert not np.triu(one.look.weights, 1).any()
-    assert task.score(model, [("a dog ran",)], look=False)[0].look is None
+    assert task.score(model, [("a dog ran",)], Ask(look=False))[0].look is None

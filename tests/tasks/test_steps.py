@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import nn
 
+from generation_tasks import sides
 from regard.api import Model, configure, make_task
 from regard.errors import RegardError
 from regard.search import Search
@@ -15,22 +16,21 @@ from regard.search.beam import Beam
 from regard.search.greedy import Greedy
 from regard.search.sample import Sample
 from regard.train.run import Run
+from regard.train.task import Ask
 from regard.types import Example, Prediction
 
 decoding: dict[str, Any] = {
-    "embed": 6,
     "encoder": {"name": "recurrent", "hidden": 5},
     "decoder": {"name": "recurrent", "embed": 6, "hidden": 7},
     "attention": {"score": {"name": "additive", "hidden": 4}},
-    "max_length": 24,
 }
 word = {"name": "word", "split": "punctuation"}
-letters = {"source": "character", "target": "character"}
+letters = sides(max_length=24)
 options: dict[str, dict[str, Any]] = {
     "translate": {**decoding, **letters},
     "summarise": {**decoding, **letters},
-    "describe": {**decoding, "source": word, "target": word, "delexicalise": ["name"]},
-    "language": {"text": "word", "network": {"hidden": 6}, "max_length": 12},
+    "describe": {**decoding, **sides(word, max_length=24, name="record", delexicalise=["name"])},
+    "language": {"text": {"tokenizer": "word", "max_length": 12}, "network": {"hidden": 6}},
 }
 lines = {
     "translate": ["ab ba", "a", "abba abab baba", ""],
@@ -47,7 +47,7 @@ def model_of(name: str, tmp_path: Path) -> Model:
     task: Any = make_task(config)
     said = targets.get(name, ["xy", "yyx", "xxyyxy", "x"])
     task.learn([Example((line,), said[row], f"a:{row}") for row, line in enumerate(lines[name])])
-    network: nn.Module = task.model().eval()
+    network: nn.Module = task.network().eval()
     return Model(Run.create(tmp_path / name, config, task.keep(), network), task, network)
 
 
@@ -74,8 +74,9 @@ def walked(prediction: Prediction) -> list[tuple[str, ...]]:
 def test_steps_lead_to_the_answers(name: str, search: Search, tmp_path: Path) -> None:
     model = model_of(name, tmp_path)
     rows = [(line,) for line in lines[name]]
-    watched = model.task.predict(model.network, rows, False, deepcopy(search), trace=True)
-    plain = model.task.predict(model.network, rows, False, deepcopy(search))  # a sampler that has drawn draws others
+    watched = model.task.predict(model.network, rows, Ask(look=False, search=deepcopy(search), trace=True))
+    # A sampler that has drawn draws others.
+    plain = model.task.predict(model.network, rows, Ask(look=False, search=deepcopy(search)))
     for one, other in zip(watched, plain, strict=True):
         assert (one.text, one.log_prob, one.others) == (other.text, other.log_prob, other.others)
         assert other.steps == ()
@@ -110,7 +111,7 @@ def test_a_task_without_a_search_says_so(tmp_path: Path) -> None:
     config = configure("classify", {"data": {"train": "own"}})
     task: Any = make_task(config)
     task.learn([Example(("good",), "yes", "a:1"), Example(("bad",), "no", "a:2")])
-    network = task.model().eval()
+    network = task.network().eval()
     model = Model(Run.create(tmp_path / "c", config, task.keep(), network), task, network)
     with pytest.raises(RegardError, match="classify has no search; remove trace"):
         model.predict(["good"], trace=True)

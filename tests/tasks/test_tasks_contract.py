@@ -21,6 +21,7 @@ from regard.data.splits import Splits
 from regard.find import find, names, settable
 from regard.look.attention_map import AttentionMap
 from regard.train.log import read
+from regard.train.task import Ask
 from tiers import sweep_but
 
 sizes = {"train": 64, "valid": 8, "test": 8}
@@ -42,7 +43,7 @@ def cut(name: str) -> Splits:
     if source == "builtin" and sizes.keys() <= settable(find("data.builtin", made)).keys():
         splits = find("data.builtin", made)(**sizes).splits()
     elif source == "builtin":
-        splits = load_data(kind.default_data, kind.columns)
+        splits = load_data(kind.default_data, tuple(kind().fields.values()), kind.known)
     else:
         pytest.skip(f"{name} has no data of its own")
     assert all(splits.train[0].inputs), splits.train[0]
@@ -72,14 +73,14 @@ def test_its_loss_falls(trained: api.Trained) -> None:
 
 
 def test_it_keeps_the_best(trained: api.Trained) -> None:
-    best, task = trained.model.task.best, trained.model.task
+    best, task = trained.model.task.metrics.best, trained.model.task
     values = [event["valid"][best] for event in read(trained.model.run.folder / "log.jsonl")]
     assert trained.outcome.best in values
-    assert not any(task.better(value, trained.outcome.best) for value in values)
+    assert not any(task.metrics.better(value, trained.outcome.best) for value in values)
 
 
 def test_it_is_measured(trained: api.Trained) -> None:
-    assert trained.model.task.best in trained.test
+    assert trained.model.task.metrics.best in trained.test
     numbers = [value for value in trained.test.values() if not isinstance(value, str)]
     assert numbers
     assert not any(map(math.isnan, numbers))
@@ -89,14 +90,14 @@ def test_it_is_measured(trained: api.Trained) -> None:
 def test_it_answers_in_order_and_as_before_when_loaded(trained: api.Trained) -> None:
     texts = inputs(trained)
     loaded = api.load(trained.model.run.folder)
-    before = trained.model.task.predict(trained.model.network, texts)
-    after = loaded.task.predict(loaded.network, texts)
+    before = trained.model.task.predict(trained.model.network, texts, Ask())
+    after = loaded.task.predict(loaded.network, texts, Ask())
     assert len(before) == len(texts)
     assert [(one.text, one.log_prob) for one in after] == [(one.text, one.log_prob) for one in before]
-    backwards = loaded.task.predict(loaded.network, texts[::-1])
+    backwards = loaded.task.predict(loaded.network, texts[::-1], Ask())
     assert [one.text for one in backwards[::-1]] == [one.text for one in before]
     assert all(one.log_prob == one.log_prob for one in before)
-    assert loaded.task.predict(loaded.network, []) == []
+    assert loaded.task.predict(loaded.network, [], Ask()) == []
 
 
 def are_shares(attention_map: AttentionMap) -> bool:
@@ -111,7 +112,7 @@ def are_shares(attention_map: AttentionMap) -> bool:
 
 def test_its_looks_are_shares(trained: api.Trained) -> None:
     for prediction, texts in zip(
-        trained.model.task.predict(trained.model.network, inputs(trained)), inputs(trained), strict=True
+        trained.model.task.predict(trained.model.network, inputs(trained), Ask()), inputs(trained), strict=True
     ):
         assert all(map(are_shares, prediction.looks))
         if prediction.look is not None:
@@ -119,7 +120,7 @@ def test_its_looks_are_shares(trained: api.Trained) -> None:
             assert len(prediction.look.breaks) == len(texts) - 1
         else:
             assert prediction.looks == ()
-    for prediction in trained.model.task.predict(trained.model.network, inputs(trained), look=False):
+    for prediction in trained.model.task.predict(trained.model.network, inputs(trained), Ask(look=False)):
         assert prediction.look is None
 
 
@@ -129,7 +130,7 @@ def test_the_loss_of_many_is_the_sum_of_each(trained: api.Trained) -> None:
 
     def loss(some: list[Any]) -> tuple[float, int]:
         with torch.no_grad():
-            found = task.loss(model, task.collate(some))
+            found = model(task.collate(some))
         return float(found.total), found.count
 
     alone = [loss([item]) for item in items]
@@ -154,3 +155,8 @@ def test_the_same_call_does_not_train_again(trained: api.Trained, tmp_path: Path
     again = api.train(trained.model.config["task"], out=trained.model.run.folder, quiet=True, train=few)
     assert (again.outcome.step, again.outcome.per_second) == (24, 0)
     assert again.test == trained.test
+
+
+@pytest.mark.parametrize("name", names("tasks"))
+def test_the_preset_learns_at_a_rate_that_adam_bears(name: str) -> None:
+    assert 1e-4 <= find("tasks", name).preset["train"]["lr"] <= 2e-2

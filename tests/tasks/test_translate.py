@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 
+from generation_tasks import sides
 from regard.api import configure, make_task
 from regard.find import find, settable
 from regard.tasks.translate import Translate
@@ -17,33 +18,35 @@ examples = [Example(("eins zwei",), "one two"), Example(("zwei",), "two")]
 
 def test_it_is_found_by_its_name() -> None:
     assert find("tasks", "translate") is Translate
-    assert (Translate.name, Translate.columns, Translate.default_data) == ("translate", 2, "builtin:dates")
+    assert (Translate.name, Translate.default_data) == ("translate", "builtin:dates")
 
 
 @pytest.mark.parametrize("options", [{}, {"data": {"train": "pairs.tsv"}}])
 def test_presets_and_defaults_make_a_model(options: dict[str, Any]) -> None:
     task = make_task(configure("translate", options))
     task.learn(examples)
-    model = task.model()
-    loss = task.loss(model, task.collate(task.items(examples)))
+    model = task.network()
+    loss = model(task.collate(task.items(examples)))
     assert loss.count == sum(len(item.target) for item in task.items(examples))
     assert torch.isfinite(loss.total)
-    assert find("measure", task.best).better in ("higher", "lower")
+    assert find("measure", task.metrics.best).better in ("higher", "lower")
 
 
 def test_every_option_is_the_user_s() -> None:
     assert set(settable(Translate)) == {
-        *("source", "target", "embed", "encoder", "attention", "decoder", "search", "metrics", "best_metric"),
-        *("label_smoothing", "dropout", "max_length", "teach", "fertility", "reinforce"),
+        *("source", "target", "encoder", "attention", "decoder", "search", "metrics", "best_metric"),
+        *("label_smoothing", "teach", "fertility", "reinforce"),
     }
 
 
 def test_the_defaults_are_not_shared_between_tasks() -> None:
     one = Translate()
-    one.measures.clear()
-    one.options["source"] = "changed"
-    assert Translate().measures
-    assert Translate().options["source"] != "changed"
+    one.metrics.metrics.clear()
+    one.options["attention"]["score"] = "changed"
+    one.source.embed["dim"] = 1
+    assert Translate().metrics.metrics
+    assert Translate().options["attention"]["score"] != "changed"
+    assert Translate().source.embed["dim"] != 1
 
 
 def test_it_learns_a_few_pairs_by_heart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,14 +56,11 @@ def test_it_learns_a_few_pairs_by_heart(tmp_path: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(regard.train.loop, "draw", lambda folder: None)
     small: dict[str, Any] = {
-        "source": "character",
-        "target": "character",
-        "embed": 16,
+        **sides(dim=16),
         "encoder": {"hidden": 24, "layers": 1},
         "decoder": {"embed": 16, "hidden": 32, "dropout": 0.0},
         "attention": {"score": {"hidden": 16}},
         "best_metric": "exact_match",
-        "dropout": 0.0,
         "label_smoothing": 0.0,
     }
     words = {"eins": "one", "zwei": "two", "drei": "three", "vier": "four", "acht": "eight", "zehn": "ten"}

@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from regard.regions import Token
 from regard.text.bpe import Bpe
-from regard.types import Token
 
 ALPHABET = "abcß \n\té\u0301<s>/.,😀שİ"
 

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from regard.regions import Token
 from regard.text.character import Character
-from regard.types import Token
 
 ALPHABET = "abcßİé\u0301 \n\t\r\x00<>/s▁😀\u200dש\u2028"
 

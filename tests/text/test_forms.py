@@ -1,4 +1,4 @@
-"""A tokeniser from a stranger costs no more than its file, and splits texts as regard's own kinds do."""
+"""A tokenizer from a stranger costs no more than its file, and splits texts as regard's own kinds do."""
 
 import json
 from copy import deepcopy
@@ -55,13 +55,13 @@ def test_numbers_that_would_cost_memory_are_refused_before_they_are_used(
     change: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("regard.text.Tokenizer", None)  # whoever would read it fails
-    with pytest.raises(RegardError, match=r"a tokeniser with|a vocabulary with"):
+    with pytest.raises(RegardError, match=r"a tokenizer with|a vocabulary with"):
         Text.from_dict(changed(change))
 
 
 @pytest.mark.parametrize("other", [None, [], "text", 1])
-def test_what_is_no_tokeniser_at_all(other: Any) -> None:
-    with pytest.raises(RegardError, match="a tokeniser without a vocabulary"):
+def test_what_is_no_tokenizer_at_all(other: Any) -> None:
+    with pytest.raises(RegardError, match="a tokenizer without a vocabulary"):
         Text.from_dict(other)
 
 
@@ -80,7 +80,7 @@ def test_what_is_no_tokeniser_at_all(other: Any) -> None:
 )
 def test_only_regards_own_ways_to_split_and_join(change: Any) -> None:
     own("runs/x", table)
-    with pytest.raises(RegardError, match=r"^runs/x has a tokeniser that splits texts in a way of its own.*--trust"):
+    with pytest.raises(RegardError, match=r"^runs/x has a tokenizer that regard did not make.*--trust"):
         own("runs/x", changed(change))
 
 

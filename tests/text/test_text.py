@@ -14,8 +14,8 @@ from tokenizers import Tokenizer, models
 
 from regard.errors import RegardError
 from regard.find import build, names
+from regard.regions import Token
 from regard.text import Text
-from regard.types import Token
 from tiers import tries
 
 SAMPLES = [
@@ -148,16 +148,20 @@ def test_no_texts_at_all(name: str) -> None:
     assert text.decode([]) == ""
 
 
-def test_foreign_tokenisers_are_refused() -> None:
-    with pytest.raises(RegardError, match="begins with"):
+def test_foreign_tokenizers_are_refused() -> None:
+    with pytest.raises(RegardError, match="first tokens are"):
         Text(Tokenizer(models.WordLevel({"a": 0, "<unk>": 1}, unk_token="<unk>")))
     with pytest.raises(RegardError, match="without a vocabulary"):
         Text.from_dict({"model": 3})
+    table = build("text", "word").train(["a b"]).to_dict()
+    for unknown in ("x", "a"):  # tokenizers would raise, or take what it does not know for a known word
+        with pytest.raises(RegardError, match=f"unknown token is {unknown!r}"):
+            Text.from_dict({**table, "model": {**table["model"], "unk_token": unknown}})
 
 
 @pytest.mark.parametrize("number", [-1, 10**6])
 def test_numbers_outside_are_refused(number: int) -> None:
-    with pytest.raises(RegardError, match="token number"):
+    with pytest.raises(RegardError, match="token id"):
         TEXTS[json.dumps(KINDS[0])].decode([number])
 
 

@@ -52,7 +52,7 @@ def test_half_a_surrogate_pair_is_no_character() -> None:
 
 @pytest.mark.parametrize("kind", ["character", "bpe"])
 def test_only_for_whole_words(kind: str) -> None:
-    with pytest.raises(RegardError, match="whole words"):
+    with pytest.raises(RegardError, match="characters or subwords"):
         build("text", kind).train(SAID).extend(["cat"])
 
 

@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from regard.regions import Token
 from regard.text.word import Word
-from regard.types import Token
 
 
 def test_by_hand() -> None:

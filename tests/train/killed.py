@@ -16,15 +16,19 @@ from random import Random
 from typing import Any
 
 import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # where the set-ups that tests share are
+
 from small_runs import fit_in, small_task
 
+from regard.networks.encoder_decoder import EncoderDecoder
 from regard.tasks.translate import Translate
 from regard.train import checkpoint, loop
 from regard.train.run import Run
 
 # Each with the most calls a sitting makes before it is likely to be over.
 moments: list[tuple[Any, str, int]] = [
-    (Translate, "loss", 9),
+    (EncoderDecoder, "forward", 9),
     (Translate, "results", 2),
     (checkpoint, "save_file", 12),
     (os, "fsync", 16),
@@ -80,7 +84,7 @@ def main(folder: Path, seed: int, kills: int) -> None:
         if Run.is_in(run):  # at every moment a run is one that loads
             opened, task = Run.open(run), small_task()
             task.restore(opened.kept)
-            opened.load_weights(task.model())
+            opened.load_weights(task.network())
         if not ended:
             return
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from generation_tasks import sides
 from regard.data.splits import Splits
 from regard.tasks.translate import Translate
 from regard.train.checkpoint import KEPT
@@ -40,16 +41,13 @@ def splits(seed: int = 3) -> Splits:
 
 def small_task(**options: Any) -> Translate:
     small: dict[str, Any] = {
-        "source": "character",
-        "target": "character",
-        "embed": 8,
+        **sides(dim=8, dropout=0.2),
         "encoder": {"name": "recurrent", "hidden": 8},
         "decoder": {"name": "recurrent", "embed": 8, "hidden": 16, "dropout": 0.2},
         "attention": {"score": {"name": "additive", "hidden": 8}},
         "search": "greedy",
         "metrics": measures,
         "best_metric": "perplexity",
-        "dropout": 0.2,
     }
     return Translate(**{**small, **options})
 
@@ -68,11 +66,11 @@ def fit_in(
     data = data or splits()
     task = small_task()
     task.learn(data.train)
+    change(task)
     torch.manual_seed(7)
-    model = task.model()
+    model = task.network()
     run = Run.open(folder) if Run.is_in(folder) else Run.create(folder, {"task": "translate"}, task.keep(), model)
     torch.seed()  # from here on the loop alone decides what chance there is
-    change(task)
     small = {"batch_size": 8, "steps": 22, "validate_every": 5, "lr": 5e-3, "warmup": 4, "ema": 0.9, "device": "cpu"}
     return fit(task, data, run, model, show or Progress(True), began, **{**small, **options})
 

@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from regard.fields.number import Number
+from regard.fields.tags import Tags
+from regard.fields.tokens import Tokens
 from regard.measure import Results
 from regard.train.doubts import doubts, uniform
-from regard.train.task import Item
+from regard.train.task import Encoded
 from regard.types import Example, Prediction
 
 
@@ -21,9 +24,12 @@ def results(targets: list[str], said: list[str], nats: float = 0.0, tokens: int 
     return Results(examples(targets), [Prediction(text, 0.0) for text in said], nats, tokens)
 
 
-labels = SimpleNamespace(labels=["a", "b"], labels_of=lambda example: example.target.split(" "))
-numbers = SimpleNamespace(low=1)
-texts = SimpleNamespace(items=lambda some: [Item(([1],), [int(word) for word in one.target.split()]) for one in some])
+labels, numbers = SimpleNamespace(target=Tags()), SimpleNamespace(target=Number(1, 5))
+texts = SimpleNamespace(
+    target=Tokens(),
+    items=lambda some: [Encoded(([1],), [int(word) for word in one.target.split()], (1, 2)) for one in some],
+)
+alone = SimpleNamespace(target=None, items=texts.items)  # a language model, which is only read
 half = ["a", "b"] * 20
 mostly = ["a", "a", "a", "b"] * 10
 
@@ -65,9 +71,9 @@ def test_texts() -> None:
     alike, frequent = found(texts, results(true, ["1 1"] * 100, high, 200))
     assert alike == "the same prediction for 100 inputs"
     assert frequent.startswith("perplexity 11.02 per token; token frequencies alone give 10.0")
-    assert found(texts, Results(examples(true), (), low, 200)) == []  # nothing is answered, only read
-    assert len(found(texts, Results(examples(true), (), high, 200))) == 1
-    assert len(found(texts, Results(examples(true), (), math.inf, 200))) == 1
+    assert found(alone, Results(examples(true), (), low, 200)) == []  # nothing is answered, only read
+    assert len(found(alone, Results(examples(true), (), high, 200))) == 1
+    assert len(found(alone, Results(examples(true), (), math.inf, 200))) == 1
 
 
 def test_few_targets_have_few_answers() -> None:

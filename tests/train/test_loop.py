@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +20,18 @@ from torch import nn
 
 from regard.data.splits import Splits
 from regard.errors import RegardError
+from regard.networks.encoder_decoder import EncoderDecoder
 from regard.tasks.translate import Translate
 from regard.train import checkpoint, loop
 from regard.train.log import read
 from regard.train.loop import fit
+from regard.train.metrics import MetricSet
 from regard.train.progress import Progress
 from regard.train.run import Run
 from regard.train.schedule import Plan
-from regard.train.task import Item, Loss
+from regard.train.task import Encoded
 from regard.train.threads import restored
-from regard.types import Batch, Example, Sequences
+from regard.types import Batch, Example, Network, Output, Sequences
 from tiers import sweep_but
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -36,18 +39,44 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 Change = Callable[[Translate], None]
 
 
+Forward = Callable[[Batch, float], Output]
+
+
+def around(task: Translate, forward: Callable[[Forward, Batch, float], Output]) -> None:
+    """The networks that the task makes from now on run `forward`, which is given their own."""
+    inherit(task, forward=lambda kind, self, batch, progress=1.0: forward(partial(kind.forward, self), batch, progress))
+
+
+def inherit(task: Translate, **methods: Callable[..., Any]) -> None:
+    """The networks that the task makes from now on, and copies of them, have other methods: each is given the class it
+    inherits from."""
+    make = task.network
+
+    def changed() -> EncoderDecoder:
+        network = make()
+        kind = type(network)
+        network.__class__ = type("Changed", (kind,), {n: given(m, kind) for n, m in methods.items()})
+        return network
+
+    task.network = changed  # type: ignore[method-assign]
+
+
+def given(method: Callable[..., Any], kind: type) -> Callable[..., Any]:
+    return lambda self, *args, **kwargs: method(kind, self, *args, **kwargs)
+
+
 def at_step(number: int, act: Callable[[], Any]) -> Change:
     """A task whose loss does something more when it is asked for the nth time in a sitting."""
 
     def change(task: Translate) -> None:
-        real, calls = task.loss, iter(range(1, 10**6))
+        calls = iter(range(1, 10**6))
 
-        def loss(model: nn.Module, batch: Batch) -> Loss:
+        def forward(real: Forward, batch: Batch, progress: float) -> Output:
             if next(calls) == number:
                 act()
-            return real(model, batch)
+            return real(batch, progress)
 
-        task.loss = loss  # type: ignore[method-assign]
+        around(task, forward)
 
     return change
 
@@ -90,13 +119,11 @@ def ticking(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], Change]:
 
     def rate(seconds: float) -> Change:
         def change(task: Translate) -> None:
-            real = task.loss
-
-            def loss(model: nn.Module, batch: Batch) -> Loss:
+            def forward(real: Forward, batch: Batch, progress: float) -> Output:
                 clock.now += seconds
-                return real(model, batch)
+                return real(batch, progress)
 
-            task.loss = loss  # type: ignore[method-assign]
+            around(task, forward)
 
         return change
 
@@ -175,6 +202,7 @@ def test_stopped_now_and_then(tmp_path: Path, whole: dict[str, Any], stops: list
     assert everything(folder) == whole
 
 
+@pytest.mark.sweep
 def test_broken_off_anywhere_it_goes_on_from_the_last_save(tmp_path: Path, whole: dict[str, Any]) -> None:
     """An error of any kind, at any step: what came after the last save happens again, the same way."""
 
@@ -299,7 +327,7 @@ def test_every_example_is_seen_once_an_epoch(tmp_path: Path) -> None:
     def change(task: Translate) -> None:
         real = task.collate
 
-        def collate(items: list[Item]) -> Batch:
+        def collate(items: list[Encoded]) -> Batch:
             seen.extend(tuple(item.inputs[0]) for item in items)
             return real(items)
 
@@ -341,7 +369,7 @@ def unsettled(validations: int) -> Change:
 
     def change(task: Translate) -> None:
         asked = iter(range(10**6))
-        task.ready = lambda model: next(asked) >= validations  # type: ignore[method-assign]
+        inherit(task, ready=lambda kind, self, progress: next(asked) >= validations)
 
     return change
 
@@ -379,7 +407,7 @@ def test_of_equals_the_later_is_kept(tmp_path: Path) -> None:
 def test_the_model_given_holds_the_best_weights_in_the_end(tmp_path: Path) -> None:
     task, seen = small_task(), []
     task.learn(splits().train)
-    model = task.model()
+    model = task.network()
     run = Run.create(tmp_path / "run", {"task": "translate"}, task.keep(), model)
     scripted([1.0, 2.0, 3.0], seen)(task)
     fit(task, splits(), run, model, Progress(True), None, steps=6, validate_every=2, batch_size=8, device="cpu")
@@ -389,7 +417,7 @@ def test_the_model_given_holds_the_best_weights_in_the_end(tmp_path: Path) -> No
 def test_a_measure_where_more_is_better(tmp_path: Path) -> None:
     def change(task: Translate) -> None:
         values = iter([0.1, 0.4, 0.3])
-        task.best = "exact_match"
+        task.metrics.best = "exact_match"
         task.results = lambda *_, **__: None  # type: ignore[assignment, method-assign, return-value]
         task.measure = lambda _: {"exact_match": next(values)}  # type: ignore[assignment, method-assign]
 
@@ -454,6 +482,7 @@ def test_a_run_ended_by_its_limit_is_finished_until_more_is_asked_for(
     assert go("", steps=360) == 360
 
 
+@pytest.mark.sweep
 def test_a_run_stopped_within_its_limit_has_what_is_left_of_it(
     tmp_path: Path, ticking: Callable[[float], Change]
 ) -> None:
@@ -541,29 +570,31 @@ def test_the_rate_follows_the_plan(tmp_path: Path) -> None:
 # --- by hand -------------------------------------------------------------------------------------------------
 
 
-class Line(nn.Module):
+class Line(Network):
     def __init__(self) -> None:
         super().__init__()
         self.matrix = nn.Parameter(torch.tensor([[2.0]]))
         self.vector = nn.Parameter(torch.tensor([3.0]))
 
+    def forward(self, batch: Batch, progress: float = 1.0) -> Output:
+        count = 2 * len(batch.source.values)
+        return Output(count * (5 * self.matrix.sum() - 7 * self.vector.sum()), count)
+
 
 class Slope(Translate):
     """A loss of 5·matrix − 7·vector a token, two tokens an example: its slope is (5, −7), whatever the batch."""
 
-    best = "perplexity"
+    def __init__(self) -> None:
+        self.inputs, self.metrics = {}, MetricSet(("perplexity",), "perplexity")
 
-    def __init__(self) -> None: ...
+    def tried(self, example: Example) -> list[str]:
+        return []
 
-    def items(self, examples: list[Example]) -> list[Item]:
-        return [Item(([1],), [1, 2]) for _ in examples]
+    def items(self, examples: list[Example]) -> list[Encoded]:
+        return [Encoded(([1],), [1, 2], (1, 2)) for _ in examples]
 
-    def collate(self, items: list[Item]) -> Batch:
+    def collate(self, items: list[Encoded]) -> Batch:
         return Batch((Sequences.pad([item.inputs[0] for item in items]),), Sequences.pad([i.target for i in items]))
-
-    def loss(self, model: Line, batch: Batch) -> Loss:
-        count = 2 * len(batch.source.values)
-        return Loss(count * (5 * model.matrix.sum() - 7 * model.vector.sum()), count)
 
     def results(self, *_: Any, **__: Any) -> None:
         return None
@@ -613,15 +644,14 @@ def test_the_loss_of_the_log_is_a_mean_since_the_last_validation(tmp_path: Path)
     totals: list[tuple[float, int]] = []
 
     def change(task: Translate) -> None:
-        real = task.loss
         scripted([1.0] * 9)(task)
 
-        def loss(model: nn.Module, batch: Batch) -> Loss:
-            found = real(model, batch)
+        def forward(real: Forward, batch: Batch, progress: float) -> Output:
+            found = real(batch, progress)
             totals.append((float(found.total.detach()), found.count))
             return found
 
-        task.loss = loss  # type: ignore[method-assign]
+        around(task, forward)
 
     fit_in(tmp_path / "run", both(change, signalled(8, signal.SIGINT)), steps=10)  # a stop in between: no matter
     fit_in(tmp_path / "run", change, steps=10)
@@ -647,13 +677,13 @@ def test_only_the_first_of_a_large_validation_set_are_taken(tmp_path: Path) -> N
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_a_loss_that_is_no_number(tmp_path: Path, bad: float) -> None:
     def change(task: Translate) -> None:
-        real, calls = task.loss, iter(range(1, 100))
+        calls = iter(range(1, 100))
 
-        def loss(model: nn.Module, batch: Batch) -> Loss:
-            found = real(model, batch)
-            return Loss(found.total * (bad if next(calls) == 8 else 1.0), found.count)
+        def forward(real: Forward, batch: Batch, progress: float) -> Output:
+            found = real(batch, progress)
+            return Output(found.total * (bad if next(calls) == 8 else 1.0), found.count)
 
-        task.loss = loss  # type: ignore[method-assign]
+        around(task, forward)
 
     with pytest.raises(RegardError, match=r"the loss became (nan|inf) at step 10; lower train.lr") as caught:
         fit_in(tmp_path / "run", change)
@@ -695,6 +725,7 @@ def test_a_damaged_checkpoint_costs_the_steps_since_the_one_before(
     assert everything(folder) == whole
 
 
+@pytest.mark.sweep
 def test_damaged_best_weights_are_replaced_by_the_present_ones(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -710,12 +741,13 @@ def test_damaged_best_weights_are_replaced_by_the_present_ones(
 
 def test_a_best_that_is_not_measured(tmp_path: Path) -> None:
     def change(task: Translate) -> None:
-        task.best = "blue"
+        task.metrics.best = "blue"
 
     with pytest.raises(RegardError, match="blue"):
         fit_in(tmp_path / "run", change, steps=5)
 
 
+@pytest.mark.sweep
 def test_a_full_disk_leaves_a_run_that_goes_on(
     tmp_path: Path, whole: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -789,6 +821,7 @@ def test_the_log_is_strict_about_what_it_says(tmp_path: Path) -> None:
 # --- threads -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sweep
 def test_threads_are_tried_and_kept_with_the_run(
     tmp_path: Path, whole: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

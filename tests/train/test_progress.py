@@ -57,3 +57,16 @@ def test_a_bar_in_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: py
         assert row.fields["line"] == "1/4  loss 1 [bold]  left 0:03"
     assert not show.bar.live.is_started
     assert "[red]said" in capsys.readouterr().err  # text is text, whatever brackets it has
+
+
+def test_a_phase_that_ends_quickly_is_not_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress() as show:
+        show.phase("reading", "the data")
+        first = show.later
+        show.phase("writing", "card.md")
+        second = show.later
+    assert first is not None
+    assert second is not None
+    assert first.finished.is_set()
+    assert second.finished.is_set()
+    assert capsys.readouterr().err == ""

@@ -1,5 +1,6 @@
 """A run is made at once, opens or says why not, and never takes a folder that is someone else's."""
 
+import math
 import os
 import tomllib
 from pathlib import Path
@@ -200,6 +201,8 @@ def test_weights_from_before_there_were_checksums(run: Run) -> None:
         (lambda w: {**w, "0.weight": w["0.weight"].T.contiguous()}, "'0.weight' has the shape [3, 2], not [2, 3]"),
         (lambda w: {**w, "0.bias": w["0.bias"].int()}, "'0.bias' is int32, not float32"),
         (lambda w: {**w, "2.weight": w["0.weight"].clone()}, "'2.weight' is not one of"),
+        (lambda w: {**w, "0.bias": w["0.bias"] / 0}, "'0.bias' has values that are not finite"),
+        (lambda w: {**w, "1.bias": w["1.bias"].fill_(math.nan)}, "'1.bias' has values that are not finite"),
         (lambda w: {"0.bias": w["0.bias"]}, "Missing key"),
         (lambda w: {}, "Missing key"),
     ],

@@ -15,11 +15,13 @@ from safetensors.torch import save_file
 from small_runs import splits
 from torch import nn
 
+from generation_tasks import sides
 from regard import api, find
 from regard.errors import RegardError
 from regard.train.run import Run
 from regard.train.sizes import UnfitError, check, shapes
 from regard.types import Example
+from small_pictures import captions, picture
 
 one = {"weight": (3, 4), "bias": (3,)}
 
@@ -75,10 +77,10 @@ def _table(size: int) -> nn.Module:
     return module
 
 
-def _text(task: str) -> dict[str, str]:
-    """Words for every text of a task."""
-    marks = {key: find.mark(parameter) for key, parameter in find.settable(find.find("tasks", task)).items()}
-    return {key: "word" for key, mark in marks.items() if isinstance(mark, find.In) and mark.folder == "text"}
+def _text(task: str) -> dict[str, Any]:
+    """Words for the text that a task decides about."""
+    found = find.settable(find.find("tasks", task)).get("input")
+    return {"input": {"tokenizer": "word"}} if found is not None and isinstance(find.mark(found), find.In) else {}
 
 
 examples = {
@@ -86,14 +88,16 @@ examples = {
     "entail": [Example((f"a {n}", "b"), "xy"[n % 2]) for n in range(9)],
     "tag": [Example((f"a {n}",), "X Y") for n in range(9)],
     "classify": [Example((f"a {n}",), "xy"[n % 2]) for n in range(9)],
+    "glimpse": [Example((picture(n),), "xy"[n % 2]) for n in range(9)],
     "language": [Example((f"a {n}",), "") for n in range(9)],
     "describe": [Example((f"name[a {n}], place[b]",), "b") for n in range(9)],
+    "caption": captions,
 }
 parts = [
     (task, key, name)
     for task in find.names("tasks")
     for key, parameter in find.settable(find.find("tasks", task)).items()
-    if isinstance(mark := find.mark(parameter), find.In) and mark.folder not in ("text", "measure", "search")
+    if isinstance(mark := find.mark(parameter), find.In) and mark.folder not in ("text", "measure", "search", "fields")
     for name in find.names(mark.folder)
     if task not in ("agree", "summarise") or (key, name) == ("decoder", "transformer")  # they are as translate
 ]
@@ -105,16 +109,14 @@ def test_every_part_can_be_built_without_memory(task: str, key: str, name: str) 
     made: Any = api.make_task(api.configure(task, {**_text(task), key: name}))
     made.learn(examples.get(task, [Example((f"a {n}",), "b") for n in range(9)]))
     try:
-        built = made.model()
+        built = made.network()
     except RegardError:
         return  # not with this task
-    check(made.model, {key: tuple(value.shape) for key, value in built.state_dict().items()})
+    check(made.network, {key: tuple(value.shape) for key, value in built.state_dict().items()})
 
 
 small = {
-    "source": "character",
-    "target": "character",
-    "embed": 8,
+    **sides(dim=8),
     "encoder": {"name": "recurrent", "hidden": 8},
     "decoder": {"name": "recurrent", "embed": 8, "hidden": 16},
     "attention": {"score": {"name": "additive", "hidden": 8}},
@@ -134,12 +136,12 @@ def hostile(run: Path, change: Callable[[dict[str, Any]], None], tokenizer: Call
 @pytest.mark.parametrize(
     ("change", "tokenizer"),
     [
-        (lambda config: config.update(embed=65536), id),
+        (lambda config: None, lambda kept: kept["source"].update(dim=65536)),
         (lambda config: config["encoder"].update(hidden=65536, layers=4), id),
         (lambda config: config["decoder"].update(hidden=65536), id),
         (lambda config: config["encoder"].update(layers=1000), id),
-        (lambda config: None, lambda kept: kept["source"]["model"]["vocab"].update(a=10**9)),
-        (lambda config: None, lambda kept: kept["source"].update(padding={"strategy": {"Fixed": 10**9}})),
+        (lambda config: None, lambda kept: kept["source"]["tokenizer"]["model"]["vocab"].update(a=10**9)),
+        (lambda config: None, lambda kept: kept["source"]["tokenizer"].update(padding={"strategy": {"Fixed": 10**9}})),
     ],
     ids=["embed", "encoder", "decoder", "layers", "numbers", "padding"],
 )
@@ -148,7 +150,7 @@ def test_a_small_hostile_run_costs_little_and_ends_in_one_line(tmp_path: Path, c
     config = api.configure("translate", small)
     made: Any = api.make_task(config)
     made.learn(splits().train)
-    Run.create(run, config, made.keep(), made.model())
+    Run.create(run, config, made.keep(), made.network())
     api.load(run, "cpu")  # so far it is one that loads
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     hostile(run, change, tokenizer)
@@ -158,6 +160,7 @@ def test_a_small_hostile_run_costs_little_and_ends_in_one_line(tmp_path: Path, c
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 * 2**10
 
 
+@pytest.mark.sweep
 def test_files_that_are_no_files_or_too_large_end_in_one_line(tmp_path: Path) -> None:
     config = api.configure("translate", small)
     made: Any = api.make_task(config)
@@ -165,7 +168,7 @@ def test_files_that_are_no_files_or_too_large_end_in_one_line(tmp_path: Path) ->
     for name in ("config.toml", "tokenizer.json", "model.safetensors"):
         for number, other in enumerate((Path("/dev/zero"), "pipe", "sparse")):
             run = tmp_path / f"{name}{number}"
-            Run.create(run, config, made.keep(), made.model())
+            Run.create(run, config, made.keep(), made.network())
             (run / name).rename(run / "aside")
             if isinstance(other, Path):
                 (run / name).symlink_to(other)

@@ -2,12 +2,14 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from regard import api
+from regard.fields.tokens import Tokens
 from regard.find import find, names
-from regard.train.suggest import Facts, Parts, generation, language, nested, sentence, tagging
+from regard.train.suggest import Facts, Parts, generation, language, nested, sentence, summary, tagging
 from regard.types import Example
 
 
@@ -17,33 +19,47 @@ def facts(examples: int = 4_500, **other: object) -> Facts:
     return Facts(examples, **{**usual, "device": "cpu", "cores": 2, "seconds": 300.0, **other})  # type: ignore[arg-type]
 
 
+def parts_of(task: str, **asked: Any) -> Parts:
+    """The parts of a task with data of its own. A part that is not regard's own keeps its name and has no options."""
+    foreign = {key: value for key, value in asked.items() if isinstance(value, str) and "." in value}
+    known = {key: value for key, value in asked.items() if key not in foreign}
+    return Parts(asked, {**api.configure(task, {**known, "data": {"train": "mine.tsv"}}), **foreign})
+
+
 def chosen(recipe: object, some: Facts, task: str = "translate", **asked: object) -> dict[str, object]:
-    parts = Parts(find("tasks", task), asked)
+    parts = parts_of(task, **asked)
     return {choice.key: choice.value for choice in recipe(some, parts)}  # type: ignore[operator]
 
 
 def test_facts_of_examples() -> None:
-    found = Facts.of([Example(("a b", "c"), "x y z"), Example(("a", "d e f"), "x")], "cpu", 2, 60.0)
+    some = [Example(("a b", "c"), "x y z"), Example(("a", "d e f"), "x")]
+    found = Facts.of(some, [Tokens()] * 3, "cpu", 2, 60.0)
     assert (found.examples, found.words, found.distinct) == (2, (1.5, 2.0, 2.0), (2, 4, 3))
-    assert (found.letters, found.longest, found.budget) == (9, 5, pytest.approx(51))
+    assert (found.letters, found.longest, found.budget) == (4, 5, pytest.approx(51))  # letters of the side with most
 
 
 def test_by_hand() -> None:
     """5,000 pairs in 5 minutes: a width of 128, since 192 would see too few tokens."""
     found = chosen(generation, facts())
-    assert (found["embed"], found["encoder.hidden"], found["decoder.hidden"]) == (128, 128, 256)
-    assert found["target.vocab_size"] == 1900  # 2000 · (4500 · 11.5 / 60000) ** 0.4 = 1886
-    assert (found["train.batch_tokens"], found["train.lr"], found["dropout"]) == (1024, 8e-3, 0.3)
+    assert (found["source.embed.dim"], found["encoder.hidden"], found["decoder.hidden"]) == (128, 128, 256)
+    assert found["target.tokenizer.vocab_size"] == 1900  # 2000 · (4500 · 11.5 / 60000) ** 0.4 = 1886
+    assert (found["train.batch_tokens"], found["train.lr"], found["source.embed.dropout"]) == (1024, 8e-3, 0.3)
+    assert found["train.epochs"] == 42  # of 4500 · 11.5 · 1.25 subwords
 
 
 def test_more_time_or_data_gives_larger_models() -> None:
-    widths = [chosen(generation, facts(seconds=seconds))["embed"] for seconds in (5.0, 60.0, 300.0, 3600.0)]
+    widths = [chosen(generation, facts(seconds=seconds))["source.embed.dim"] for seconds in (5.0, 60.0, 300.0, 3600.0)]
     assert widths == sorted(widths)
     assert widths[0] < widths[-1]
-    sizes = [chosen(generation, facts(examples, seconds=3600.0))["embed"] for examples in (100, 1_000, 5_000, 200_000)]
+    sizes = [
+        chosen(generation, facts(examples, seconds=3600.0))["source.embed.dim"]
+        for examples in (100, 1_000, 5_000, 200_000)
+    ]
     assert sizes == sorted(sizes)
     assert sizes[0] < sizes[-1]
-    passes = [chosen(sentence, facts(100_000, seconds=seconds), "classify")["embed.dim"] for seconds in (10.0, 3600.0)]
+    passes = [
+        chosen(sentence, facts(100_000, seconds=seconds), "classify")["input.embed.dim"] for seconds in (10.0, 3600.0)
+    ]
     assert passes[0] < passes[1]
 
 
@@ -54,7 +70,7 @@ def test_more_cores_are_more_time() -> None:
 
 def test_much_text_on_a_gpu_keeps_the_tasks_defaults() -> None:
     assert not chosen(generation, facts(29_000, device="cuda", seconds=math.inf))
-    assert chosen(generation, facts(2_000, device="cuda", seconds=math.inf))["embed"] == 128
+    assert chosen(generation, facts(2_000, device="cuda", seconds=math.inf))["source.embed.dim"] == 128
 
 
 def test_only_options_of_the_part_that_is_used() -> None:
@@ -65,12 +81,12 @@ def test_only_options_of_the_part_that_is_used() -> None:
     assert "attention.score.hidden" not in found
     assert (found["encoder.size"], found["train.lr"]) == (128, 2e-3)
     assert not [key for key in chosen(generation, facts(), encoder="my.Encoder") if key.startswith("encoder")]
-    assert "source.vocab_size" not in chosen(generation, facts(), source="character")
+    assert "source.tokenizer.vocab_size" not in chosen(generation, facts(), source={"tokenizer": "character"})
 
 
 def test_vectors_keep_their_width_and_all_their_words() -> None:
-    found = chosen(sentence, facts(), "classify", embed={"vectors": "glove.txt"})
-    assert not {"embed.dim", "text.min_frequency"} & set(found)
+    found = chosen(sentence, facts(), "classify", input={"embed": {"vectors": "glove.txt"}})
+    assert not {"input.embed.dim", "input.tokenizer.min_frequency"} & set(found)
 
 
 def test_two_sentences_are_compared_without_dropout() -> None:
@@ -80,31 +96,34 @@ def test_two_sentences_are_compared_without_dropout() -> None:
     assert "pool.name" not in chosen(sentence, pairs, "entail", encoder="resan")  # which has its own
     assert "match.name" not in chosen(sentence, pairs, "relate")  # compares by similarity
     alone = chosen(sentence, facts(words=(9.0, 1.0), distinct=(5_000, 3)), "classify")
-    assert (alone["dropout"], alone["embed.dropout"]) == (0.5, 0.3)
+    assert (alone["dropout"], alone["input.embed.dropout"]) == (0.5, 0.3)
     assert "pool.name" not in alone
 
 
 def test_few_words_are_read_whole() -> None:
     records = facts(examples=40_000, words=(20.0, 20.0), distinct=(150, 5_000))
     found = chosen(generation, records, "describe")
-    assert found["source.vocab_size"] == 1_000
-    assert found["target.vocab_size"] == 1_700  # a third of the different words
-    assert chosen(generation, facts(examples=100, words=(8.0, 8.0), distinct=(400, 400)))["source.vocab_size"] < 500
+    assert found["source.tokenizer.vocab_size"] == 1_000
+    assert found["target.tokenizer.vocab_size"] == 1_700  # a third of the different words
+    assert (
+        chosen(generation, facts(examples=100, words=(8.0, 8.0), distinct=(400, 400)))["source.tokenizer.vocab_size"]
+        < 500
+    )
 
 
 def test_long_documents_are_truncated() -> None:
     mails = facts(words=(120.0, 5.0), distinct=(9_000, 3_000), longest=20_000, longest_target=90)
-    found = chosen(generation, mails, "summarise")
-    assert found["truncate"] == 200
-    assert chosen(generation, replace(mails, device="cuda"), "summarise")["truncate"] == 400
-    assert "max_length" not in found
-    assert "truncate" not in chosen(generation, facts(longest=1_000), "summarise")
-    assert "truncate" not in chosen(generation, mails, "translate")
+    found = chosen(summary, mails, "summarise")
+    assert found["source.truncate"] == 200
+    assert chosen(summary, replace(mails, device="cuda"), "summarise")["source.truncate"] == 400
+    assert "source.max_length" not in found
+    assert "source.truncate" not in chosen(summary, facts(longest=1_000), "summarise")
+    assert "source.truncate" not in chosen(generation, mails, "translate")
 
 
 def test_a_long_text_has_room() -> None:
-    assert chosen(generation, facts(longest=2_000))["max_length"] == 2_001
-    assert "max_length" not in chosen(generation, facts())
+    assert chosen(generation, facts(longest=2_000, longest_target=1_900))["source.max_length"] == 2_001
+    assert "source.max_length" not in chosen(generation, facts())
 
 
 CASES = [(task, encoder) for task in ("classify", "tag") for encoder in names("encode")]
@@ -112,7 +131,7 @@ CASES = [(task, encoder) for task in ("classify", "tag") for encoder in names("e
 
 @pytest.mark.parametrize(("task", "encoder"), CASES)
 def test_every_encoder_takes_what_is_chosen_for_it(task: str, encoder: str) -> None:
-    parts = Parts(find("tasks", task), {"encoder": encoder})
+    parts = parts_of(task, encoder=encoder)
     options = nested({"classify": sentence, "tag": tagging}[task](facts(), parts), parts)
     config = api.configure(task, api.merge(options, {"encoder": encoder, "data": {"train": "mine.tsv"}}))
     assert config["encoder"]["name"] == encoder
@@ -120,13 +139,13 @@ def test_every_encoder_takes_what_is_chosen_for_it(task: str, encoder: str) -> N
 
 @pytest.mark.parametrize("decoder", names("predict.generate"))
 def test_every_decoder_takes_what_is_chosen_for_it(decoder: str) -> None:
-    parts = Parts(find("tasks", "translate"), {"decoder": decoder})
+    parts = parts_of("translate", decoder=decoder)
     api.configure("translate", {**nested(generation(facts(), parts), parts), "data": {"train": "mine.tsv"}})
 
 
 @pytest.mark.parametrize("network", names("predict.language"))
 def test_every_language_model_takes_what_is_chosen_for_it(network: str) -> None:
-    parts = Parts(find("tasks", "language"), {"network": network})
+    parts = parts_of("language", network=network)
     some = facts(words=(20.0, 0.0), distinct=(9_000, 0))
     api.configure("language", {**nested(language(some, parts), parts), "data": {"train": "mine.txt"}})
 
@@ -134,9 +153,9 @@ def test_every_language_model_takes_what_is_chosen_for_it(network: str) -> None:
 @pytest.mark.parametrize("task", names("tasks"))
 def test_every_task_has_a_recipe(task: str) -> None:
     kind = find("tasks", task)
-    words = (8.0,) * max(2, kind.columns)
+    words = (8.0,) * max(2, len(kind().fields))
     some = facts(words=words, distinct=(5_000,) * len(words))
-    assert kind.recipe(some, Parts(kind, {}))
+    assert kind.recipe(some, parts_of(task))
 
 
 @pytest.mark.thin
@@ -146,9 +165,12 @@ def test_extreme_data(examples: int, seconds: float) -> None:
     for task in names("tasks"):
         kind = find("tasks", task)
         some = facts(
-            examples, words=(0.0,) * max(2, kind.columns), distinct=(0,) * max(2, kind.columns), seconds=seconds
+            examples,
+            words=(0.0,) * max(2, len(kind().fields)),
+            distinct=(0,) * max(2, len(kind().fields)),
+            seconds=seconds,
         )
-        parts = Parts(kind, {})
+        parts = parts_of(task)
         options = nested(kind.recipe(some, parts), parts)
         api.configure(task, {**options, "data": {"train": "mine.tsv"}})  # every value lies in its range
 
@@ -164,7 +186,7 @@ def test_what_the_user_sets_stays(tmp_path) -> None:
     assert not {"encoder.hidden", "train.lr"} & {choice.key for choice in ready.choices}
     assert ready.config["decoder"]["hidden"] == 128
     assert "decoder.hidden" in {choice.key for choice in ready.choices}
-    assert any("--dry-run" in note for note in ready.task.notes)
+    assert any("--dry-run" in note for note in ready.notes)
 
 
 @pytest.mark.sweep

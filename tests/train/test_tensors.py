@@ -63,5 +63,6 @@ def test_reasons_are_short_and_of_one_line() -> None:
     assert len(reason(RuntimeError("c" * 900))) == 200
     assert reason(KeyError("x")) == "'x' is missing"
     assert reason(RecursionError("maximum …")) == "it is nested too deeply"
+    assert reason(TypeError("list indices must be integers")) == "a value in it is of the wrong kind"
     assert reason(FileNotFoundError(2, "No such file", "x")) == "No such file"
     assert reason(ValueError()) == "ValueError"

@@ -1,1 +1,1 @@
-"""The heart: score the keys, weigh them, take the weighted sum of the values."""
+"""Attention: score the keys, normalise the scores, and sum the values with these weights."""

@@ -1,12 +1,12 @@
-"""Attention: the answer to a query. `e_i = score(q, k_i) + biases`, `a = normalizer(e, mask)`, `answer = Σ a_i v_i`.
+"""Attention: `e_i = score(q, k_i) + biases`, `a = normalizer(e, mask)`, `context = Σ a_i v_i`.
 
     attention = Attention(Additive(query=512, key=1024), Softmax())
     memory = attention.prepare(keys, values, mask)      # once a sentence
     look = attention(query, memory, state)              # once a step
-    look.answer, look.weights, look.state
+    look.context, look.weights, look.state
 
-Where the parts allow it the answer comes from a fused kernel that never makes the weights; they are
-then worked out only when `look.weights` is asked for. The answer is the same either way.
+Where possible, the context comes from a fused kernel that never stores the weights. They are then computed
+only when `look.weights` is read. The result is the same either way.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ __all__ = ["Attention", "make"]
 
 
 class Attention(nn.Module):
-    """Any score, any normalizer, any biases, under one head or many."""
+    """Attention with any score, normalizer and biases, and one head or several."""
 
     def __init__(
         self, score: Score, normalizer: Normalizer | None = None, bias: Sequence[Bias] = (), heads: Heads | None = None
@@ -51,7 +51,7 @@ class Attention(nn.Module):
         values: Float[Tensor, "batch key value"] | None = None,
         mask: Bool[Tensor, "batch key"] | None = None,
     ) -> Memory:
-        """What can be looked at, with all that concerns the keys alone computed. Values default to the keys."""
+        """The memory, with everything that depends on the keys alone precomputed. Values default to the keys."""
         if mask is not None:  # before anything is projected: a gradient of 0 times what is not a number is none
             shared = values is None or values is keys
             keys = without_padding(keys, mask)
@@ -68,7 +68,7 @@ class Attention(nn.Module):
         state: Any = None,
         mask: Bool[Tensor, "#batch #query key"] | None = None,
     ) -> Look:
-        """Look at a memory. `mask` hides keys from single queries, beside those hidden in the memory itself."""
+        """Attends to a memory. `mask` hides keys from single queries, in addition to the memory's own mask."""
         asked = query
         if query is not None and self.heads is not None:
             query = self.heads.query(query)
@@ -144,7 +144,7 @@ class Attention(nn.Module):
         return feature_attention(q, keys, values, seen, scale=score.c, bias=bias)
 
     def _looked(self, q: Tensor, keys: Tensor, seen: Tensor | None, bias: Tensor | None) -> Tensor:
-        """The weights of an additive score to look at, in bounded memory."""
+        """The weights of an additive score, in bounded memory."""
         from regard.kernels.additive import additive_weights
 
         score: Any = self.score
@@ -153,7 +153,7 @@ class Attention(nn.Module):
         return found
 
     def _weighed(self, q: Tensor, keys: Tensor, terms: Terms, state: Any, seen: Tensor | None) -> Normalized:
-        """The readable path. A normalizer sees the keys last: `[…, query, key]`, or `[…, query, feature, key]`."""
+        """The reference path. A normalizer sees the keys last: `[…, query, key]`, or `[…, query, feature, key]`."""
         scores = self._scores(q, keys, terms, state)
         if self.score.features:
             scores, seen = scores.transpose(-1, -2), None if seen is None else seen.unsqueeze(-2)
@@ -177,17 +177,17 @@ class Attention(nn.Module):
 
     @property
     def stateful(self) -> bool:
-        """Whether a look leaves a state for the next."""
+        """Whether a step passes state to the next."""
         return any(part.stateful for part in self._parts())
 
     @property
     def waits(self) -> bool:
-        """Whether a look depends on the weights of earlier ones, so that steps cannot be taken all at once."""
+        """Whether a step depends on the weights of earlier steps, so that steps cannot run in parallel."""
         return any(part.stateful and not isinstance(part, Counting) for part in self._parts())
 
     def start(self, memory: Memory, hypotheses: int = 1) -> Any:
-        """State before the first step of a prepared memory. Without one, queries are so many hypotheses side by side;
-        with that of one hypothesis they are its successive steps (where `waits` is False)."""
+        """State before the first step of a prepared memory. Without a state the queries are parallel hypotheses; with
+        that of one hypothesis they are its successive steps (if `waits` is False)."""
         if not self.stateful:
             return None
         return tuple(part.start(memory, hypotheses) if part.stateful else None for part in self._parts())
@@ -204,7 +204,7 @@ class Attention(nn.Module):
         return part.update(state, look.by_key if self.heads is None else look.by_key.transpose(1, 2))
 
     def _terms(self, memory: Memory, query: Tensor | None, queries: int, states: Any) -> Terms:
-        """All biases' terms, place by place."""
+        """The sum of all biases' terms, by place."""
         if not self.bias:
             return Terms()
         own = [None] * len(self.bias) if states is None else states[1:]
@@ -222,7 +222,7 @@ class Attention(nn.Module):
 
 
 def _of_query(choices: Tensor | None, features: bool) -> Tensor | None:
-    """Where each feature chose for itself, the choices of a query together: log-probabilities and entropies add."""
+    """If each feature samples separately, sums the log-probabilities and entropies of a query."""
     return choices.sum(-1) if features and choices is not None else choices
 
 
@@ -234,12 +234,14 @@ def make(
     score: Annotated[Spec, In("attend.score"), "how a query and a key are compared"] = "additive",
     normalizer: Annotated[Spec, In("attend.normalizer"), "how scores become weights"] = "softmax",
     bias: Annotated[
-        tuple[Spec, ...], In("attend.bias"), "what else decides, as positions or earlier weights; several with commas"
+        tuple[Spec, ...], In("attend.bias"), "terms added to the scores, for example by position; several with commas"
     ] = (),
-    heads: Annotated[Few | None, "attention heads, each with projections of its own; none uses no projections"] = None,
+    heads: Annotated[
+        Few | None, "number of attention heads, each with its own projections; none: one head without projections"
+    ] = None,
     size: Annotated[Width | None, "width of all heads together; none takes the width of the keys"] = None,
 ) -> Attention:
-    """Attention from a configuration: the code gives the sizes, the user the rest."""
+    """Attention built from its options; the sizes come from the model."""
     around = None if heads is None else Heads(query, key, value, heads, size)
     asked = query
     if around is not None:

@@ -1,13 +1,13 @@
-"""A block of a Transformer: self-attention, attention to a memory where there is one, and a network for each token.
+"""A Transformer block: self-attention, optional cross-attention and a feed-forward network.
 
-    x ← x + drop(attend(norm x))        every token asks all tokens, or all before it
-    x ← x + drop(ask(norm x, memory))   a decoder asks what it translates
+    x ← x + drop(attend(norm x))        self-attention, causal or not
+    x ← x + drop(ask(norm x, memory))   cross-attention, in a decoder
     x ← x + drop(W_2 drop(relu(W_1 norm x + b_1)) + b_2)
 
 Vaswani et al. 2017, "Attention Is All You Need", sections 3.1 to 3.3, with the norm before each part instead of after
-its sum (Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture": it learns without a long
-warm-up); what comes out of the last block is normalised once more by the caller. Queries, keys and values of
-self-attention are one product and have no biases: under a softmax a key's changes nothing, a value's is in W_o's.
+its sum (pre-norm; Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture": it needs no long
+warm-up). The caller normalises the output of the last block. Queries, keys and values of self-attention are one
+product without biases: with a softmax a key's bias changes nothing, and a value's is part of W_o's.
 
     block = Block(size=256, heads=4, inner=1024, dropout=0.1)
     x, look, _ = block.attend(x, places, mask)           # [batch, time, 256]
@@ -33,7 +33,7 @@ __all__ = ["Block", "SelfAttention", "xavier"]
 
 
 def xavier(*maps: nn.Linear | None) -> None:
-    """Glorot & Bengio 2010: what comes out varies as what went in; biases begin as zeros."""
+    """Glorot & Bengio 2010: output and input have the same variance; biases start at zero."""
     for one in filter(None, maps):
         nn.init.xavier_uniform_(one.weight)
         if one.bias is not None:
@@ -41,7 +41,7 @@ def xavier(*maps: nn.Linear | None) -> None:
 
 
 class Projected(Heads):
-    """Heads over what is projected already; only the answers are, by W_o."""
+    """Heads over inputs that are already projected; only the output is projected, by W_o."""
 
     def __init__(self, size: int, heads: int) -> None:
         super().__init__(size, size, size, heads)
@@ -62,7 +62,7 @@ class Projected(Heads):
 
 
 class SelfAttention(nn.Module):
-    """Every token asks the tokens of its own row, under many heads."""
+    """Multi-head self-attention."""
 
     def __init__(self, size: int, heads: int, score: Spec = "scaled_dot", normalizer: Spec = "softmax") -> None:
         super().__init__()
@@ -80,9 +80,9 @@ class SelfAttention(nn.Module):
         seen: Bool[Tensor, "#row #time key"] | None = None,
         past: Memory | None = None,
     ) -> tuple[Look, Memory]:
-        """The look, and what can be looked at from now on: what was there before (`past`) and these tokens.
+        """The look, and the new key-value cache: `past` and these tokens.
 
-        `mask` says which tokens are there, `seen` which of them each may ask.
+        `mask` is the padding mask, `seen` says which tokens each query may attend to.
         """
         qk, v = self.W_qkv(x).split([2 * x.shape[-1], x.shape[-1]], dim=-1)
         q, k = places.turned(qk).chunk(2, dim=-1)  # all heads are turned alike, whoever's they are
@@ -94,7 +94,7 @@ class SelfAttention(nn.Module):
 
 
 class Block(nn.Module):
-    """Its parts one by one, each normalised before and added after; `ask` needs `asking`, the attention to use."""
+    """The sublayers of a block, each pre-norm with a residual; `ask` needs `asking`, the cross-attention."""
 
     @ranged
     def __init__(
@@ -125,21 +125,21 @@ class Block(nn.Module):
         seen: Bool[Tensor, "#row #time key"] | None = None,
         past: Memory | None = None,
     ) -> tuple[Float[Tensor, "row time size"], Look, Memory]:
-        """Self-attention: the tokens after it, the look, and what the next token can look at."""
+        """Self-attention: the new states, the look, and the key-value cache for the next token."""
         look, memory = self.attending(self.norm_attend(x), places, mask, seen, past)
         return self._add(x, look.context), look, memory
 
     def ask(
         self, x: Float[Tensor, "batch query size"], memory: Memory, state: Any = None
     ) -> tuple[Float[Tensor, "batch query size"], Look]:
-        """Attention to a memory that `asking` prepared."""
+        """Cross-attention to a memory that `asking` prepared."""
         assert self.asking is not None
         assert self.norm_ask is not None
         look: Look = self.asking(self.norm_ask(x), memory, state)
         return self._add(x, look.context), look
 
     def think(self, x: Float[Tensor, "row time size"]) -> Float[Tensor, "row time size"]:
-        """The network that sees one token at a time."""
+        """The feed-forward network."""
         inner = dropout(relu(self.W_1(self.norm_think(x))), self.dropout, self.training)
         return self._add(x, self.W_2(inner))
 

@@ -1,4 +1,4 @@
-"""Heads: any score and any normalizer, several times side by side.
+"""Multi-head attention with any score and normalizer.
 
 `head_h = attend(W_q^h q, W_k^h k, W_v^h v)`, `answer = W_o [head_1; …; head_H]`. Vaswani et al. 2017,
 section 3.2.2. Each head has its own projections of query, keys and values; parameters of the score
@@ -25,7 +25,7 @@ class Heads(nn.Module):
         super().__init__()
         size = key if size is None else size
         if heads < 1 or size % heads:
-            raise RegardError(f"{heads} heads over a width of {size}", expected="a width that they divide evenly")
+            raise RegardError(f"{heads} heads with size {size}", expected="a size divisible by the number of heads")
         self.heads, self.size = heads, size
         self.W_q = nn.Linear(query, size, bias=not bare)
         self.W_k = nn.Linear(key, size, bias=not bare)

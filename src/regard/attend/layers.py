@@ -1,11 +1,12 @@
-"""The looks of several layers shown as one: those of the last, of one by its number, the mean of all head by head, or
-all of them, their heads one after another. What is said stays the same whichever are shown.
+"""The attention of several layers as one look: the last layer, one layer, the mean of all head by head, or all layers
+with their heads side by side. This changes only what is shown, not the output.
 
     class Transformer(Layers, nn.Module): …          # has `blocks` and `look`; says whose look a block's is
-    decoder.look_at("2");  decoder.shown(looks)
+    decoder.showing("2").shown(looks)
 """
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any
 
 import torch
@@ -19,13 +20,13 @@ __all__ = ["Layers"]
 
 
 class Layers:
-    """For a network of `blocks`, each of which looks once."""
+    """For a network of `blocks`, each with one attention to show."""
 
     blocks: Any
     look: str | int  # last, mean, all, or a layer by its number, the first being 0
 
     def looking(self, block: Any) -> Attention:
-        """The attention of a block whose looks are shown."""
+        """The attention of a block that is shown."""
         raise NotImplementedError
 
     def show(self, look: str | int) -> None:
@@ -35,19 +36,28 @@ class Layers:
             raise RegardError(f"look={look}", expected=f"a layer from 0 to {layers - 1}, or last, mean or all")
         self.look = look
 
-    def look_at(self, layers: str) -> None:
-        """`last`, `mean`, `all`, or one by its number, from 1, as people count."""
-        count = len(self.blocks)
+    @property
+    def layers(self) -> int:
+        """How many layers there are to choose from."""
+        return len(self.blocks)
+
+    def showing(self, layers: str) -> Any:
+        """The same network, sharing its parameters, that shows `last`, `mean`, `all`, or one layer by its number from
+        1; itself for "". This one stays as it is: other threads may use it."""
+        if not layers:
+            return self
+        view = copy(self)
         if layers in ("last", "mean", "all"):
-            self.look = layers
-        elif layers.isascii() and layers.isdecimal() and 1 <= int(layers) <= count:
-            self.look = int(layers) - 1
+            view.look = layers
+        elif layers.isascii() and layers.isdecimal() and 1 <= int(layers) <= self.layers:
+            view.look = int(layers) - 1
         else:
-            raise RegardError(f"layers {layers}", expected=f"a number from 1 to {count}, or last, mean or all")
+            raise RegardError(f"layers {layers}", expected=f"a number from 1 to {self.layers}, or last, mean or all")
+        return view
 
     @property
     def head_names(self) -> tuple[str, ...]:
-        """What the heads of its look are called, where they have more than a number."""
+        """The names of the heads, if they have more than a number."""
         if self.look != "all" or len(self.blocks) == 1:
             return ()
         around = [self.looking(block).heads for block in self.blocks]

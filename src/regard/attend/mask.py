@@ -1,6 +1,6 @@
-"""Which keys a query may look at. True = may be looked at, everywhere in regard.
+"""Attention masks. True means that a key can be attended to, everywhere in regard.
 
-    padding(lengths, 7)          [batch, key]   the keys that are there
+    padding(lengths, 7)          [batch, key]   real keys, not padding
     causal(5, 5)                 [query, key]   this one and earlier ones
     direction(5, "forward")      [query, key]   only earlier ones (Shen 2018: forward mask); "backward" only later
     band(5, 7, 2)                [query, key]   at most 2 away
@@ -23,7 +23,7 @@ def padding(lengths: Int[Tensor, " batch"], keys: int) -> Bool[Tensor, "batch ke
 
 
 def _distance(queries: int, keys: int, device: torch.device | str | None) -> Int[Tensor, "query key"]:
-    """How far behind its query a key stands (negative: ahead of it); the last query stands at the last key."""
+    """How many positions a key is before its query (negative: after it); the last query is at the last key."""
     query = torch.arange(queries, device=device)[:, None] + (keys - queries)
     return query - torch.arange(keys, device=device)[None, :]
 

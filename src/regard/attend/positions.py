@@ -1,13 +1,13 @@
-"""Positions: what tells attention where a token stands, for by itself it sees its keys as a set.
+"""Position encodings: without them attention sees its keys as a set.
 
     sinusoid   x_i + p_i,  p_{i,2f} = sin(i / 10000^{2f/d}),  p_{i,2f+1} = cos(i / 10000^{2f/d})
                Vaswani et al. 2017, "Attention Is All You Need", section 3.5
-    learned    x_i + P_i,  one learned vector a place, for as many places as there are rows (same section)
-    rotary     each pair (2f, 2f+1) of a head's query and key is turned by the angle i / 10000^{2f/w}, so that
-               q_j · k_i knows j − i and nothing else of places; w is the width of a head
+    learned    x_i + P_i,  one learned vector per position, up to `max_length` (same section)
+    rotary     each pair (2f, 2f+1) of a head's query and key is rotated by the angle i / 10000^{2f/w}, so that
+               q_j · k_i depends on positions only through j − i; w is the width of a head
                Su et al. 2021, "RoFormer: Enhanced Transformer with Rotary Position Embedding", section 3.2.2
 
-Places are counted from `first`, so that a token read alone (cached decoding) stands where it stood in its row.
+Positions are counted from `first`, so that a token read alone (cached decoding) keeps its position.
 
     at = Positions("rotary", size=256, heads=4)(first=0, time=20, device=x.device)
     x, q, k = at.added(x), at.turned(q), at.turned(k)
@@ -53,7 +53,7 @@ def turned(
 
 @dataclass(frozen=True)
 class Places:
-    """Some places: what is added to the vectors there, and how queries and keys are turned."""
+    """Some positions: what is added to the vectors, and how queries and keys are rotated."""
 
     vectors: Float[Tensor, "*rows time size"] | None = None
     cos: Float[Tensor, "*rows time half"] | None = None
@@ -71,7 +71,7 @@ class Places:
 
 
 class Positions(nn.Module):
-    """One of the three kinds, for vectors of `size` under `heads`; only learned ones end, after `max_length` places."""
+    """One of the three kinds, for vectors of `size` with `heads`; learned positions end at `max_length`."""
 
     def __init__(self, kind: Kind, size: int, heads: int, max_length: int = 1024) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class Positions(nn.Module):
         if kind == "rotary" and self.width % 2:
             raise RegardError(
                 f"rotary positions over heads of width {self.width}",
-                expected="an even width, for features are turned in pairs",
+                expected="an even width, since features are rotated in pairs",
             )
         self.places = nn.Embedding(max_length, size) if kind == "learned" else None
         if self.places is not None:
@@ -96,7 +96,7 @@ class Positions(nn.Module):
             if end > longest:
                 raise RegardError(
                     f"a sequence of {end:,} tokens",
-                    expected=f"at most {longest:,}, for which positions are learned",
+                    expected=f"at most {longest:,}, the number of learned positions",
                     do="use positions=sinusoid or rotary, or train with a larger max_length",
                 )
             return Places(self.places(i))

@@ -1,25 +1,25 @@
-"""Reinforce: learning a sampled choice from how well it turned out.
+"""REINFORCE: trains sampled choices by their reward.
 
-A choice s passes no gradient, so its policy is moved by its reward R instead: the gradient of
-`−(λ_r E[R] + λ_e H)` is estimated, without bias, from what was drawn:
+A sampled choice s has no gradient, so its policy learns from a reward R: the gradient of
+`−(λ_r E[R] + λ_e H)` has an unbiased estimate from the samples:
 
     −(λ_r (R − b) ∂log p(s) + λ_e ∂H)
 
 Williams 1992, "Simple Statistical Gradient-Following Algorithms for Connectionist Reinforcement Learning", section 4.
-A baseline b that does not know s leaves the mean of the estimate alone and makes it steadier:
+A baseline b that does not depend on s keeps the mean of the estimate and lowers its variance:
 
 - `moving`: `b ← 0.9 b + 0.1 R`. Xu et al. 2015, "Show, Attend and Tell", section 4.1, who also add H and, for half the
   examples, put the expected value in place of the sample (`expected`);
 - `learned`: a value head on a summary of the input. Mnih et al. 2014, "Recurrent Models of Visual Attention",
   section 3.2. Its squared error is part of the loss;
-- `others`: k choices are drawn for each example (`samples`), and each is measured by the rest of them,
+- `others`: each of the k samples of an example (`samples`) is compared with the mean of the others,
   `b_i = Σ_{j≠i} R_j / (k − 1)`. Kool et al. 2019, "Buy 4 REINFORCE Samples, Get a Baseline for Free!" (ICLR workshop).
-  What makes one example harder than another, often far more than any choice in it is worth, then falls out.
+  This removes the difficulty of the example, which often varies more than the value of any choice.
 
-The bonus keeps a policy from making up its mind too early. Of independent yeses and noes that are worth w each, the
-best has the log-odds `w / λ_e`: what is worth nearly nothing stays open, and the likeliest choice is the same.
+The bonus keeps a policy from committing too early. For independent binary choices worth w each, the best policy has
+log-odds `w / λ_e`: choices worth almost nothing stay random, and the most likely choice is the same.
 
-The value of the loss says nothing about progress, only its gradient is meant; watch the reward.
+The value of this loss says nothing about progress; watch the reward.
 
     reinforce = Reinforce(size=None, bonus=0.01)
     loss = cross_entropy + reinforce(memory.choices, reward(log_likelihood, share, sparsity=0.02))     # [batch]
@@ -64,7 +64,7 @@ def surrogate(
     loss = (short if scale == 1 else scale * short) * log_p
     if bonus:
         if entropy is None:
-            raise RegardError(f"a bonus of {bonus} for entropy, and no entropy", do="give entropy, or bonus=0")
+            raise RegardError(f"entropy bonus {bonus} without an entropy", do="pass the entropy, or use bonus=0")
         loss = torch.sub(loss, wide(entropy), alpha=bonus)
     return loss.flatten(1).sum(1) if loss.dim() > 1 else loss
 
@@ -111,20 +111,20 @@ class Reinforce(nn.Module):
         size: int | None,
         baseline: Annotated[
             Literal["none", "moving", "learned", "others"],
-            "what a reward is compared with; others: the example's other samples",
+            "what is subtracted from the reward; others: the mean reward of the example's other samples",
         ] = "moving",
         decay: Annotated[BelowOne, "decay of the moving averages of the rewards"] = 0.9,
         scale: Annotated[NonNegative, "weight of the reward in the loss (λ_r)"] = 1.0,
-        bonus: Annotated[NonNegative, "weight of the entropy in the loss (λ_e); it keeps choices open longer"] = 0.0,
-        expected: Annotated[Probability, "chance that an example uses the expected value instead of its sample"] = 0.0,
+        bonus: Annotated[NonNegative, "weight of the entropy bonus in the loss (λ_e)"] = 0.0,
+        expected: Annotated[Probability, "probability that an example uses soft weights instead of a sample"] = 0.0,
         normalise: Annotated[bool, "divide rewards by their standard deviation"] = False,
-        samples: Annotated[int, Range(1, 100), "choices drawn for each example with baseline=others"] = 2,
+        samples: Annotated[int, Range(1, 100), "samples per example with baseline=others"] = 2,
     ) -> None:
         super().__init__()
         if baseline == "learned" and size is None:
-            raise RegardError("reinforce: a learned baseline, and nothing to learn it from", do="give size=, the width")
+            raise RegardError("reinforce: a learned baseline without size", do="pass size=, the width of the summary")
         if baseline == "others" and samples < 2:
-            raise RegardError(f"reinforce: baseline=others, samples={samples}", expected="at least 2 of each example")
+            raise RegardError(f"reinforce: baseline=others, samples={samples}", expected="at least 2 samples")
         self.baseline, self.decay, self.scale, self.bonus = baseline, decay, scale, bonus
         self.copies = samples if baseline == "others" else 1  # of each example, for a caller to draw
         self.expected, self.normalise = expected, normalise
@@ -161,14 +161,14 @@ class Reinforce(nn.Module):
         """
         if self.baseline == "others" and (copies < 2 or len(reward) % copies):
             got = f"reinforce: baseline=others, and {len(reward)} rewards of {copies} draws each"
-            raise RegardError(got, expected="several draws of each example", do="take baseline=moving or learned here")
+            raise RegardError(got, expected="several samples per example", do="use baseline=moving or learned here")
         if isinstance(choices, Tensor):
             log_p = choices
         elif choices:
             log_p = torch.stack([choice.log_prob for choice in choices], dim=1)
             entropy = torch.stack([choice.entropy for choice in choices], dim=1)
         else:
-            raise RegardError("reinforce: no choices", expected="a network that chooses, and what it chose")
+            raise RegardError("reinforce: no choices", expected="the choices of a network that samples")
         R = wide(reward.detach())
         # One reward that is not a number must not stay in the averages for good; the loss still shows it.
         counts = R - R == 0
@@ -199,7 +199,7 @@ class Reinforce(nn.Module):
         """b, what is expected of each example before its choice is known; n rewards count, and make this total."""
         if self.value is not None:
             if summary is None:
-                raise RegardError("reinforce: no summary", expected="the vectors a learned baseline reads")
+                raise RegardError("reinforce: no summary", expected="the vectors that the learned baseline reads")
             with torch.autocast(summary.device.type, enabled=False):
                 return wide(self.value(summary.detach().to(self.value.weight.dtype)).squeeze(-1)).to(R.dtype)
         if self.baseline == "none":

@@ -1,4 +1,4 @@
-"""Selector: which tokens are worth attending to (RSS, reinforced sequence sampling).
+"""Selector: selects the tokens to attend to (RSS, reinforced sequence sampling).
 
     p(z_i = 1) = σ(wᵀ act(W f_i + b) + b'),   f_i = [x_i; pool(x); x_i ⊙ pool(x)],   p(z) = Π_i p(z_i)
 
@@ -11,8 +11,8 @@ read detached, so the log-probability sends no gradient into it.
     selector = Selector(inputs=300, names=("heads", "dependents"))       # two policies, side by side
     heads, dependents = selector(x, mask, sample=True);  heads.chosen, heads.log_prob, heads.entropy
 
-A step of training is short, so what counts on a GPU is how many operations there are, not how large they are: several
-policies that read the same are one product.
+Several policies on the same input are computed as one product: a training step is short, so on a GPU the number of
+operations counts more than their size.
 """
 
 from collections.abc import Sequence

@@ -14,7 +14,7 @@ from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -152,9 +152,7 @@ def run(
 
 
 def _writes(model: "Model") -> "Model":
-    from regard.tasks._generation import Generation
-
-    if not isinstance(model.task, Generation):
+    if not model.task.can("scores") or model.task.target is None:
         raise RegardError(
             f"{model.run.folder} is a run of task {model.config['task']}",
             expected="a task that generates text, such as translate",
@@ -170,36 +168,20 @@ def _turned(examples: "Sequence[Example]") -> "list[Example]":
 
 def forced(model: "Model", examples: "Sequence[Example]") -> "list[Float[np.ndarray, 'target source']]":
     """Where the model looks while it reads the given targets: weights between words, heads averaged."""
-    import torch
+    import numpy as np
 
-    from regard import search
-    from regard.data.batch import in_order
     from regard.look.align import by_word, words
-    from regard.tasks._encoder_decoder import EncoderDecoder
-    from regard.text import Text
 
-    task, network = model.task, model.network
-    assert isinstance(network, EncoderDecoder)
-    items, device = task.items(examples), next(network.parameters()).device
-    sides = (task.texts["target"], task.texts["source"])
-    found: dict[int, Any] = {}
-    for some in in_order([item.lengths for item in items], tokens=8_192):
-        batch = task.collate([items[row] for row in some]).to(device)
-        with torch.inference_mode():
-            memory, targets = network.encode(batch.source), [items[row].target for row in some]
-            read = search.forced(network.decoder, memory, targets, start=Text.start)
-        for row, one in zip(some, read, strict=True):
-            weights = one.weights
-            assert weights is not None
-            weights = weights.mean(0) if weights.dim() == 3 else weights
-            if weights.shape[1] != batch.source.values.shape[1]:
-                raise RegardError(f"{model.run.folder} does not attend to its source token by token")
-            looked = weights.double().numpy()
-            texts = (examples[row].target, examples[row].source)
-            tokens = [side.tokens(text) for side, text in zip(sides, texts, strict=True)]
-            inside = looked[: len(tokens[0]), : len(tokens[1])]
-            found[row] = by_word(inside, *tokens, *map(words, texts))
-    return [found[row] for row in range(len(examples))]
+    found = [np.zeros((len(words(one.target)), len(words(one.source)))) for one in examples]
+    full = [row for row, weights in enumerate(found) if weights.size]  # a side without words has no links
+    some = [examples[row] for row in full]
+    scored = model.score([(*one.inputs, one.target) for one in some], where=[one.where for one in some])
+    for row, example, one in zip(full, some, scored, strict=True):
+        if one.look is None or {region.kind for region in one.look.columns} != {"token"}:
+            raise RegardError(f"{model.run.folder} does not attend to its source token by token")
+        look = one.look.mean()
+        found[row] = by_word(look.weights, look.rows, look.columns, words(example.target), words(example.source))
+    return found
 
 
 def _train(model: "Model") -> "list[Example]":
@@ -256,7 +238,9 @@ def _draw(one: "Example", weights: "Float[np.ndarray, 'target source']", links: 
     from regard.look.attention_map import AttentionMap
 
     outlined = tuple(sorted(turned(links)))  # an attention map has the target's word first
-    return AttentionMap(weights, words(one.target), words(one.source), title=one.source, links=outlined).save(path)
+    return AttentionMap(
+        weights, words(one.target), words(one.source), title=one.source, links=outlined, axes=("target", "source")
+    ).save(path)
 
 
 def _figures(against: str, columns: Mapping[str, Mapping[str, float]]) -> str:

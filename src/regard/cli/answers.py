@@ -60,10 +60,12 @@ def answers(model: "Model", lines: list[Line], as_json: bool, wanted: dict[str, 
     from regard.types import Example
 
     def parse(line: Line) -> Example | None:
-        return Example(_inputs(model, line.text, line.where), "", line.where) if line.text.strip() else None
+        if not line.text.strip():
+            return None
+        return Example(line.values or _inputs(model, line.text, line.where), "", line.where)
 
     def ask(rows: list[Example]) -> "list[Prediction]":
-        return model.predict([one.inputs for one in rows], look=False, places=rows, **wanted)
+        return model.predict([one.inputs for one in rows], look=False, where=[one.where for one in rows], **wanted)
 
     for line, row, found in _outcomes(lines, parse, ask):
         error = found if isinstance(found, RegardError) else None
@@ -81,18 +83,19 @@ def scores(model: "Model", lines: list[Line], as_json: bool) -> Iterator[Answere
     """How likely the targets are; a task whose data are texts alone takes the line as it is."""
     from regard.types import Example
 
-    alone = model.task.columns == 1
+    alone = model.task.target is None
 
     def parse(line: Line) -> Example | None:
         if not line.text.strip(" "):  # a TAB alone is no empty line, but a pair of nothing
             return None
-        fields = (line.text,) if alone else tuple(line.text.split("\t"))
+        fields = line.values or ((line.text,) if alone else tuple(line.text.split("\t")))
         if not alone and len(fields) != 2:
             raise RegardError(f"{line.where}: {counted(len(fields), 'field')}", expected="2 (source TAB target)")
         return Example(fields[:-1], fields[-1], line.where)
 
     def ask(rows: list[Example]) -> "list[Prediction]":
-        return model.score([(*one.inputs, one.target) for one in rows], look=False, places=rows)
+        texts = [(*one.inputs, one.target) for one in rows]
+        return model.score(texts, look=False, where=[one.where for one in rows])
 
     for _, row, found in _outcomes(lines, parse, ask):
         error = found if isinstance(found, RegardError) else None
@@ -111,10 +114,10 @@ def _inputs(model: "Model", text: str, where: str) -> tuple[str, ...]:
     """The texts of a line; a task of one input takes the line as it is, with all TABs in it."""
     inputs = (text,) if model.inputs == 1 else tuple(text.split("\t"))
     if len(inputs) != model.inputs:
-        roles = ", ".join(getattr(model.task, "roles", ()))
+        roles = ", ".join(model.task.inputs)
         raise RegardError(
             f"{where}: {len(inputs)} field{'s' * (len(inputs) != 1)}",
-            expected=f"{model.inputs}, separated by TAB" + f" ({roles})" * bool(roles),
+            expected=f"{model.inputs}, separated by TAB ({roles})",
         )
     return inputs
 
@@ -137,4 +140,4 @@ def _object(prediction: "Prediction | None", searched: bool) -> dict[str, Any]:
 def _probable(prediction: "Prediction | None") -> dict[str, float | None]:
     """The log-probability of an answer, as the sum over its tokens and as their mean."""
     names = ("log_prob", "log_prob_per_token")
-    return {name: getattr(prediction, name, None) for name in names}
+    return {name: None if prediction is None else getattr(prediction, name) for name in names}

@@ -1,4 +1,4 @@
-"""`regard data TASK`: what a data set holds, and what may be wrong with it. Problems are advice, not errors."""
+"""`regard data TASK`: what a data set holds, what training would refuse, and what else may be wrong with it."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from regard.cli.show import plain, to_json
 
 __all__ = ["run"]
 
-example = "regard data translate --data pairs.tsv"
+example = "regard data classify --data reviews.csv data.text=Review data.label=Sentiment"
 
 
 def run(
@@ -23,17 +23,36 @@ def run(
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
-    """Check data before training. Reports counts, lengths, duplicates, empty lines and leaks between splits."""
-    options = asked(task, None, pairs or [], data)
-    from regard.api import configure, read
-    from regard.data.report import report
-    from regard.find import find
+    """Check data before training: all that train would refuse (then the exit code is 2), and advice.
 
-    kind = find("tasks", task)
+    Reports how the files were read, counts, lengths, lines that cannot be used, duplicates and leaks between splits.
+    """
+    options = asked(task, None, pairs or [], data)
+    from regard.api import configure, make_task, read, suited
+    from regard.data.problems import faulty
+    from regard.data.readlog import NothingReadError
+    from regard.data.report import report
+    from regard.data.splits import Splits
+    from regard.train.refusals import refusals
+
     config = configure(task, options)
-    found = report(read(kind, config), getattr(kind, "labels_of", None))
-    if as_json:
-        print(to_json(found.to_dict()))
-        return
-    print(plain(config["data"]["train"] or kind.default_data))
-    print("\n".join(map(plain, str(found).split("\n"))))
+    made, strict = make_task(config), not config["data"]["skip"]
+    name = config["data"]["train"] or made.default_data
+    try:
+        splits = read(made, {**config, "data": {**config["data"], "skip": True}})  # every bad line, not only the first
+    except NothingReadError as error:
+        if not error.log.faults:
+            raise
+        splits = Splits([])
+        splits.notes.extend(error.log.notes())
+        splits.faults.extend(error.log.faults)
+    errors = faulty(splits.faults) if strict else []
+    skipped = {str(fault) for fault in splits.faults if strict}  # they are errors, and no notes
+    splits.notes[:] = [note for note in splits.notes if note not in skipped]
+    if splits.train:
+        config, _ = suited(made, options, config, splits)
+        errors += refusals(make_task(config), splits, name)
+    found = report(splits, made.fields, errors)
+    print(to_json(found.to_dict()) if as_json else "\n".join(map(plain, [name, *str(found).split("\n")])))
+    if found.refused:
+        raise typer.Exit(2)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from regard.api import Prepared
+    from regard.fields import Input
 
 __all__ = ["show"]
 
@@ -87,15 +88,13 @@ def _batch(ready: "Prepared") -> None:
         shapes.append(("target", str(list(target.shape))))
     print(f"\nfirst batch ({len(cut):,} per epoch)\n{table(shapes)}")
     first = ready.splits.train[cut[0][0]]
-    texts = getattr(ready.task, "texts", {})
-    roles = getattr(ready.task, "roles", ("source",))
-    sides = [*zip(roles, first.inputs, strict=True), ("target", first.target)]
-    words = [(side, " ".join(map(_seen, texts[side].tokens(text)))) for side, text in sides if side in texts]
     print(f"first example, {plain(first.where)}" if first.where else "first example")
-    print(table(words or [(side, plain(text)) for side, text in sides]))
+    sides = zip(ready.task.inputs.items(), first.inputs, strict=True)
+    shown = [(role, _seen(field, value)) for (role, field), value in sides]
+    print(table([*shown, *([] if ready.task.target is None else [("target", plain(first.target))])]))
 
 
-def _seen(token: Any) -> str:
+def _seen(field: "Input", value: str) -> str:
     from regard.look.attention_map import visible
 
-    return visible(token.text)
+    return " ".join(visible(region.text) for region in field.regions([value])[0])

@@ -1,12 +1,10 @@
-"""`regard faithful RUN`: may the weights of a trained model be read as an explanation of its answers?
+"""`regard faithful RUN`: can the attention weights of a trained model be read as an explanation of its predictions?
 
-Three tests (Jain & Wallace 2019): do the weights agree with what mattered, does the answer move when they are shuffled,
-and are there very different ones that leave it where it is. The run's folder (or --out) gets `faithful.json`,
-`faithful.md` and `faithful.png`.
+Three tests (Jain & Wallace 2019): do the weights agree with importance, does the prediction change when they are
+shuffled, and do very different weights give the same prediction? The report goes to the run's folder (or --out):
+`faithful.json`, `faithful.md` and `faithful.png`.
 """
 
-import errno
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +15,7 @@ import typer
 from regard.cli.evaluate import read_as_trained
 from regard.cli.show import plain, table, to_json
 from regard.errors import RegardError, counted
+from regard.files import ready
 from regard.ranges import Count, Number, Range, Seed, range_of
 
 if TYPE_CHECKING:
@@ -58,21 +57,21 @@ def run(
 
     from regard.api import load
     from regard.faithful import faithful
+    from regard.faithful.report import lines, markdown, picture
     from regard.look.attention_map import write
-    from regard.look.faithful_report import lines, markdown, picture
     from regard.train.lock import lock
     from regard.train.progress import Progress
     from regard.train.run import Run
 
-    if Run.is_in(place):  # what is said of a run must not be said of the one that took its place meanwhile
-        _ready(place)
+    if Run.is_in(place):  # nobody may train it further while it is tested
+        ready(place)
         ctx.with_resource(lock(place))
     model = load(folder, device, trust)
     name, examples = (data, read_as_trained(model, data)) if data else _own(model)
     if len(examples) > limit:
         drawn = np.random.default_rng(seed).choice(len(examples), limit, replace=False)
         examples = [examples[row] for row in sorted(drawn.tolist())]
-    _ready(place)
+    ready(place)
     with Progress() as show:
         if show.bar is not None:
             show.bar.update(show.row, description="testing")
@@ -104,18 +103,8 @@ def _own(model: "Model") -> "tuple[str, list[Example]]":
     return name, examples
 
 
-def _ready(place: Path) -> None:
-    """The folder is there and may be written to: better known before minutes of work than after them."""
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-        if not os.access(place, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    except OSError as error:
-        raise RegardError(f"cannot write to {str(place)!r} ({error.strerror})", do="use another --out") from None
-
-
 def _commit() -> str | None:
-    """The commit of regard's own source, where it lies in a repository."""
+    """The commit of regard's source, if it is in a repository."""
     here = str(Path(__file__).parent)
     try:
         asked = subprocess.run(

@@ -79,10 +79,10 @@ def _run(folder: str, trust: bool) -> list[tuple[str, str]]:
         return [*rows, ("steps", "no validation yet")]
     last = events[-1]
     rows.append(("steps", f"{last['step']:,}, {figure(last.get('seconds', 0))} s"))
-    best, kept = model.task.best, None
+    best, kept = model.task.metrics.best, None
     for event in events:
         value = event.get("valid", {}).get(best)
-        if isinstance(value, int | float) and (kept is None or model.task.better(value, kept["valid"][best])):
+        if isinstance(value, int | float) and (kept is None or model.task.metrics.better(value, kept["valid"][best])):
             kept = event
     if kept is not None:
         rows.append((f"valid {best}", f"{figure(kept['valid'][best])} (best, at step {kept['step']:,})"))

@@ -24,6 +24,7 @@ class Line:
     text: str
     where: str  # "lines.txt:12"
     error: RegardError | None = None
+    values: tuple[str, ...] = ()  # what would stand between TABs, where it was given one by one
 
 
 @contextmanager

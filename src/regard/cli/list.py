@@ -24,10 +24,13 @@ kinds = {
     "score": "attend.score",
     "bias": "attend.bias",
     "normalizer": "attend.normalizer",
-    "text": "text",
+    "field": "fields",
+    "embed": "fields.embed",
+    "tokenizer": "text",
     "encode": "encode",
     "pool": "pool",
     "match": "predict.match",
+    "reward": "predict.reward",
     "decode": "predict.generate",
     "language": "predict.language",
     "search": "search",
@@ -37,13 +40,13 @@ kinds = {
 # Not chosen by name, but with options of their own: the sections of a configuration.
 sections = {
     "attention": "attend.attention.make",
-    "embed": "encode._words.Words",
+    "glimpses": "networks.glimpses.Glimpses",
     "reinforce": "attend.reinforce.Reinforce",
     "classify_head": "predict.classify.Classify",
     "regress_head": "predict.regress.Regress",
     "tag_head": "predict.tag.Tag",
     "limits": "search.Limits",
-    "teach": "train.teach.Teach",
+    "teach": "networks.teach.Teach",
     "data": "data.load.load",
     "train": "train.loop.fit",
 }
@@ -54,17 +57,21 @@ usage = {
     "score": "attention.score=NAME attention.score.OPTION=VALUE",
     "bias": "attention.bias=NAME,NAME or 'attention.bias=[{name=\"window\", D=5}]'",
     "normalizer": "attention.normalizer=NAME attention.normalizer.OPTION=VALUE",
-    "text": "text=NAME text.OPTION=VALUE (of a task that writes text: source= and target=)",
+    "field": "input=NAME input.OPTION=VALUE (tasks that write text: source=NAME source.OPTION=VALUE, and"
+    " target.OPTION=VALUE for tokens)",
+    "embed": "input.embed.OPTION=VALUE (tasks that write text: source.embed.OPTION=VALUE)",
+    "tokenizer": "input.tokenizer=NAME input.tokenizer.OPTION=VALUE (likewise source., target. and text.)",
     "encode": "encoder=NAME encoder.OPTION=VALUE",
     "pool": "pool=NAME pool.OPTION=VALUE",
     "match": "match=NAME match.OPTION=VALUE",
     "decode": "decoder=NAME decoder.OPTION=VALUE",
     "language": "network=NAME network.OPTION=VALUE",
+    "reward": "reward=NAME",
     "search": "search=NAME search.OPTION=VALUE",
     "measure": 'metrics=NAME,NAME or \'metrics=["chrf", {name="bleu", lower=true}]\'',
     "builtin": "data.train=builtin:NAME (the options are for Python)",
     "attention": "attention.OPTION=VALUE",
-    "embed": "embed.OPTION=VALUE",
+    "glimpses": "network.OPTION=VALUE (glimpse)",
     "reinforce": "reinforce.OPTION=VALUE",
     "classify_head": "head.OPTION=VALUE",
     "regress_head": "head.OPTION=VALUE",
@@ -97,7 +104,7 @@ def run(
     else:
         found = {one: [_part(kind, find(folder, kind))] for one, folder in kinds.items() if kind in names(folder)}
     if not found:
-        raise RegardError(f"no part or kind of part is named {kind!r}", do=nearest(str(kind), known))
+        raise RegardError(f"unknown part {kind!r}", do=nearest(str(kind), known))
     if as_json:
         print(to_json([{"kind": one, **part} for one, some in found.items() for part in some]))
         return
@@ -193,7 +200,9 @@ def _listed(parameter: inspect.Parameter) -> str:
     if isinstance(found, In):
         return f"regard list {next(kind for kind, folder in kinds.items() if folder == found.folder)}"
     if isinstance(found, Of):
-        section = next((kind for kind, place in sections.items() if place == found.place), "")
+        folder, _, name = found.place.rpartition(".")[0].rpartition(".")
+        part = name if folder in kinds.values() else ""
+        section = next((kind for kind, place in sections.items() if place == found.place), part)
         return f"regard list {section}" if section else "options of its own"
     return ""
 

@@ -1,10 +1,10 @@
-"""`regard look RUN TEXT`: the answer, and where the model looked while giving it.
+"""`regard look RUN TEXT`: a prediction and its attention.
 
-A task of two inputs takes its texts two by two. What the answer was drawn from is shown first, then where the encoder
-itself looked, where it does. Of an attention with weights of its own for each feature the mean is shown, and with
-`--features` some of them one by one. With `--target` the answer is given (one a text): the model looks while it reads
-it, and how likely it is, in all and token by token, is told. A page holds all of it, and how the answer was searched
-for, also of several runs (`--beside`); of other files each holds one picture: look.png, look-2.png, …
+A task with two inputs takes its texts in pairs. The attention of the prediction comes first, then that of the encoder
+if it has any. Of feature-wise attention the mean is shown, and with `--features` also single features. With `--target`
+the model reads a given target instead of searching for one, and its log-probability is printed, in all and token by
+token. A page holds everything, with the steps of the search and several runs (`--beside`); any other file holds one
+attention map: look.png, look-2.png, …
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,6 @@ from regard.ranges import Hypotheses, range_of
 
 if TYPE_CHECKING:
     from regard.api import Model
-    from regard.look.attention_map import AttentionMap
     from regard.types import Prediction
 
     Looked = tuple[Model, list[tuple[str, ...]], list[Prediction]]
@@ -86,10 +85,7 @@ def run(
             parts = [looked(prediction, row, model.searches), *map(show, prediction.looks), *likely(prediction)]
             print("\n\n".join(parts) + "\n")
     if out:
-        attention_maps = [
-            attention_map for prediction in looks[0][2] for attention_map in (prediction.look, *prediction.looks)
-        ]
-        written = [_page(looks, Path(out))] if suffix == ".html" else _save(attention_maps, Path(out))
+        written = [_page(looks, Path(out))] if suffix == ".html" else _save(looks[0][2][0], Path(out))
         print(f"written to {', '.join(plain(str(path)) for path in written)}")
 
 
@@ -103,7 +99,7 @@ def _look(
     device: str,
     trust: bool,
 ) -> "Looked":
-    """What one run says to the texts, or how it takes what is said for it, and where it looked."""
+    """The predictions of one run for the texts, or its scores of the given targets, with their attention maps."""
     from regard.api import load
 
     model = load(folder, device, trust)
@@ -116,34 +112,32 @@ def _look(
         raise RegardError(
             f"{len(rows)} {one}s for one {suffix}", do=f"give one {one}, or write a page with -o look.html"
         )
-    from regard.look.layers import shown
-
-    with shown(model.network, layers, folder):
-        if targets:
-            _take(model, folder, len(targets), len(rows))
-            predictions = model.score([(*row, target) for row, target in zip(rows, targets, strict=True)])
-        else:
-            if suffix == ".html" and model.searches:
-                wanted = {**wanted, "trace": True}  # the page plays the search step by step
-            predictions = model.predict(rows, **wanted)
+    if targets:
+        _take(model, folder, len(targets), len(rows))
+        pairs = [(*row, target) for row, target in zip(rows, targets, strict=True)]
+        predictions = model.score(pairs, layers=layers)
+    else:
+        if suffix == ".html" and model.searches:
+            wanted = {**wanted, "trace": True}  # the page plays the search step by step
+        predictions = model.predict(rows, layers=layers, **wanted)
     if any(prediction.look is None for prediction in predictions):
         raise RegardError(f"{folder} has no attention over its input", expected="a run whose model uses attention")
     return model, rows, predictions
 
 
 def _take(model: "Model", folder: str, targets: int, texts: int) -> None:
-    """Raises where so many answers cannot be given for so many texts."""
-    model.score([])  # whether it can is told first
+    """Raise where there cannot be so many targets for so many texts."""
+    model.score([])  # raises where the task cannot score
     if targets != texts:
         raise RegardError(f"{counted(targets, 'target')} for {counted(texts, 'text')}", expected="one target per text")
-    if model.task.columns == 1:
+    if model.task.target is None:
         raise RegardError(
             f"--target: {folder} continues a text and takes no target", do="remove it, or use predict --score"
         )
 
 
 def _features(text: str) -> int | list[int]:
-    """How many, or which: 5 is a number of features, "3,17" and "17," name them."""
+    """How many features, or which: 5 is a count, "3,17" and "17," are numbers of features."""
     several = [one.strip() for one in text.removesuffix(",").split(",")]
     if not all(one.isascii() and one.isdecimal() and int(one) for one in several):
         raise RegardError(f"--features {text}", expected="a number of features such as 5, or a list such as 3,17,40")
@@ -151,7 +145,7 @@ def _features(text: str) -> int | list[int]:
 
 
 def _page(looks: "Sequence[Looked]", path: Path) -> Path:
-    """All of it in one page; the runs answer each text one after the other."""
+    """Everything in one page; for each text, the runs one after the other."""
     from regard.look.attention_map import write
     from regard.look.page import page
     from regard.look.scene import describe_run, item, scene
@@ -160,7 +154,9 @@ def _page(looks: "Sequence[Looked]", path: Path) -> Path:
     folders = [model.run.folder for model, _, _ in looks]
     names = [folder.resolve().name for folder in folders]
     names = [str(folder) if names.count(name) > 1 else name for folder, name in zip(folders, names, strict=True)]
-    runs = [describe_run(model, name) for (model, _, _), name in zip(looks, names, strict=True)]
+    runs = [
+        describe_run(model, name, model.roles, model.features) for (model, _, _), name in zip(looks, names, strict=True)
+    ]
     items = [
         item(number, rows[place], predictions[place])
         for place in range(max(len(rows) for _, rows, _ in looks))
@@ -170,7 +166,9 @@ def _page(looks: "Sequence[Looked]", path: Path) -> Path:
     return write(path, page(scene(items, runs, " and ".join(run["name"] for run in runs))).encode())
 
 
-def _save(attention_maps: "list[AttentionMap]", path: Path) -> list[Path]:
-    """A file each: the first under the name given, the others beside it."""
+def _save(prediction: "Prediction", path: Path) -> list[Path]:
+    """One file per map: the first under the given name, the others beside it. Pictures have the answer above them."""
+    attention_maps = [one for one in (prediction.look, *prediction.looks) if one is not None]
+    caption = f"{attention_maps[0].title}\n→ {prediction.text}"
     names = [path, *(path.with_stem(f"{path.stem}-{number}") for number in range(2, len(attention_maps) + 1))]
-    return [attention_map.save(name) for attention_map, name in zip(attention_maps, names, strict=True)]
+    return [attention_map.save(name, caption) for attention_map, name in zip(attention_maps, names, strict=True)]

@@ -11,17 +11,19 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Annotated, Any, get_args
 
 import typer
 from typer.models import OptionInfo
 
 from regard import __version__
+from regard.cli.complete import VARIABLE, complete
 from regard.cli.show import plain
 from regard.cli.trouble import told
 from regard.errors import RegardError
 from regard.find import nearest
+from regard.own_code import load_code
 from regard.ranges import range_of, within
 
 __all__ = ["answer", "main"]
@@ -65,7 +67,6 @@ app = typer.Typer(
     help="Train sequence models built on attention, predict with them, and see what they attend to.",
     epilog="Get started: regard train translate --time 2m",
     rich_markup_mode=None,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -90,6 +91,32 @@ def _top(
         print(ctx.get_help())
 
 
+Code = Annotated[
+    list[str],
+    typer.Option(
+        "--code", metavar="FILE.py", help="Import your own parts from this file: --code my.py encoder=my.MyEncoder."
+    ),
+]
+
+
+def _with_code(run: Callable[..., None]) -> Callable[..., None]:
+    """A verb that may import code by name also takes the files of that code, and imports them first."""
+    known = signature(run)
+    if "trust" not in known.parameters:
+        return run
+
+    @wraps(run)
+    def coded(**given: Any) -> None:
+        for path in given.pop("code") or ():
+            load_code(path)
+        run(**given)
+
+    code = Parameter("code", Parameter.KEYWORD_ONLY, default=[], annotation=Code)
+    coded.__signature__ = known.replace(parameters=[*known.parameters.values(), code])  # type: ignore[attr-defined]
+    coded.__annotations__ = {**run.__annotations__, "code": Code}
+    return coded
+
+
 def _in_range(run: Callable[..., None]) -> Callable[..., None]:
     """The verb, which first refuses numbers outside the ranges of its options."""
     kinds = {name: p.annotation for name, p in signature(run).parameters.items() if range_of(p.annotation)}
@@ -107,7 +134,7 @@ def _in_range(run: Callable[..., None]) -> Callable[..., None]:
 
 for _verb in verbs:
     _module = importlib.import_module(f"regard.cli.{_verb}")
-    app.command(_verb, epilog=f"Example: {_module.example}", cls=Verb)(_in_range(_module.run))
+    app.command(_verb, epilog=f"Example: {_module.example}", cls=Verb)(_with_code(_in_range(_module.run)))
 
 
 def answer(argv: Sequence[str]) -> int:
@@ -124,6 +151,8 @@ def answer(argv: Sequence[str]) -> int:
                 command.invoke(ctx)
         except typer.Exit as end:
             code = end.exit_code
+        except SystemExit as end:  # how Typer ends once completion is installed
+            code = int(end.code or 0)
         sys.stdout.flush()
         return code
     except (Exception, KeyboardInterrupt) as error:
@@ -139,6 +168,9 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal that lacks a letter shows its number
             stream.reconfigure(errors="backslashreplace")
+    if VARIABLE in os.environ:
+        complete(typer.main.get_command(app))
+        return
     code = answer(sys.argv[1:])
     try:
         sys.stdout.flush()

@@ -23,7 +23,7 @@ __all__ = ["asked", "parse_pairs", "read_toml", "search"]
 
 largest = 1 << 20  # bytes of a file of options
 # Options of the command, which look as if they could be options of a run.
-flags = ("data", "out", "time", "config", "fresh", "quiet", "trust")
+flags = ("data", "out", "time", "config", "fresh", "quiet", "trust", "code")
 
 
 def read_toml(path: str) -> dict[str, Any]:

@@ -1,9 +1,9 @@
-"""`regard predict RUN`: lines in, lines out, in order and as they come.
+"""`regard predict RUN`: lines in, lines out, in order and as they come; or the texts that are arguments.
 
 Input is read as UTF-8; only a line feed ends a line (a carriage return before it is dropped). What has
 arrived is answered at once, up to 512 lines together: a pipe that drips is answered line by line, a file in
 large batches. An empty line is answered with an empty line. For a task of two inputs a line holds both, with a TAB
-between. A file whose name ends in .gz is unpacked as it is read.
+between. A file whose name ends in .gz is unpacked as it is read. What is a file and what a text, arguments.py says.
 
 A line that cannot be answered (not UTF-8, more than 1 MiB, more tokens than the model takes, a field too few) is named
 on stderr and answered with an empty line, in JSON with a null text and an "error". The others are answered as ever, and
@@ -18,14 +18,15 @@ labels are written at once, and the model reads on from where it was; an empty l
 """
 
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from regard.cli.answers import Answered, answers, scores
-from regard.cli.inputs import chunks, opened
+from regard.cli.arguments import lines_of, texts_of
+from regard.cli.inputs import Line, chunks, opened
 from regard.cli.options import search
 from regard.cli.show import plain
 from regard.errors import RegardError, counted
@@ -36,17 +37,24 @@ if TYPE_CHECKING:
 
 __all__ = ["run"]
 
-example = "regard predict runs/translate lines.txt --beam 10 > answers.txt"
+TOGETHER = 64  # files that are answered together
+example = "regard predict runs/translate 'Dienstag, 5. März 2024' --beam 10"
 
 
 def run(
     folder: Annotated[str, typer.Argument(metavar="RUN", help="Folder of the run.")],
-    file: Annotated[
-        str,
+    files: Annotated[
+        list[str] | None,
         typer.Argument(
-            metavar="FILE", help="File with one text, or TAB-separated pair, per line; - is standard input."
+            metavar="[TEXT|FILE]...",
+            help="Texts (for a task with two inputs in pairs), or files with one text or TAB-separated pair per line; "
+            "- is standard input. An argument that exists is a file; any other is a text unless it looks like a path "
+            "(notes.tx, a/b). A run that reads pictures takes the pictures themselves.",
         ),
-    ] = "-",
+    ] = None,
+    as_texts: Annotated[
+        bool, typer.Option("--text", "-t", help="Take every argument as a text, even if it could be a file.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object per line, with log_prob and log_prob_per_token.")
     ] = False,
@@ -105,6 +113,14 @@ def run(
     allowed: Annotated[
         str, typer.Option("--allowed", metavar="FILE", help="Allow only the predictions in this file, one per line.")
     ] = "",
+    banned: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--banned",
+            metavar="WORD",
+            help="Never write this word; may be repeated. @FILE reads one per line.",
+        ),
+    ] = None,
     scoring: Annotated[
         bool, typer.Option("--score", help="Print the log-probability of each target; lines are source TAB target.")
     ] = False,
@@ -118,8 +134,8 @@ def run(
     device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="Device: auto, cpu, cuda or mps.")] = "auto",
     trust: Annotated[bool, typer.Option("--trust", help="Allow the run to import your own code.")] = False,
 ) -> None:
-    """Predict line by line. Prints one line for each input line, in order, as soon as it is ready. Exit code 3 means
-    that some lines failed: each one is reported on stderr, and its output line is empty."""
+    """Predict for texts, or for files line by line. Prints one line for each text or line, in order, as soon as it is
+    ready. Exit code 3 means that some failed: each one is reported on stderr, and its output line is empty."""
     if n_best != 1 and not as_json:
         raise RegardError(
             f"--n-best {n_best} without --json", do="add --json, since plain output has one prediction per line"
@@ -128,19 +144,20 @@ def run(
         raise RegardError("--stream and --json", expected="only one of them")
     sampling = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
     wanted = search(beam, n_best, sample, sampling) | _grouped(groups, diversity, sample, n_best)
-    # read1 waits for some bytes, where read would wait for all it was asked for.
-    given = getattr(sys.stdin.buffer, "read1", sys.stdin.buffer.read) if file == "-" else None
-    name, bad, count = "standard input" if given else file, 0, 0
-    with nullcontext(given) if given else opened(file) as read:
+    constraints = {"min_length": min_length, "no_repeat_ngram": no_repeat, "prefix": prefix or None}
+    wanted |= {name: value for name, value in constraints.items() if value is not None}
+    if allowed:
+        wanted["allowed"] = _lines(allowed)
+    if banned:
+        wanted["banned"] = [word for given in banned for word in (_lines(given[1:]) if given[:1] == "@" else [given])]
+    texts = texts_of(files or [], as_texts)
+    names, bad, count = (files if texts is None and files else ["-"]), 0, 0
+    with ExitStack() as stack:
+        # What is missing is told before all else.
+        streams = [stack.enter_context(_stream(name)) for name in names] if texts is None else []
         from regard.api import load
 
         model = load(folder, device, trust)
-        if wanted.get("name") == "beam" and "beam_size" not in wanted:
-            spec = model.config.get("search")
-            own: dict[str, Any] = spec if isinstance(spec, dict) else {}
-            shares = max(1, wanted.get("groups", own.get("groups", 1)))
-            wanted["beam_size"] = -(-max(n_best, own.get("beam_size", 5)) // shares) * shares
-        wanted |= _limits(model, min_length, no_repeat, prefix, allowed)
         if scoring:
             if wanted or tagging:
                 raise RegardError("--score does not search", do="remove the search options and --stream")
@@ -148,7 +165,13 @@ def run(
         if wanted:
             model.predict([], **wanted)  # options that make no search are told before a line is waited for
         answer = _tagger(model, folder) if tagging else None
-        for before, lines in chunks(read, name, eager=seed is None):
+        alone = any(field.per_file for field in model.task.inputs.values()) and files
+        given: Iterable[tuple[int, list[Line]]]
+        if texts is not None:
+            given = [(0, _given(model, texts, scoring))]
+        else:
+            given = _files(names) if alone else _lines_of(names, streams, eager=seed is None)
+        for before, lines in given:
             if seed is not None:
                 wanted["seed"] = (seed + before) % 2**63  # else every chunk would draw alike
             some: Iterable[Answered]
@@ -161,6 +184,40 @@ def run(
     if bad:
         print(f"regard: {bad:,} of {counted(count, 'line')} failed", file=sys.stderr)
         raise typer.Exit(3)
+
+
+@contextmanager
+def _stream(name: str) -> Iterator[Callable[[int], bytes]]:
+    if name == "-":
+        # read1 waits for some bytes, where read would wait for all it was asked for.
+        yield getattr(sys.stdin.buffer, "read1", sys.stdin.buffer.read)
+    else:
+        with opened(name) as read:
+            yield read
+
+
+def _lines_of(names: list[str], streams: list[Callable[[int], bytes]], eager: bool) -> Iterator[tuple[int, list[Line]]]:
+    """The lines of all files, with the number of lines before them."""
+    count = 0
+    for name, read in zip(names, streams, strict=True):
+        for _, lines in chunks(read, "standard input" if name == "-" else name, eager):
+            yield count, lines
+            count += len(lines)
+
+
+def _given(model: "Model", texts: list[str], scoring: bool) -> list[Line]:
+    """The texts of the command as lines; to be scored, each with its target after it."""
+    if not scoring:
+        return lines_of(texts, model.inputs, model.wrong_count(len(texts)))
+    roles = list(model.task.fields)
+    wrong = RegardError(counted(len(texts), "text"), expected=f"{len(roles)} each ({', '.join(roles)})")
+    return lines_of(texts, len(roles), wrong)
+
+
+def _files(names: list[str]) -> Iterator[tuple[int, list[Line]]]:
+    """Files that are inputs themselves, as if their names were lines."""
+    for first in range(0, len(names), TOGETHER):
+        yield first, [Line(name, name) for name in names[first : first + TOGETHER]]
 
 
 def _put(answers: Iterable[Answered], strict: bool, at_once: bool) -> int:
@@ -183,7 +240,7 @@ def _put(answers: Iterable[Answered], strict: bool, at_once: bool) -> int:
 
 def _tagger(model: "Model", folder: str) -> Callable[[str], str]:
     """Labels of the tokens of a line, which go on from the line before; a line without any begins anew."""
-    if not hasattr(model.task, "stream"):
+    if not model.task.can("streams"):
         raise RegardError(f"--stream: {folder} is a run of task {model.config['task']}", expected="a run of task tag")
     try:
         stream = model.task.stream(model.network)
@@ -212,34 +269,13 @@ def _grouped(groups: int | None, diversity: float | None, sample: bool, n_best: 
     return {"name": "beam", "n_best": n_best, "groups": groups, **given}
 
 
-def _limits(
-    model: "Model", min_length: int | None, no_repeat: int | None, prefix: str, allowed: str
-) -> dict[str, dict[str, Any]]:
-    """The limits of the search, texts as the tokens of the task's answers."""
-    given = {"min_length": min_length, "no_repeat_ngram": no_repeat}
-    limits: dict[str, Any] = {key: number for key, number in given.items() if number is not None}
-    if (prefix or allowed) and not model.searches:
-        raise RegardError(f"{model.config['task']} has no search", do="remove --prefix and --allowed")
-    if prefix:
-        limits["prefix"] = _tokens(model, prefix, f"--prefix {prefix!r}")[:-1]
-    if allowed:
-        with opened(allowed) as read:
-            lines = [line for _, some in chunks(read, allowed) for line in some if line.error or line.text.strip()]
-        for line in lines:
-            if line.error is not None:
-                raise line.error
-        if not lines:
-            raise RegardError(f"{allowed}: no predictions", expected="one per line")
-        limits["allowed"] = [_tokens(model, line.text, line.where) for line in lines]
-    return {"limits": limits} if limits else {}
-
-
-def _tokens(model: "Model", text: str, where: str) -> list[int]:
-    """The tokens of an answer, with its end."""
-    task = model.task
-    target = task.texts["target"] if hasattr(task, "texts") else task.text  # what goes on with a text has but one
-    tokens: list[int] = target.encode(text)
-    if target.unknown in tokens:
-        piece = target.tokens(text)[tokens.index(target.unknown)].text
-        raise RegardError(f"{where}: {piece!r} is not in the target vocabulary", do="use other words")
-    return tokens
+def _lines(path: str) -> list[str]:
+    """The lines of a file that are not blank."""
+    with opened(path) as read:
+        lines = [line for _, some in chunks(read, path) for line in some if line.error or line.text.strip()]
+    for line in lines:
+        if line.error is not None:
+            raise line.error
+    if not lines:
+        raise RegardError(f"{path}: no texts", expected="one per line")
+    return [line.text for line in lines]

@@ -3,16 +3,19 @@
 import shlex
 import signal
 import time as clock
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from regard.cli import complete
+from regard.cli.arguments import exists, looks_like_path
 from regard.cli.options import asked
 from regard.cli.show import figure, figures, looked, plain
 from regard.errors import counted
 
 if TYPE_CHECKING:
-    from regard.api import Trained
+    from regard.api import Model, Trained
     from regard.types import Example
 
 __all__ = ["run"]
@@ -24,11 +27,14 @@ short = 40  # characters of inputs whose alignment fits on any screen
 def run(
     ctx: typer.Context,
     task: Annotated[
-        str | None, typer.Argument(metavar="TASK", help="Task to train; omit it to list all tasks.")
+        str | None,
+        typer.Argument(metavar="TASK", help="Task to train; omit it to list all tasks.", autocompletion=complete.tasks),
     ] = None,
     pairs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="KEY=VALUE", help="Options; 'regard list' shows all of them."),
+        typer.Argument(
+            metavar="KEY=VALUE", help="Options; 'regard list' shows all of them.", autocompletion=complete.parts
+        ),
     ] = None,
     data: Annotated[
         str,
@@ -105,7 +111,7 @@ def _ending(trained: "Trained") -> None:
     if not outcome.per_second:
         print(f"this run is already finished, at step {outcome.step:,}")
         print(f"to train longer: {plain(trained.longer)}")
-    best = model.task.best
+    best = model.task.metrics.best
     if trained.test:
         score = trained.test.get(best)
         first = "" if score is None else f": {best} {figure(score)}"
@@ -116,25 +122,39 @@ def _ending(trained: "Trained") -> None:
     else:
         print(f"no test set; best {best} on the validation set: {figure(outcome.best)}")
     chosen = _short([*trained.splits.test, *trained.splits.valid, *trained.splits.train])
-    alone = model.task.columns == 1  # text that is gone on with: a beginning shows more than a whole
+    alone = model.task.target is None  # text that is gone on with: a beginning shows more than a whole
     inputs = (_beginning(chosen.inputs[0]),) if alone else chosen.inputs
     [prediction] = model.predict([inputs])
-    shown = looked(prediction, inputs, model.searches, None if alone else chosen.target)
+    titles = [field.title(value) for field, value in zip(model.task.inputs.values(), inputs, strict=True)]
+    shown = looked(prediction, titles, model.searches, None if alone else chosen.target)
     if trained.warnings:  # where a model that has learned nothing looks would only mislead
         print(f"\n{shown.splitlines()[0]}\n\nThis model has not learned enough:")
         for warning in trained.warnings:
             print(f"  - {plain(warning)}")
     else:
         print(f"\n{shown}")
-    name, texts = shlex.quote(folder), shlex.join(inputs)
-    lines = [f"predict {name} < {'lines.txt' if model.inputs == 1 else 'pairs.tsv'}"]
-    if prediction.look is not None:
-        lines.append(f"look {name} {texts} -o look.html")
-    parts = [str(model.run.folder / part) for part in getattr(model.task, "yields", ())]
+    parts = [str(model.run.folder / part) for part in model.task.yields]
     also = f", with separate runs in {' and '.join(map(plain, parts))}" if parts else ""
     print(f"\nSaved to {plain(folder)}{also}. Try next:")
-    for line in (*lines, f"evaluate {name}"):
-        print(plain(f"  regard {line}"))
+    for words in _tries(model, inputs, prediction.look is not None):
+        print(plain(f"  {shlex.join(['regard', *words])}"))
+
+
+def _tries(model: "Model", inputs: Sequence[str], looks: bool) -> Iterator[list[str]]:
+    """Commands that work as they are."""
+    from regard.data.given import is_given
+    from regard.own_code import code_flags
+
+    folder, flags = str(model.run.folder), code_flags(model.config)
+    if not any(text.startswith("data:") for text in inputs):  # a picture that is no file
+        files = any(field.per_file for field in model.task.inputs.values())
+        doubtful = not files and any(exists(text) or looks_like_path(text) or text.split() == [text] for text in inputs)
+        texts = [*(["--"] if any(text.startswith("-") for text in inputs) else []), *inputs]
+        yield ["predict", folder, *flags, *(["--text"] if doubtful else []), *texts]
+        if looks:
+            yield ["look", folder, *flags, "-o", "look.html", *texts]
+    if not is_given(str(model.config["data"]["train"])):
+        yield ["evaluate", folder, *flags]
 
 
 def _beginning(text: str) -> str:

@@ -1,1 +1,1 @@
-"""Data: read it, split it, see what is wrong with it, put it in batches; `builtin/` builds the built-in sets."""
+"""Data: reading, splitting, checking and batching; `builtin/` has the built-in sets."""

@@ -1,10 +1,10 @@
-"""Which rows stand together in a batch: rows of like length, so that little is padding.
+"""Bucketing: batches of examples with similar lengths, so that there is little padding.
 
-A batch holds at most `tokens` places, padding counted (its longest row × its rows, on the longer of its
-sides), or at most `rows` rows, or both. A row longer than `tokens` is a batch of its own.
+A batch has at most `tokens` tokens, padding included (its longest row × its rows, on its longer side), or at most
+`rows` rows, or both. A row longer than `tokens` is a batch by itself.
 
-What comes out depends on the arguments alone. From epoch to epoch rows meet other neighbours: lengths
-are stretched by a random few percent before they are sorted, and the batches are shuffled.
+The result depends only on the arguments. Batches differ between epochs: lengths are scaled by a random few percent
+before sorting, and the batches are shuffled.
 
     for rows in batches(lengths, tokens=4096, seed=1, epoch=3): ...
 """
@@ -25,7 +25,7 @@ noise = 0.1  # the most by which a length is stretched before sorting, as a shar
 
 
 def batches(lengths: Lengths, *, seed: int, epoch: int, tokens: int = 0, rows: int = 0) -> list[list[int]]:
-    """Row numbers of each batch, in an order for training; every row once."""
+    """Row numbers of each batch, shuffled for training; every row once."""
     longest = _longest(lengths)
     random = np.random.default_rng([seed, epoch])
     # `+ random` also parts rows of one length; the two draws are made whatever the lengths are.
@@ -35,7 +35,7 @@ def batches(lengths: Lengths, *, seed: int, epoch: int, tokens: int = 0, rows: i
 
 
 def in_order(lengths: Lengths, tokens: int = 0, rows: int = 0) -> list[list[int]]:
-    """For evaluation: longest first (what does not fit into memory shows at once), nothing random."""
+    """For evaluation: longest first (so that out-of-memory errors come at once), nothing random."""
     longest = _longest(lengths)
     return _cut(longest, np.argsort(-longest, kind="stable"), tokens, rows)
 
@@ -47,7 +47,7 @@ def _longest(lengths: Lengths) -> npt.NDArray[np.int64]:
 
 def _cut(max_length: npt.NDArray[np.int64], order: npt.NDArray[np.intp], tokens: int, rows: int) -> list[list[int]]:
     if tokens < 0 or rows < 0 or not (tokens or rows):
-        raise RegardError(f"a batch of tokens={tokens}, rows={rows}", expected="a positive number of tokens or of rows")
+        raise RegardError(f"tokens={tokens} and rows={rows} for a batch", expected="neither below 0 and one above 0")
     cut: list[list[int]] = []
     widest = 0
     for row, length in zip(order.tolist(), max_length[order].tolist(), strict=True):

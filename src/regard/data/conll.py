@@ -1,9 +1,9 @@
-"""CoNLL columns → examples for tagging: one token a line, its label last, a blank line after each sentence.
+"""CoNLL columns → examples for tagging: one token per line, its label last, a blank line after each sentence.
 
-Columns stand apart by a tab, or by spaces; every line has as many as the first. Lines of `-DOCSTART-` part documents
-and are no tokens. A sentence becomes its tokens, and its labels, with one space between; so neither may hold a space.
-`fields` may give the two columns by number, from 1: ("1", "2") takes the parts of speech of CoNLL-2003 (Tjong Kim Sang
-& De Meulder 2003), whose last column are names.
+Columns are separated by a tab or by spaces; every line has as many as the first. `-DOCSTART-` lines are skipped.
+Tokens and labels of a sentence are joined with spaces, so neither may contain one. `fields` may give the two columns
+by number, from 1: ("1", "2") reads the parts of speech of CoNLL-2003 (Tjong Kim Sang & De Meulder 2003), whose last
+column has named entities.
 
     read_conll("eng.conll", ["EU NNP B-ORG", "rejects VBZ O"])  # [Example(("EU rejects",), "B-ORG O", "eng.conll:1")]
 """
@@ -11,6 +11,7 @@ and are no tokens. A sentence becomes its tokens, and its labels, with one space
 from collections.abc import Iterable
 from itertools import chain
 
+from regard.data.readlog import ReadLog
 from regard.errors import RegardError
 from regard.types import Example
 
@@ -19,8 +20,18 @@ __all__ = ["read_conll"]
 most = 1_000_000  # tokens of a sentence: more are a file without blank lines
 
 
-def read_conll(path: str, text: Iterable[str], columns: int = 2, fields: tuple[str, ...] = ()) -> list[Example]:
-    """A sentence each; with one column no label is wanted, and none need be there."""
+def read_conll(
+    path: str,
+    text: Iterable[str | None],
+    columns: int = 2,
+    fields: tuple[str, ...] = (),
+    log: ReadLog | None = None,
+) -> list[Example]:
+    """One example per sentence; with `columns=1` labels are optional and ignored.
+
+    Of a sentence with a bad line nothing is read.
+    """
+    log = log or ReadLog()
     if not all(name.isdecimal() and int(name) > 0 for name in fields):
         raise RegardError(
             f"{path}: columns {', '.join(fields)}", expected="numbers, for example data.source=1 data.target=2"
@@ -29,22 +40,31 @@ def read_conll(path: str, text: Iterable[str], columns: int = 2, fields: tuple[s
     examples: list[Example] = []
     rows: list[list[str]] = []  # of the sentence so far
     width = first = 0
+    broken = False  # whether a line of it is
     for number, line in enumerate(chain(text, [""]), 1):
-        cells = _cells(line)
-        if cells and cells[0] != "-DOCSTART-":
+        cells = ["?"] if line is None else _cells(line)
+        if line is None or (broken and cells):
+            broken = True
+        elif cells and cells[0] != "-DOCSTART-":
             if not width:
                 width, first = len(cells), number
             if len(rows) == most:
                 raise RegardError(
                     f"{path}:{number}: sentence longer than {most:,} tokens", do="separate sentences with blank lines"
                 )
-            rows.append(_chosen(f"{path}:{number}", cells, wanted, width, first))
+            try:
+                rows.append(_chosen(f"{path}:{number}", cells, wanted, width, first))
+            except RegardError as error:
+                log.failed("fields", f"{path}:{number}", error)
+                broken, width = True, width if examples or rows else 0
+        elif broken:
+            rows, broken = [], False
         elif rows:
             sides = [" ".join(row[side] for row in rows) for side in range(len(wanted))]
             examples.append(Example((sides[0],), "".join(sides[1:]), f"{path}:{number - len(rows)}"))
             rows = []
     if not examples:
-        raise RegardError(f"{path}: no tokens", expected="one token and its label per line")
+        raise log.nothing(path, "no tokens")
     return examples
 
 
@@ -54,7 +74,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _chosen(where: str, cells: list[str], wanted: list[int], width: int, first: int) -> list[str]:
-    """The token of a line, and its label where one is wanted."""
+    """The token of a line, and its label if needed."""
     if len(wanted) > 1 and len(cells) == 1:
         raise RegardError(f"{where}: 1 column", expected="a token and its label, separated by a space or a tab")
     if len(cells) != width:

@@ -1,9 +1,8 @@
-"""Data sets of the Hugging Face hub, through the optional package `datasets`: `hf:name`, `hf:name/config`.
+"""Data sets of the Hugging Face hub, with the optional package `datasets`: `hf:name`, `hf:name/config`.
 
-`hf:a/b` is the repository `b` of `a` where there is one, else the configuration `b` of `a`;
-`hf:a/b/c` is the configuration `c` of `a/b`. Splits named train, validation and test become ours.
-A column of classes is read as their names, and rows without a class (−1) are left out; numbers are
-read as they are written. No code from the hub is ever run.
+`hf:a/b` is the repository `a/b` if it exists, else the configuration `b` of `a`; `hf:a/b/c` is the configuration `c` of
+`a/b`. The splits are train, validation and test. Class labels are read as their names, and rows without a label (−1)
+are skipped; numbers are read as written. No code from the hub is run.
 
     read_hf("hf:bentrevett/multi30k", fields=("de", "en"))
     read_hf("hf:wmt16/de-en", fields=("translation.de", "translation.en"))
@@ -67,7 +66,7 @@ def _examples(rows: Any, where: str, fields: tuple[str, ...]) -> list[Example]:
 
 
 def _column(rows: Any, where: str, name: str) -> list[str | None]:
-    """One field of every row as text; None where a row has no class."""
+    """One field of every row as text; None for a row without a label."""
     top = name if name in rows.column_names else name.split(".")[0]
     if top not in rows.column_names or len(rows) == 0:
         pick(rows[0] if len(rows) else {}, name, where)  # says what there is

@@ -1,45 +1,56 @@
-"""The `data` section of a configuration → train, valid and test.
+"""Data: training, validation and test examples from files, built-in sets or the Hugging Face hub.
 
 `train` may be
 
 - `builtin:dates`: a set that regard makes itself;
+- a folder of pictures with their captions, where these are to be written (see captions.py);
 - `hf:name`: one from the Hugging Face hub (see hf.py);
 - a file (see read.py), or parallel files: `train.de,train.en`;
+- the idx files of MNIST, or an `.npz` (see arrays.py), where the input is a picture;
+- rows given in Python (see given.py);
 - a folder that holds `train.*`, `valid.*` (or `val.*`, `dev.*`) and `test*.*`, or, with source=de and
   target=en, the parallel files `train.de`, `train.en`, `val.de`, …; each may be `.gz`.
 
-`source` and `target` name the columns or keys (several inputs: `source=premise,hypothesis`). `form` says how files
-are written where their names do not, as `data.form=labelled data.train=stsa.binary.train`.
+`source` and `target` name the columns or keys (several inputs: `source=premise,hypothesis`); roles.py has the names
+that each task gives them. `form` says how files are written where their names do not, as
+`data.form=labelled data.train=stsa.binary.train`.
 
 What is missing: without valid, some of train becomes valid, and test too if there is none. Where valid
 was given and test was not, test stays empty: a held-out set one did not ask for would shrink train.
 
-    load(default="builtin:dates", columns=2, known=(), labels=None, train="multi30k", source="de", target="en")
+    load("builtin:dates", fields=(Text(end=True), Tokens()), known=(), train="multi30k", source="de", target="en")
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
+from regard.data.arrays import read_arrays
+from regard.data.captions import by_lists, find_captions, read_captions
+from regard.data.folders import folders, read_folders
+from regard.data.given import given_examples, is_given
 from regard.data.hf import read_hf
-from regard.data.read import Form, form_of, read, read_parallel
-from regard.data.splits import Labels, Splits, split
+from regard.data.read import Form, Header, Reading, form_of, names_of, read, read_parallel
+from regard.data.readlog import ReadLog
+from regard.data.references import each_pair, grouped
+from regard.data.splits import Splits, split
 from regard.errors import RegardError
+from regard.fields import Field, Input
 from regard.find import build
 from regard.types import Example
 
 __all__ = ["load", "load_part"]
 
-names = {"train": ("train",), "valid": ("valid", "validation", "val", "dev"), "test": ("test",)}
+parts_of = {"train": ("train",), "valid": ("valid", "validation", "val", "dev"), "test": ("test",)}
 
 
 def load(
     default: str,
-    columns: int,
+    fields: Sequence[Field],
     known: tuple[tuple[str, ...], ...],
-    labels: Labels | None,
     train: Annotated[
         str, "a file, a folder, parallel files (a.de,a.en), builtin:NAME or hf:NAME; empty: the task's own set"
     ] = "",
@@ -47,80 +58,163 @@ def load(
     test: Annotated[
         str, "test file or parallel files; empty: the one beside train, or, without valid, a part of train"
     ] = "",
-    source: Annotated[str, "column or key of the input; of two inputs both, as premise,hypothesis"] = "",
+    source: Annotated[
+        str, "column or key of the input; for two inputs, both with a comma, for example premise,hypothesis"
+    ] = "",
     target: Annotated[str, "column or key of the target"] = "",
-    form: Annotated[Form, "format of the files; auto goes by their names"] = "auto",
+    form: Annotated[Form, "file format; auto goes by the file name"] = "auto",
+    header: Annotated[
+        Header, "whether line 1 of a table is a header; auto recognises one by its names and by the lines below it"
+    ] = "auto",
+    separator: Annotated[
+        str, "what separates the fields of a table: tab, comma, semicolon, pipe, space or a character; auto finds it"
+    ] = "auto",
+    encoding: Annotated[
+        str, "encoding of the files, for example cp1252 or utf-16; auto detects it, and assumes utf-8 if in doubt"
+    ] = "auto",
+    skip: Annotated[
+        bool, "skip lines that cannot be read or have an empty text or label, and count them; false: they are an error"
+    ] = False,
+    group: Annotated[bool, "in valid and test, take the targets of equal inputs as references of one example"] = False,
 ) -> Splits:
-    """Training, validation and test examples, as the `data` section asks for them.
+    """Where to find the training, validation and test examples.
 
-    `default` stands in for an empty `train`; `columns` is the number of inputs and the target together.
-    `known` are sets of names that are taken where a file has them and none were given (see read.py).
-    `labels` gives those of an example, where targets are labels: none is held out that train does not have.
+    `default` stands in for an empty `train`; `fields` are those of the columns, inputs first. `known` are sets of names
+    that are taken where a file has them and none were given (see read.py). Where targets are labels, no label is held
+    out that train does not have.
     """
-    fields = tuple(name.strip() for name in f"{source},{target}".split(",") if name.strip())
-    if fields and len(fields) != columns:
-        raise RegardError(
-            f"data.source={source!r} and data.target={target!r}",
-            expected=f"{columns - 1 or 1} name{'s' * (columns > 2)} for source" + " and 1 for target" * (columns > 1),
-        )
-    notes: list[str] = []
-    part = partial(load_part, columns=columns, fields=fields, known=known, form=form, notes=notes)
-    given = _whole(train or default, fields, form, part)
+    names = names_of(source, target, len(fields))
+    how, log = Reading(names, known, form, header, separator, encoding), ReadLog(skip)
+    part = partial(load_part, fields=fields, how=how, log=log)
+    spec = train or default
+    given = _whole(spec, fields, how, part, log)
     valid_rows = part(valid) if valid else given.valid
     test_rows = part(test) if test else given.test
+    if not spec.startswith("builtin:"):
+        given, valid_rows, test_rows = (
+            Splits(filled(given.train, fields, log)),
+            filled(valid_rows, fields, log),
+            filled(test_rows, fields, log),
+        )
     # The seed is always the same: runs with different seeds are compared on the same examples.
+    labels = fields[-1].labels
     parts = given if valid_rows else split(given.train, test=0.0 if test_rows else 0.05, labels=labels)
-    found = Splits(parts.train, valid_rows or parts.valid, test_rows or parts.test)
-    found.notes.extend([*given.notes, *notes])
+    held_out = valid_rows or parts.valid, test_rows or parts.test
+    group = group or captioned(fields)
+    several = group or any(e.alternatives for rows in (parts.train, *held_out) for e in rows)
+    if several and labels("") is not None:
+        raise RegardError("several targets for one input", expected="one label", do="remove data.group, or all but one")
+    found = Splits(each_pair(parts.train), *(grouped(rows) if group else rows for rows in held_out))
+    found.notes.extend([*given.notes, *log.notes()])
+    found.faults.extend(log.faults)
+    found.columns.extend(log.columns)
+    return found
+
+
+def filled(examples: list[Example], fields: Sequence[Field], log: ReadLog) -> list[Example]:
+    """The examples without empty texts and labels. Rows with nothing in them count as blank lines."""
+    found = []
+    for example in examples:
+        targets = example.references if len(fields) > len(example.inputs) else ()
+        values = (*example.inputs, *targets)
+        if all(value and not value.isspace() for value in values):
+            found.append(example)
+        elif not any(value.strip() for value in values) and ":" in example.where:
+            path, _, line = example.where.rpartition(":")
+            log.blank(path, int(line) if line.isdecimal() else 0)
+        else:
+            place = next(place for place, value in enumerate(values) if not value.strip())
+            written = fields[-1].words("") is not None
+            if place < len(example.inputs):
+                side = "source" if written else fields[place].kind
+            else:
+                side = "target" if written or fields[-1].spaced else fields[-1].kind
+            log.bad("empty", example.where, f"an empty {side}", "at least one character", "fill it or remove the line")
+    if examples and not found:
+        raise log.nothing(examples[0].where.rpartition(":")[0], "only blank lines")
     return found
 
 
 def load_part(
-    spec: str,
-    columns: int,
-    fields: tuple[str, ...] = (),
-    known: tuple[tuple[str, ...], ...] = (),
-    form: Form = "auto",
-    notes: list[str] | None = None,
+    spec: str, fields: Sequence[Field], how: Reading | None = None, log: ReadLog | None = None
 ) -> list[Example]:
-    """One file, or parallel files with a comma between."""
+    """One file, a folder with a subfolder for each label, or parallel files with a comma between."""
+    columns, how = len(fields), how or Reading()
+    if is_given(spec):
+        return given_examples(spec, fields, how, log or ReadLog())
+    if os.path.isdir(os.path.expanduser(spec)) and per_file(fields) and not captioned(fields):
+        return read_folders(spec)
     if "," in spec and not os.path.exists(os.path.expanduser(spec)):
         paths = tuple(path.strip() for path in spec.split(","))
         if len(paths) != columns or not all(paths):
             raise RegardError(f"{spec!r}: {len(paths)} files", expected=f"{columns} parallel files")
-        if form != "auto":
+        if how.form != "auto":
             raise RegardError(
-                f"{spec!r} with data.form={form}", expected="one file", do="remove data.form= for parallel files"
+                f"{spec!r} with data.form={how.form}", expected="one file", do="remove data.form= for parallel files"
             )
-        return read_parallel(paths)
-    return read(spec, columns, fields, known, form, notes)
+        return read_parallel(paths, how.encoding, log)
+    if captioned(fields):
+        return read_captions(spec, fields, how, log)
+    return located(read(spec, fields, how, log), fields, spec)
+
+
+def per_file(fields: Sequence[Field]) -> bool:
+    """Whether each input is a file of its own."""
+    return len(fields) == 2 and isinstance(fields[0], Input) and fields[0].per_file
+
+
+def captioned(fields: Sequence[Field]) -> bool:
+    """Whether the targets are texts about files: several of one file are its references."""
+    return per_file(fields) and fields[-1].words("") is not None
+
+
+def located(examples: list[Example], fields: Sequence[Field], path: str) -> list[Example]:
+    """The examples of a data file, with paths in it taken from its folder."""
+    inputs = [field for field in fields if isinstance(field, Input)]
+    if not any(field.per_file for field in inputs):
+        return examples
+    folder = Path(os.path.expanduser(path)).parent
+    return [
+        replace(one, inputs=tuple(f.located(value, folder) for f, value in zip(inputs, one.inputs, strict=True)))
+        for one in examples
+    ]
 
 
 Part = Callable[[str], list[Example]]
 
 
-def _whole(spec: str, fields: tuple[str, ...], form: Form, part: Part) -> Splits:
+def _whole(spec: str, fields: Sequence[Field], how: Reading, part: Part, log: ReadLog) -> Splits:
     kind, _, name = spec.partition(":")
     if kind == "builtin":
         return build("data.builtin", name).splits()  # type: ignore[no-any-return]
     if kind == "hf":
-        return read_hf(spec, fields)
+        if how.names and not all(how.names):
+            raise RegardError(f"{spec}: some columns without names", do="name all of them")
+        return read_hf(spec, how.names)
+    if per_file(fields) and (arrays := read_arrays(spec)):
+        return Splits(**arrays)
     if os.path.isdir(os.path.expanduser(spec)):
-        return _folder(spec, fields if form == "auto" else (), part)
+        if captioned(fields):
+            if file := find_captions(spec):
+                return by_lists(spec, part(file), log)
+        elif per_file(fields) and (parts := folders(spec, parts_of)):
+            return Splits(**{name: read_folders(folder) for name, folder in parts.items()})
+        return _folder(spec, how, part, log)
     return Splits(part(spec))
 
 
-def _folder(folder: str, fields: tuple[str, ...], part_of: Part) -> Splits:
-    """The parts by the names of their files; only train has to be there. `fields` may be endings of parallel files."""
+def _folder(folder: str, how: Reading, part_of: Part, log: ReadLog) -> Splits:
+    """The parts by the names of their files; only train has to be there. Names may be endings of parallel files."""
+    fields = how.names if how.form == "auto" and all(how.names) else ()
     try:
         files = sorted(file.name for file in os.scandir(os.path.expanduser(folder)) if file.is_file())
     except OSError as error:
         raise RegardError(f"{folder}: cannot be read ({error.strerror})") from None
     parts: dict[str, list[Example]] = {}
-    for part in names:
+    for part in parts_of:
         parallel = [_one(folder, part, [f for f in files if _is(f, part, field)]) for field in fields]
         if len(parallel) > 1 and all(parallel):
-            parts[part] = read_parallel([path for path in parallel if path])
+            parts[part] = read_parallel([path for path in parallel if path], how.encoding, log)
         elif path := _one(folder, part, [f for f in files if form_of(f) != "auto" and _is(f, part, _ending(f))]):
             parts[part] = part_of(path)
         elif any(parallel):
@@ -144,7 +238,7 @@ def _ending(file: str) -> str:
 def _is(file: str, part: str, ending: str) -> bool:
     """Is this the file of that part with that ending? A test may have a longer name, as test_2016.de."""
     stem, _, last = file.removesuffix(".gz").rpartition(".")
-    return last == ending and (stem.lower() in names[part] or (part == "test" and stem.lower().startswith("test")))
+    return last == ending and (stem.lower() in parts_of[part] or (part == "test" and stem.lower().startswith("test")))
 
 
 def _one(folder: str, part: str, files: list[str]) -> str:

@@ -1,46 +1,52 @@
-"""What may be wrong with a data set, one finding a line: what, how many, where, what to do.
+"""Problems of a data set, one per line: what, how many, where, what to do.
 
-Nothing here changes data. Each check is a function of the splits and gives at most a finding for each
-split; `checks` is the list of them, the gravest first.
+Nothing here changes the data. Each check is a function of the splits and gives at most one finding per split;
+`checks` lists them, the most serious first. These are advice; what training refuses is an error: lines that cannot be
+used (`faulty`), and data that cannot be learned from (`regard.train.refusals`).
 
-    for problem in problems(splits): print(problem)
+    for problem in problems(splits, fields): print(problem)
 """
 
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from statistics import median
+from typing import Literal
 
+from regard.data.header import all_usual_names
+from regard.data.readlog import Fault
 from regard.data.splits import Splits
 from regard.errors import counted
+from regard.fields import Field
 from regard.types import Example
 
-__all__ = ["Problem", "are_labels", "problems"]
+__all__ = ["Problem", "are_labels", "faulty", "problems"]
 
 odd = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028\u2029\ufeff\ufffd]")
 long = 2_000  # characters of a text that most models will not take whole
+few = 4  # examples that may each have a label of its own
 ratio = 4.0  # how far from the median the lengths of source and target may stand apart
-usual_headers = {
-    *("source", "target", "src", "tgt", "trg", "input", "output", "text", "label", "class", "sentence", "score"),
-    *("question", "answer", "premise", "hypothesis", "sentence1", "sentence2", "query", "response", "summary"),
-}
 names = ("train", "valid", "test")
 
 
 @dataclass(frozen=True)
 class Problem:
     kind: str  # one word, for programs
-    split: str
+    split: str  # or the file
     count: int
     what: str
     examples: tuple[str, ...]  # up to three places
     do: str
+    severity: Literal["error", "advice"] = "advice"  # training refuses the data for an error
 
     def __str__(self) -> str:
-        noun = {"header": "line", "character": "character"}.get(self.kind, "example")
-        return f"{self.split}: {counted(self.count, noun)} {self.what}, e.g. {self.examples[0]}; {self.do}"
+        if self.severity == "error":
+            return "; ".join(filter(None, [f"{self.split}: {self.what}", self.do]))
+        noun = {"header": "line", "character": "character", "labels": "label"}.get(self.kind, "example")
+        places = f", e.g. {self.examples[0]}" if self.examples else ""
+        return f"{self.split}: {counted(self.count, noun)} {self.what}{places}; {self.do}"
 
 
 Found = Iterator[Problem]
@@ -48,20 +54,43 @@ Parts = dict[str, list[Example]]
 
 
 def at(example: Example) -> str:
-    """Where an example was read, or how it begins."""
+    """Where an example was read, or its first characters."""
     return example.where or repr(example.source if len(example.source) <= 40 else example.source[:40] + "…")
 
 
 def are_labels(examples: list[Example]) -> bool:
-    """Few targets for many examples, and no sentences: classes, or steps of a scale."""
+    """Whether targets look like labels: few distinct, short ones for many examples."""
     different = {example.target for example in examples}
     few = len(different) <= max(2, min(100, len(examples) // 5))
     return few and all(len(target) <= 40 for target in different)
 
 
-def problems(splits: Splits) -> list[Problem]:
+def problems(splits: Splits, fields: Sequence[Field]) -> list[Problem]:
+    """`fields` are those of the columns; the characters of values that are not text are not looked at."""
     parts = {name: part for name in names if (part := getattr(splits, name))}
-    return [problem for check in checks for problem in check(parts)]
+    texts = {name: [_text_only(e, fields) for e in part] for name, part in parts.items()}
+    labelled = fields[-1].labels("") is not None and not fields[-1].spaced
+    found = [check(texts if check in of_characters else parts) for check in checks]
+    return [problem for some in [*found, many_labels(parts) if labelled else ()] for problem in some]
+
+
+def faulty(faults: Iterable[Fault]) -> list[Problem]:
+    """Lines that cannot be used: training refuses them."""
+    skip = "or set data.skip=true to skip them"
+    return [
+        Problem(f.kind, f.path, f.count, f.what, tuple(f.first), f"{f.do or 'repair them'}, {skip}", "error")
+        for f in faults
+    ]
+
+
+def _text_only(example: Example, fields: Sequence[Field]) -> Example:
+    """The example without values that are not text, as the path of a picture."""
+    if all(field.textual for field in fields):
+        return example
+    values = [
+        value if field.textual else "" for value, field in zip((*example.inputs, example.target), fields, strict=False)
+    ]
+    return replace(example, inputs=tuple(values[: len(example.inputs)]), where=at(example))
 
 
 def _some(kind: str, split: str, bad: Iterable[str], what: str, do: str) -> Found:
@@ -71,18 +100,18 @@ def _some(kind: str, split: str, bad: Iterable[str], what: str, do: str) -> Foun
 
 
 def headers(parts: Parts) -> Found:
-    """A first line that names the columns, read as if it were an example."""
+    """A header line that was read as an example."""
     firsts = {name: part[0] for name, part in parts.items()}
     fields = {name: (*first.inputs, first.target) for name, first in firsts.items()}
     for name, first in firsts.items():
-        same = sum(fields[name] == other for other in fields.values()) > 1
-        if same or {field.strip().lower() for field in fields[name]} <= usual_headers:
-            do = "if it is a header, name the columns with data.source= and data.target="
+        same = all(first.inputs) and sum(fields[name] == other for other in fields.values()) > 1
+        if same or {field.strip().lower() for field in fields[name]} <= all_usual_names():
+            do = "if it is a header, set data.header=true"
             yield from _some("header", name, [at(first)], "that looks like a header", do)
 
 
 def leaks(parts: Parts) -> Found:
-    """The same inputs in two splits: what is measured on them was learnt by heart."""
+    """The same inputs in two splits (leakage)."""
     for left, right in (("train", "valid"), ("train", "test"), ("valid", "test")):
         if left in parts and right in parts:
             seen = {e.inputs: e for e in reversed(parts[left])}
@@ -90,13 +119,13 @@ def leaks(parts: Parts) -> Found:
             yield from _some("leak", right, both, f"with the same source as in {left}", "remove them from one split")
 
 
-def empties(parts: Parts) -> Found:
-    for name, part in parts.items():
-        no_source = [at(e) for e in part if not all(text.strip() for text in e.inputs)]
-        yield from _some("empty", name, no_source, "with an empty source", "remove them")
-        no_target = [at(e) for e in part if not e.target.strip()]
-        if len(no_target) < len(part):  # all empty: there are no targets
-            yield from _some("empty", name, no_target, "with an empty target", "remove them")
+def many_labels(parts: Parts) -> Found:
+    """Labels that hardly any two examples share: perhaps another column was meant."""
+    train = parts.get("train", [])
+    different = {example.target for example in train}
+    if len(train) >= few and 2 * len(different) > len(train):
+        what = f"for {len(train):,} examples: hardly any two have the same"
+        yield Problem("labels", "train", len(different), what, (), "check that data.target= names the column of labels")
 
 
 def new_labels(parts: Parts) -> Found:
@@ -109,7 +138,7 @@ def new_labels(parts: Parts) -> Found:
 
 
 def new_characters(parts: Parts) -> Found:
-    """Characters that train never shows cannot be read, nor written."""
+    """Characters that never occur in train; the model can neither read nor write them."""
     for side, texts in (("source", lambda e: e.inputs), ("target", lambda e: (e.target,))):
         known: set[str] = set().union(*(text for e in parts.get("train", []) for text in texts(e)))
         for name in names[1:]:
@@ -132,7 +161,7 @@ def odd_characters(parts: Parts) -> Found:
 
 
 def mixed_forms(parts: Parts) -> Found:
-    """é as one character and as e with an accent look alike and are different tokens."""
+    """Mixed Unicode forms: é as one character and as e with an accent look the same but are different tokens."""
     whole, apart = 0, defaultdict(list)
     for name, part in parts.items():
         for e in part:
@@ -158,13 +187,16 @@ def repeats(parts: Parts) -> Found:
         yield from _some("repeat", name, again, "repeated from an earlier line", "remove them unless they are intended")
 
 
+several = ("fine if several targets are right", "if several targets are right, set data.group=true")
+
+
 def conflicts(parts: Parts) -> Found:
     for name, part in parts.items():
         first: dict[tuple[str, ...], Example] = {}
         bad = [
             f"{at(e)} and {at(before)}" for e in part if (before := first.setdefault(e.inputs, e)).target != e.target
         ]
-        do = "decide which is right" if are_labels(part) else "fine if several targets are right"
+        do = "decide which is right" if are_labels(part) else several[name != "train"]
         yield from _some("conflict", name, bad, "with the source of an earlier example but another target", do)
 
 
@@ -183,7 +215,7 @@ def long_rows(parts: Parts) -> Found:
 
 
 def odd_ratios(parts: Parts) -> Found:
-    """A target far longer or shorter than its source makes one expect: often a line that slipped."""
+    """Targets far longer or shorter than expected from their source: often misaligned lines."""
     train = parts.get("train", [])
     if not train or are_labels(train) or len(train[0].inputs) > 1:
         return
@@ -206,7 +238,6 @@ def odd_ratios(parts: Parts) -> Found:
 checks: list[Callable[[Parts], Found]] = [
     headers,
     leaks,
-    empties,
     new_labels,
     new_characters,
     odd_characters,
@@ -217,3 +248,4 @@ checks: list[Callable[[Parts], Found]] = [
     long_rows,
     odd_ratios,
 ]
+of_characters = (headers, new_characters, odd_characters, mixed_forms, copies, long_rows, odd_ratios)

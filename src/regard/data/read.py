@@ -1,24 +1,22 @@
-"""Files → examples: TSV (`.tsv`, `.txt`), CSV, JSON lines (`.jsonl`, `.json`), CoNLL columns (`.conll`, `.bio`,
-`.iob`), lines with the label first, or parallel files; each may be `.gz`. `form` says what a file is where its name
-does not.
+"""Files → examples: TSV (`.tsv`, `.tab`, `.txt`), CSV, JSON (`.jsonl`, `.ndjson`, `.json`), CoNLL columns (`.conll`,
+`.bio`, `.iob`), lines with the label first, or parallel files; each may be `.gz`. docs/data.md is the user's guide.
 
-Without `fields`, TSV and CSV have no header and exactly `columns` columns, of which the last is the
-target; a single column is an input without a target. With `fields`, the first line is a header and
-the named columns are taken, the last named as the target; where all names are numbers there is no
-header and they count the columns, from 1. JSON lines are read by key (`a.b` reaches into tables), by default `source`
-and `target`; a number is read as it is written. Where the header, or the keys of the first line, hold all the names of
-one of the `known` sets, that set is taken without being asked for.
+`Reading` says how a file is written and which of its columns are meant. What it leaves open is found: the format by the
+name of the file, the encoding (encoding.py), what separates the fields of a table (separator.py), whether the first
+line is a header and which columns it names (header.py). Without a header the columns are the inputs and the target, in
+this order; a single column is an input without a target. Columns can be named by a header, by JSON key (`a.b` for
+nested objects) or by number, from 1.
 
-- `labelled`: the first word of a line is the target, the rest the text ("1 a fine film", as SST and TREC come).
-- `conll`: a token a line, its label last, a blank line after each sentence (see conll.py).
+- `labelled`: the first word of a line is the target, the rest the text ("1 a fine film", as in SST and TREC).
+- `conll`: one token per line, its label last, a blank line after each sentence (see conll.py).
 
-A row whose `gold_label` is "-" has no label its annotators agreed on (SNLI): it is left out, and `notes` says so.
+Numbers in JSON are read as written, and a target that is a list of strings gives several references. Rows with the
+`gold_label` "-" have no agreed label (SNLI); they are skipped. Blank lines are skipped. `log` has all that was skipped
+or found (see readlog.py).
 
-    read("train.tsv")                                   # a line: source TAB target
-    read("SICK_train.txt", fields=("sentence_A", "sentence_B", "relatedness_score"))
-    read("snli_1.0_dev.jsonl", columns=3, known=(("sentence1", "sentence2", "gold_label"),))
-    read("snli.tsv", fields=("2", "3", "1"))             # the label stands first
-    read("stsa.binary.train", form="labelled")
+    read("train.tsv", fields)                                           # a line: source TAB target
+    read("reviews.csv", fields, Reading(names=("Review", "Sentiment")))
+    read("snli.tsv", fields, Reading(names=("2", "3", "1")))            # the label stands first
     read_parallel(("train.de.gz", "train.en.gz"))
 """
 
@@ -27,38 +25,93 @@ import gc
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
+from regard.data import header, separator
 from regard.data.conll import read_conll
-from regard.data.lines import each_line
+from regard.data.json_rows import json_rows
+from regard.data.lines import TextFile
+from regard.data.readlog import ReadLog
 from regard.errors import RegardError, brief
+from regard.fields import Field
 from regard.find import nearest
 from regard.reading import longest
 from regard.types import Example
 
-__all__ = ["Form", "form_of", "pick", "read", "read_parallel"]
+__all__ = [
+    *("Form", "Header", "Reading", "as_text", "decided", "form_of", "names_of", "pick", "read", "read_parallel"),
+    "references",
+]
 
 Form = Literal["auto", "labelled", "conll", "tsv", "csv", "jsonl"]
+Header = bool | Literal["auto"]
 forms: dict[str, Form] = {
     ".tsv": "tsv",
+    ".tab": "tsv",
     ".txt": "tsv",
     ".csv": "csv",
     ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
     ".json": "jsonl",
     ".conll": "conll",
     ".bio": "conll",
     ".iob": "conll",
 }
 undecided = {"gold_label": "-"}  # what stands where a label should, by the name of the field
+sampled = header.sample + 1  # lines from which separator and header are found
+Numbered = Iterator[tuple[int, str]]
+Rows = Iterator[tuple[int, list[str]]]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files are written, and which of their columns are meant."""
+
+    names: tuple[str, ...] = ()  # of the columns, inputs first; "" for one that the header is to tell
+    known: tuple[tuple[str, ...], ...] = ()  # sets of names that are taken where a file has them
+    form: Form = "auto"
+    header: Header = "auto"
+    separator: str = "auto"
+    encoding: str = "auto"
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any], columns: int, known: tuple[tuple[str, ...], ...] = ()) -> "Reading":
+        """By the options of `data`."""
+        given = {key: options[key] for key in ("form", "header", "separator", "encoding") if key in options}
+        return cls(names_of(options.get("source", ""), options.get("target", ""), columns), known, **given)
+
+    @property
+    def numbers(self) -> bool:
+        """Whether columns are named by their numbers."""
+        return bool(self.names) and all(name.isdecimal() for name in self.names)
+
+
+def names_of(source: str, target: str, columns: int) -> tuple[str, ...]:
+    """The names of all columns; "" for those that are not named, none at all where no column is."""
+    if not source.strip(" ,") and not target.strip():
+        return ()
+    inputs = [name.strip() for name in source.split(",")]
+    if not any(inputs):
+        inputs = [""] * max(1, columns - 1)
+    names = (*inputs, *([target.strip()] if columns > 1 or target.strip() else []))
+    if len(names) != columns:
+        raise RegardError(
+            f"data.source={source!r} and data.target={target!r}",
+            expected=f"{columns - 1 or 1} name{'s' * (columns > 2)} for source" + " and 1 for target" * (columns > 1),
+        )
+    return names
 
 
 @contextmanager
 def kept() -> Iterator[None]:
-    """No looking for garbage meanwhile: all that is made stays, and walking over it would double the time."""
+    """Turns garbage collection off: everything created stays, and scanning it would double the time."""
     was = gc.isenabled()
     gc.disable()
     try:
@@ -69,227 +122,289 @@ def kept() -> Iterator[None]:
 
 
 def form_of(path: str) -> Form:
-    """The form that the name of a file tells; "auto" where it tells none."""
+    """The format by the name of a file; "auto" if unknown."""
     return forms.get(Path(path.removesuffix(".gz")).suffix.lower(), "auto")
 
 
 @kept()
-def read(
-    path: str,
-    columns: int = 2,
-    fields: tuple[str, ...] = (),
-    known: tuple[tuple[str, ...], ...] = (),
-    form: Form = "auto",
-    notes: list[str] | None = None,
-) -> list[Example]:
-    """The examples of one file, in order; what was left out is added to `notes`."""
-    kind = form_of(path) if form == "auto" else form
-    text = _without_last_blanks(path, each_line(path))
-    first = next(text, None)  # before all else: a file that is not there says more than its ending
+def read(path: str, fields: Sequence[Field], how: Reading | None = None, log: ReadLog | None = None) -> list[Example]:
+    """The examples of one file, in order. `fields` are those of the columns, inputs first."""
+    how, log = how or Reading(), log or ReadLog()
+    kind = form_of(path) if how.form == "auto" else how.form
+    file = TextFile(path, how.encoding, log)  # before all else: a file that is not there says more than its ending
     if kind == "auto":
         raise RegardError(
             f"{path}: unknown file type",
             expected=", ".join(forms) + " (each may be .gz)",
             do="set data.form=, or give both parallel files as 'train.de,train.en'",
         )
-    if first is None:
-        raise RegardError(f"{path}: only blank lines", expected="one example per line")
-    text = chain([first], text)
-    if kind in ("labelled", "conll") and columns > 2:
+    if kind in ("labelled", "conll") and len(fields) > 2:
         raise RegardError(
-            f"{path}: read as {kind}, which has one input", expected=f"{columns - 1} inputs, as in tsv or jsonl"
+            f"{path}: read as {kind}, which has one input", expected=f"{len(fields) - 1} inputs, as in tsv or jsonl"
         )
     if kind == "labelled":
-        if fields:
+        if how.names:
             raise RegardError(
                 f"{path}: read as labelled, which has no named columns", do="remove data.source= and data.target="
             )
-        return _labelled(path, text, columns)
-    if kind == "conll":
-        return read_conll(path, text, columns, fields)
-    if kind == "jsonl":
-        if known and not fields:
-            fields = _recognised(_keys(first), columns, known)
-        if columns > 2 and not fields:
-            raise RegardError(
-                f"{path}: {columns - 1} inputs without names",
-                do="name the keys, for example data.source=premise,hypothesis data.target=label",
-            )
-        examples = _json_lines(path, text, fields or ("source", "target")[:columns])
+        found = list(_labelled(path, file, len(fields), log))
+    elif kind == "conll":
+        found = read_conll(path, file.lines(), len(fields), how.names, log)
+    elif kind == "jsonl":
+        found = _json(path, file, fields, how, log)
     else:
-        split = _csv(path, text) if kind == "csv" else ((n, line.split("\t")) for n, line in enumerate(text, 1))
-        if known and not fields:
-            header = next(split)
-            fields, split = _recognised(header[1], columns, known), chain([header], split)
-        examples = _table(path, split, columns, fields, "tab" if kind == "tsv" else "comma")
-    return _decided(path, examples, fields, notes)
+        found = _table(path, file, kind, fields, how, log)
+    if not found:
+        raise log.nothing(path, "only blank lines")
+    return found
 
 
-def _keys(line: str) -> list[str]:
-    """The keys of a line of JSON; none where it is no object, which is said when it is read."""
-    try:
-        first = json.loads(line)
-    except (ValueError, RecursionError):
-        return []
-    return list(first) if isinstance(first, dict) else []
-
-
-def _recognised(there: list[str], columns: int, known: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
-    return next((names for names in known if len(names) == columns and set(names) <= set(there)), ())
-
-
-def _decided(path: str, examples: list[Example], fields: tuple[str, ...], notes: list[str] | None) -> list[Example]:
-    """Without the examples whose label says that there is none."""
-    nothing = undecided.get(fields[-1]) if len(fields) > 1 else None
-    if nothing is None:
-        return examples
-    agreed = [example for example in examples if example.target != nothing]
-    if not agreed:
-        raise RegardError(f"{path}: every {fields[-1]} is {nothing!r}", expected="labels")
-    if notes is not None and len(agreed) < len(examples):
-        left = f"{len(examples) - len(agreed):,} of {len(examples):,}"
-        notes.append(f"{path}: skipped {left} examples: {fields[-1]} is {nothing!r} (no agreed label)")
-    return agreed
-
-
-@kept()
-def read_parallel(paths: Sequence[str]) -> list[Example]:
-    """Line n of each file belongs together; the last file holds the targets. A line may be empty."""
-    rows: list[tuple[str, ...]] = []
-    ended, blank = False, 0  # whether one of the files has; how many lines are empty in all of them since the last row
-    for row in zip_longest(*map(each_line, paths)):
-        ended = ended or None in row
-        if not any(row):
-            blank += 1
-        elif ended:
-            raise _uneven(paths)
+def _written(path: str, rows: Rows, log: ReadLog) -> Rows:
+    """The rows that have something in them; those with nothing but empty fields are not blank lines."""
+    for number, row in rows:
+        if len(row) > 1 or (row and row[0].strip(" \r")):
+            yield number, row
         else:
-            _few(paths[0], blank)
-            rows += [("",) * len(paths)] * blank + [row]
-            blank = 0
-    if not rows:
-        raise RegardError(f"{paths[0]}: only blank lines", expected="one example per line")
-    return [Example(row[:-1], row[-1], f"{paths[0]}:{number}") for number, row in enumerate(rows, 1)]
-
-
-def _uneven(paths: Sequence[str]) -> RegardError:
-    counts = ", ".join(f"{path} has {sum(1 for _ in each_line(path)):,} lines" for path in paths)
-    return RegardError(counts, expected="the same number", do="check that the files are parallel")
-
-
-blanks = 1_000_000  # in a row: more are a damaged file
-
-
-def _few(path: str, count: int) -> None:
-    if count > blanks:
-        raise RegardError(f"{path}: more than {blanks:,} blank lines in a row", do="remove them")
-
-
-def _without_last_blanks(path: str, text: Iterator[str]) -> Iterator[str]:
-    waiting: list[str] = []
-    for line in text:
-        if line.strip(" \r"):
-            if waiting:
-                yield from waiting
-                waiting = []
-            yield line
-        else:
-            waiting.append(line)
-            _few(path, len(waiting))
+            log.blank(path, number)
 
 
 def _example(values: Sequence[str], where: str) -> Example:
     return Example(tuple(values[:-1]), values[-1], where) if len(values) > 1 else Example((values[0],), "", where)
 
 
-def _table(
-    path: str, rows: Iterator[tuple[int, list[str]]], columns: int, fields: tuple[str, ...], between: str
-) -> list[Example]:
-    chosen: list[int] = []
-    if fields:
-        number, header = next(rows)
-        columns = len(header)
-        if all(name.isdecimal() for name in fields):
-            rows = chain([(number, header)], rows)
-            header = [str(column) for column in range(1, columns + 1)]
-        for name in fields:
-            if header.count(name) != 1:
-                found = "twice in" if name in header else "not in"
-                raise RegardError(f"{path}:1: {name!r} is {found} the header", do=nearest(name, header))
-        chosen = [header.index(name) for name in fields]
-    examples = []
-    for number, row in rows:
-        if len(row) != columns or row == [""]:
-            raise _wrong_width(f"{path}:{number}", row, columns, bool(fields), between)
-        examples.append(_example([row[i] for i in chosen] if chosen else row, f"{path}:{number}"))
-    if not examples:
-        raise RegardError(f"{path}: no lines after the header", expected="one example per line")
-    return examples
+# --- tables ------------------------------------------------------------------------------------------------------
 
 
-def _wrong_width(where: str, row: list[str], columns: int, header: bool, between: str) -> RegardError:
-    if row in ([], [""]):
-        return RegardError(f"{where}: blank line", do="remove it")
-    if header:
-        expected = f"{columns}, as in line 1"
-    else:
-        named = {1: " (text)", 2: " (source, target)"}.get(columns, f" ({columns - 1} inputs, target)")
-        expected = f"{columns}{named}"
-    do = f"remove the extra {between}" if len(row) > columns else f"separate the fields with a {between}"
-    if len(row) > columns and not header:
-        do += ", or name the columns with data.source= and data.target= if line 1 is a header"
-    return RegardError(f"{where}: {len(row)} field{'s' * (len(row) != 1)}", expected=expected, do=do)
+def _table(path: str, file: TextFile, kind: str, fields: Sequence[Field], how: Reading, log: ReadLog) -> list[Example]:
+    lines: Numbered = ((number, line) for number, line in enumerate(file.lines(), 1) if line is not None)
+    start = list(islice(lines, sampled))
+    between = _separator(path, [line for _, line in start], kind, 2 if how.names else len(fields), how, log)
+    lines = chain(start, lines)
+    quoted = kind == "csv" or between != "\t"
+    rows = _written(path, _quoted(path, lines, between, log) if quoted else _split(lines, between), log)
+    first = list(islice(rows, sampled))
+    if not first:
+        return []
+    named, chosen = _columns(path, first, fields, how, log)
+    width = len(first[0][1]) if named or chosen else len(fields)
+    examples: list[Example] = []
+    for number, row in chain(first[1:] if named else first, rows):
+        if len(row) != width:
+            log.bad("fields", f"{path}:{number}", *_wrong_width(row, width, named, between))
+        else:
+            examples.append(_example([row[i] for i in chosen] if chosen else row, f"{path}:{number}"))
+    if not examples and named:
+        raise log.nothing(path, "no lines after the header")
+    target = first[0][1][chosen[-1]] if named and chosen and len(chosen) > 1 else ""
+    return decided(path, examples, target, log)
 
 
-def _csv(path: str, text: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-    """Rows with the line they begin on: a quoted field may run over several."""
+def _separator(path: str, lines: list[str], kind: str, columns: int, how: Reading, log: ReadLog) -> str:
+    if how.separator != "auto":
+        return separator.named(how.separator)
+    between = separator.found(lines, kind, columns)
+    if between != separator.usual[kind]:
+        log.decide(f"{path}: separated by {separator.name_of(between)}; set data.separator= if that is wrong")
+    return between
+
+
+def _columns(
+    path: str, rows: list[tuple[int, list[str]]], fields: Sequence[Field], how: Reading, log: ReadLog
+) -> tuple[bool, tuple[int, ...]]:
+    """Whether the first row is a header, and the columns that are read; none where they are all there are."""
+    line, first = rows[0]
+    by_name = bool(how.names) and not how.numbers
+    auto = how.header == "auto" and not by_name and header.is_header([row for _, row in rows], fields, how.known)
+    if by_name and how.header is False:
+        raise RegardError(
+            f"{path}: named columns with data.header=false", expected="column numbers, for example data.source=1"
+        )
+    named = by_name or auto or how.header is True
+    chosen: tuple[int, ...] = ()
+    if how.numbers:
+        missing = next((name for name in how.names if not 0 < int(name) <= len(first)), "")
+        if missing:
+            raise RegardError(f"{path}:{line}: no column {missing}", expected=f"1 to {len(first)}")
+        chosen = tuple(int(name) - 1 for name in how.names)
+    elif named:
+        names = [name.strip() for name in first]
+        for name in filter(None, how.names):
+            if names.count(name) != 1:
+                raise _no_column(f"{path}:{line}", name, names)
+        chosen = header.find(names, fields, how.known, how.names)
+        if not chosen and (any(how.names) or len(first) != len(fields)):
+            raise RegardError(
+                f"{path}:{line}: {len(first)} columns ({_listed(names)})",
+                expected=f"{len(fields)}",
+                do="name the columns with " + " and ".join(["data.source=", "data.target="][: len(fields)]),
+            )
+        chosen = chosen or tuple(range(len(first)))
+        log.columns = log.columns or [names[column] for column in chosen]
+    if auto:
+        read = " and ".join(repr(first[column].strip()) for column in chosen)
+        log.decide(f"{path}: line {line} is a header; reading {read} (data.header=false reads the line as an example)")
+    return named, chosen
+
+
+def _no_column(where: str, name: str, there: Sequence[str]) -> RegardError:
+    """The error for a name that no column has; those there are, the most similar first."""
+    what = "twice in the header" if name in there else "not a column"
+    return RegardError(f"{where}: {name!r} is {what}", do=f"{_near(name, there)}columns: {_listed(there, name)}")
+
+
+def _near(name: str, there: Sequence[str]) -> str:
+    said = nearest(name, there)
+    return f"{said} " if said.startswith("did") and name not in there else ""
+
+
+def _listed(names: Sequence[str], like: str = "") -> str:
+    shown = [name for name in names if name and len(name) <= 100][:200]
+    if like:
+        shown.sort(key=lambda name: -SequenceMatcher(None, like.lower(), name.lower()).ratio())
+    return ", ".join(shown[:30]) + ", …" * (len(shown) > 30)
+
+
+def _wrong_width(row: list[str], width: int, named: bool, between: str) -> tuple[str, str, str]:
+    """What was got, what was expected, what to do."""
+    name = separator.name_of(between)
+    expected = f"{width}, as in line 1" if named else f"{width}{_named_roles(width)}"
+    do = f"remove the extra {name}" if len(row) > width else f"separate the fields with a {name}"
+    if not named:
+        do += ", set data.separator= if it is another" * (len(row) == 1)
+        do += ", or name the columns with data.source= and data.target= if line 1 is a header" * (len(row) > width)
+    return f"{len(row)} field{'s' * (len(row) != 1)}", expected, do
+
+
+def _named_roles(columns: int) -> str:
+    return {1: " (text)", 2: " (source, target)"}.get(columns, f" ({columns - 1} inputs, target)")
+
+
+def _split(lines: Numbered, between: str) -> Rows:
+    return ((number, line.split(between)) for number, line in lines)
+
+
+def _quoted(path: str, lines: Numbered, between: str, log: ReadLog) -> Rows:
+    """Rows of CSV with the line they start on; a quoted field may span several lines.
+
+    After a row with broken quotes reading goes on with the line after the one where it began.
+    """
+    again: deque[tuple[int, str]] = deque()
+    since: list[tuple[int, str]] = []  # the lines of the row so far
+
+    def given() -> Iterator[str]:
+        while (one := again.popleft() if again else next(lines, None)) is not None:
+            since.append(one)
+            yield one[1] + "\n"
+
     limit = csv.field_size_limit(longest)  # a field may be a whole document, but a quote that never closes is none
-    reader = csv.reader((line + "\n" for line in text), strict=True)
-    begin = 1
     try:
-        for row in reader:
-            yield begin, row
-            begin = reader.line_num + 1
-    except csv.Error as error:
-        raise RegardError(f"{path}:{begin}: not CSV ({error})", do="check the quotes in that row") from None
+        while True:
+            reader = csv.reader(given(), delimiter=between, strict=True)
+            try:
+                for row in reader:
+                    yield since[0][0], row
+                    since.clear()
+                return
+            except csv.Error as error:
+                where = f"{path}:{since[0][0]}"
+                log.bad("quotes", where, f"not CSV ({error})", do="check the quotes in that row")
+                again.extendleft(reversed(since[1:]))
+                since.clear()
     finally:
         csv.field_size_limit(limit)
 
 
-def _labelled(path: str, text: Iterable[str], columns: int) -> list[Example]:
-    examples = []
-    for number, line in enumerate(text, 1):
+def decided(path: str, examples: list[Example], target: str, log: ReadLog) -> list[Example]:
+    """The examples that have a label; `target` is the name of its column."""
+    nothing = undecided.get(target)
+    if nothing is None:
+        return examples
+    agreed = [example for example in examples if example.target != nothing]
+    if examples and not agreed:
+        raise RegardError(f"{path}: every {target} is {nothing!r}", expected="labels")
+    if len(agreed) < len(examples):
+        left = f"{len(examples) - len(agreed):,} of {len(examples):,}"
+        log.decide(f"{path}: skipped {left} examples: {target} is {nothing!r} (no agreed label)")
+    return agreed
+
+
+# --- other forms -------------------------------------------------------------------------------------------------
+
+
+def _labelled(path: str, file: TextFile, columns: int, log: ReadLog) -> Iterator[Example]:
+    lines = ((number, [line]) for number, line in enumerate(file.lines(), 1) if line is not None)
+    for number, [line] in _written(path, lines, log):
         label, *rest = re.split("[ \t]+", line, maxsplit=1)
         if not label or not any(rest):
-            got = repr(line[:40]) if line.strip(" \t") else "blank line"
-            raise RegardError(f"{path}:{number}: {got}", expected="a label, a space and the text")
-        examples.append(Example((rest[0],), label if columns > 1 else "", f"{path}:{number}"))
-    return examples
+            log.bad("fields", f"{path}:{number}", repr(line[:40]), "a label, a space and the text")
+        else:
+            yield Example((rest[0],), label if columns > 1 else "", f"{path}:{number}")
 
 
-def _json_lines(path: str, text: Iterable[str], fields: tuple[str, ...]) -> list[Example]:
+def _json(path: str, file: TextFile, fields: Sequence[Field], how: Reading, log: ReadLog) -> list[Example]:
+    rows = json_rows(file, log)
+    first = next(rows, None)
+    if first is None:
+        return []
+    keys = _keys(path, list(first[1]), fields, how, log)
+    log.columns = log.columns or [*keys]
     examples = []
-    for number, line in enumerate(text, 1):
-        where = f"{path}:{number}"
+    for number, row, line in chain([first], rows):
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:  # not JSON, or a number of thousands of digits
-            if not line.strip():
-                raise RegardError(f"{where}: blank line", do="remove it") from None
-            raise RegardError(f"{where}: not JSON ({error})", expected="one object per line") from None
-        if not isinstance(row, dict):
-            raise RegardError(f"{where}: a JSON {type(row).__name__}", expected="one object per line")
-        values = [_told(pick(row, name, where), f"{where}: {name!r}") for name in fields]
-        if "\\u" in line:
-            for name, value in zip(fields, values, strict=True):
-                if any("\ud800" <= character <= "\udfff" for character in value):
-                    raise RegardError(f"{where}: {name!r} contains an unpaired surrogate", expected="valid Unicode")
-        examples.append(_example(values, where))
-    return examples
+            examples.append(_json_example(row, keys, f"{path}:{number}", "\\u" in line))
+        except RegardError as error:
+            log.failed("value", f"{path}:{number}", error)
+    return decided(path, examples, keys[-1] if len(keys) > 1 else "", log)
 
 
-def _told(value: Any, what: str) -> str:
-    """A value as text; scores are numbers, and often classes are."""
+def _keys(path: str, there: list[str], fields: Sequence[Field], how: Reading, log: ReadLog) -> tuple[str, ...]:
+    """The keys that are read."""
+    columns = len(fields)
+    if how.names and all(how.names):
+        return how.names
+    whole = any(len(names) == columns and set(names) <= set(there) for names in how.known)
+    usual = ("source", "target")[:columns]
+    if not any(how.names) and not whole and columns < 3 and set(usual) <= set(there):
+        return usual
+    if chosen := header.find(
+        [*there, *(name for name in how.names if name not in there)], fields, how.known, how.names
+    ):
+        keys = tuple([*there, *how.names][column] for column in chosen)
+        if not whole:
+            read = " and ".join(map(repr, keys))
+            log.decide(f"{path}: reading the keys {read}; data.source= and data.target= name others")
+        return keys
+    if columns > 2 or any(how.names):
+        raise RegardError(
+            f"{path}: {columns - 1} input{'s' * (columns > 2)} without names",
+            do="name the keys, for example data.source=premise,hypothesis data.target=label",
+        )
+    return usual
+
+
+def _json_example(row: Mapping[str, Any], fields: tuple[str, ...], where: str, escapes: bool) -> Example:
+    cells = [pick(row, name, where) for name in fields]
+    more: list[str] = []
+    if len(cells) > 1 and isinstance(cells[-1], list):
+        cells[-1], *more = references(cells[-1], f"{where}: {fields[-1]!r}")
+    values = [as_text(cell, f"{where}: {name!r}") for name, cell in zip(fields, cells, strict=True)]
+    if escapes:
+        for name, value in [*zip(fields, values, strict=True), *((fields[-1], one) for one in more)]:
+            if any("\ud800" <= character <= "\udfff" for character in value):
+                raise RegardError(f"{where}: {name!r} contains an unpaired surrogate", expected="valid Unicode")
+    example = _example(values, where)
+    return replace(example, alternatives=tuple(more)) if more else example
+
+
+def references(targets: list[Any], what: str) -> list[str]:
+    """Several right targets, none twice."""
+    if not targets or not all(isinstance(one, str) for one in targets):
+        raise RegardError(f"{what} is {brief(targets, 40)}", expected="a string, a number or a list of strings")
+    return list(dict.fromkeys(targets))
+
+
+def as_text(value: Any, what: str) -> str:
+    """A value as text; scores and labels may be numbers."""
     if isinstance(value, str):
         return value
     if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
@@ -304,17 +419,56 @@ def pick(row: Mapping[str, Any], name: str, where: str) -> Any:
     value: Any = row
     for key in name.split("."):
         if not isinstance(value, Mapping) or key not in value:
-            raise RegardError(
-                f"{where}: no field {name!r}", do=nearest(name, _paths(row)) + " (set data.source=, data.target=)"
-            )
+            near, keys = nearest(name, there := _paths(row)), _listed(there, name)
+            do = f"{near} " if near.startswith("did") else ""
+            raise RegardError(f"{where}: no field {name!r}", do=f"{do}fields: {keys} (set data.source=, data.target=)")
         value = value[key]
     return value
 
 
 def _paths(row: Mapping[str, Any], before: str = "", deep: int = 0) -> list[str]:
-    """What could have been meant: the first names, no deeper than people nest tables."""
+    """The first keys, for suggestions, to a small depth."""
     found = []
     for key, value in islice(row.items(), 100):
         inside = isinstance(value, Mapping) and deep < 3
         found += _paths(value, f"{before}{key}.", deep + 1) if inside else [f"{before}{key}"]
     return found
+
+
+# --- parallel files ----------------------------------------------------------------------------------------------
+
+blanks = 1_000_000  # in a row: more are a damaged file
+
+
+@kept()
+def read_parallel(paths: Sequence[str], encoding: str = "auto", log: ReadLog | None = None) -> list[Example]:
+    """Examples from parallel files, line by line; the last file has the targets. Lines may be empty."""
+    log = log or ReadLog()
+    end: Any = object()  # stands for the lines of a file that has ended; a line that cannot be read is None
+    rows: list[tuple[str | None, ...]] = []
+    ended, blank = False, 0  # whether one of the files has; how many lines are empty in all of them since the last row
+    for row in zip_longest(*(TextFile(path, encoding, log).lines() for path in paths), fillvalue=end):
+        ended = ended or end in row
+        if all(line is end or line == "" for line in row):
+            blank += 1
+        elif ended:
+            raise _uneven(paths)
+        else:
+            if blank > blanks:
+                raise RegardError(f"{paths[0]}: more than {blanks:,} blank lines in a row", do="remove them")
+            rows += [("",) * len(paths)] * blank + [row]
+            blank = 0
+    examples = []
+    for number, row in enumerate(rows, 1):
+        texts = [line for line in row if line is not None]
+        if len(texts) == len(paths):
+            examples.append(_example(texts, f"{paths[0]}:{number}"))
+    if not examples:
+        raise log.nothing(paths[0], "only blank lines")
+    return examples
+
+
+def _uneven(paths: Sequence[str]) -> RegardError:
+    log = ReadLog(skip=True)
+    counts = [f"{path} has {sum(1 for _ in TextFile(path, 'auto', log).lines()):,} lines" for path in paths]
+    return RegardError(", ".join(counts), expected="the same number", do="check that the files are parallel")

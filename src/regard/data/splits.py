@@ -1,12 +1,12 @@
-"""The three parts of a data set, and how one is divided where the user gave no parts.
+"""The splits of a data set, and how a single file is split.
 
-Which part an example falls into is decided by a hash of its inputs alone. So the same input never
-stands on both sides, the division is the same on every machine, and adding lines does not move others
-(but for the few that a cap, a very small set or a label of their own pushes back into train).
+A hash of the inputs alone decides the split of an example. So the same input is never in two splits, the split is the
+same on every machine, and adding lines does not move others (except the few that a cap, a very small set or a unique
+label moves back to train).
 
     split(examples)                 # about 90 : 5 : 5, at most 2,000 for valid and for test
     split(examples, test=0.0)       # nothing for test
-    split(examples, labels=Tag.labels_of)   # no label is held out that train never shows
+    split(examples, labels=Tags().labels)   # no label is held out that train never shows
 """
 
 from bisect import bisect_left
@@ -15,12 +15,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
+from regard.data.readlog import Fault
 from regard.errors import RegardError, counted
 from regard.types import Example
 
 __all__ = ["Labels", "Splits", "split"]
 
-Labels = Callable[[Example], Iterable[str]]  # the labels of one example, each of which train has to know
+Labels = Callable[[str], Iterable[str] | None]  # the labels in a target, which train has to know; None: no labels
 
 
 @dataclass(frozen=True)
@@ -29,18 +30,29 @@ class Splits:
     valid: list[Example] = field(default_factory=list)
     test: list[Example] = field(default_factory=list)
     notes: list[str] = field(default_factory=list, init=False)  # what was left out in reading, one line each
+    faults: list[Fault] = field(default_factory=list, init=False)  # the lines among it that cannot be used
+    columns: list[str] = field(default_factory=list, init=False)  # those that a header named, where it was recognised
+
+    def __repr__(self) -> str:
+        return f"<splits: train {len(self.train):,}, valid {len(self.valid):,}, test {len(self.test):,} examples>"
 
     def validates(self, name: str) -> None:
-        """Raise where nothing is held out: no weights could be chosen, which a training would find out late."""
+        """Raises if there is no validation set, before training starts."""
         if not self.valid:
+            if len(self.train) < 2:
+                why = ""
+            elif len({example.inputs for example in self.train}) == 1:
+                why = ", all with the same input"
+            else:
+                why = ": a label that only one of them has stays in train"
             raise RegardError(
-                f"{name}: cannot hold out a validation set from {counted(len(self.train), 'example')}",
+                f"{name}: cannot hold out a validation set from {counted(len(self.train), 'example')}{why}",
                 do="add more examples, or give a validation set with data.valid=",
             )
 
 
 def place(inputs: tuple[str, ...], seed: int) -> float:
-    """A number in [0, 1) that depends on nothing but the inputs and the seed."""
+    """A number in [0, 1) that depends only on the inputs and the seed."""
     state = blake2b(digest_size=8, salt=(seed % 2**64).to_bytes(8, "little"))
     for text in inputs:
         data = text.encode("utf-8", "surrogatepass")
@@ -58,8 +70,8 @@ def split(
 ) -> Splits:
     """Shares `test` and `valid` of the distinct inputs, each capped at about `most` examples.
 
-    With three distinct inputs or more no part that was asked for is empty; with two, test is; with one, both are.
-    But where targets are `labels`, an input that alone has one of them stays in train, whatever is left to hold out.
+    With three or more distinct inputs no requested split is empty; with two, test is; with one, both are. If targets
+    are `labels`, the only input with a label stays in train.
     """
     counts = Counter(example.inputs for example in examples)
     placed = sorted((place(inputs, seed), inputs) for inputs in counts)
@@ -95,11 +107,11 @@ def split(
 
 
 def _alone(examples: Sequence[Example], held: list[tuple[str, ...]], labels: Labels) -> set[tuple[str, ...]]:
-    """Those of the inputs held out that have a label no other in train has, the first of several with it."""
+    """The held-out inputs with a label that is missing from train, the first one for each label."""
     has: dict[tuple[str, ...], set[str]] = {inputs: set() for inputs in held}
     known: set[str] = set()
     for example in examples:
-        has.get(example.inputs, known).update(labels(example))
+        has.get(example.inputs, known).update(labels(example.target) or ())
     alone = set()
     for inputs in held:
         if not has[inputs] <= known:

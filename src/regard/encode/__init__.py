@@ -1,30 +1,37 @@
-"""Encoders: vectors in, a memory to look at out. One file an encoder.
+"""Encoders: turn input vectors into the memory that attention reads. One module per encoder.
 
-Whatever the input was (words, a picture's map, frames of sound), what comes out is a `Memory` with
-keys, values and a summary; the decoder, the looking and the search never learn which.
+Whatever the input (words, an image's feature map, audio frames), the output is a `Memory` with keys, values and a
+summary; decoders, attention maps and searches do not depend on the kind of input.
 """
 
-from typing import ClassVar, Literal
+from abc import abstractmethod
+from typing import Any, ClassVar, Literal
 
 from torch import nn
 
 from regard.find import Spec
 from regard.types import Memory, Sequences
 
-__all__ = ["Encoder"]
+__all__ = ["Encoder", "Phase"]
+
+Phase = Literal["supervised", "policy", "both"]
 
 
 class Encoder(nn.Module):
-    """What every encoder is; made with `inputs`, the width of the vectors it reads."""
+    """The interface of an encoder; `inputs` is the width of its input vectors."""
 
     size: int  # width of the keys and values it gives
     summary: int  # width of the summary it gives
     pool: ClassVar[Spec] = "max"  # how its states become one vector where nothing else is asked for
-    chooses: bool = False  # whether it chooses tokens, which is learned by reinforcement
-    phase: Literal["supervised", "policy", "both"] = "supervised"  # what is learned at this point of a training
+    head_names: ClassVar[tuple[str, ...]] = ()  # of the several squares that one of its looks may have
+    reinforce: ClassVar[dict[str, Any]] = {}  # the options that teach its choice best, where it selects
+    features: ClassVar[bool] = False  # whether each feature has attention weights of its own
+    selects: bool = False  # whether it selects tokens, learned by reinforcement; it is then called with a phase
 
-    def on_step(self, progress: float) -> None:
-        """Told before each step how much of the training is done (0 to 1), for what has phases."""
+    def phase(self, progress: float) -> Phase:
+        """Which parts are trained at this share of the training (0 to 1)."""
+        return "supervised"
 
+    @abstractmethod
     def forward(self, inputs: Sequences) -> Memory:
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Bi-GRU: a gated recurrent unit each way, `h_i = [→h_i; ←h_i]`.
+"""Bidirectional GRU, `h_i = [→h_i; ←h_i]`.
 
 Chung, Gulcehre, Cho & Bengio 2014, "Empirical Evaluation of Gated Recurrent Neural Networks on Sequence Modeling".
 `recurrent` with the sizes of the sentence tables (300 each way). The last states or their maximum are the usual
@@ -17,7 +17,7 @@ __all__ = ["Bigru"]
 
 
 class Bigru(Recurrent):
-    """A GRU each way"""
+    """Bidirectional GRU"""
 
     pool: ClassVar[Spec] = "source2token"
 

@@ -1,4 +1,4 @@
-"""Bi-LSTM: an LSTM each way, `h_i = [→h_i; ←h_i]`.
+"""Bidirectional LSTM, `h_i = [→h_i; ←h_i]`.
 
 Graves & Schmidhuber 2005, "Framewise Phoneme Classification with Bidirectional LSTM". `recurrent` with the sizes of
 the sentence tables (300 each way). The last states or their maximum are the usual sentence
@@ -17,7 +17,7 @@ __all__ = ["Bilstm"]
 
 
 class Bilstm(Recurrent):
-    """An LSTM each way"""
+    """Bidirectional LSTM"""
 
     pool: ClassVar[Spec] = "source2token"
 

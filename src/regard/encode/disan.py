@@ -1,11 +1,11 @@
-"""DiSAN: feature-wise self-attention twice, over what came before a token and over what comes after it.
+"""DiSAN: feature-wise self-attention in two directions, over the earlier and over the later tokens.
 
-For each direction `h = elu(W x + b)`, `s_j = Σ_i a_ij ⊙ h_i` over the earlier (later) tokens i with an score for each
-feature, and a gate between a token and what it saw: `F = σ(W_f1 s + W_f2 h + b)`, `u = F ⊙ h + (1 − F) ⊙ s`. The
+For each direction `h = elu(W x + b)`, `s_j = Σ_i a_ij ⊙ h_i` over the earlier (later) tokens i with a score for each
+feature, and a gate between a token and its context: `F = σ(W_f1 s + W_f2 h + b)`, `u = F ⊙ h + (1 − F) ⊙ s`. The
 states are `[u_fw; u_bw]`, pooled by source2token. Shen et al. 2018, "DiSAN: Directional Self-Attention Network for
 RNN/CNN-Free Language Understanding", sections 3.1 and 3.2.
 
-Both directions are computed side by side, as one attention: the one backwards counts its places backwards.
+Both directions are computed as one attention; the backward one counts positions backwards.
 
     Disan(inputs=300)(sequences).values                  # [batch, time, 600]
 """
@@ -100,10 +100,11 @@ def places(mask: Bool[Tensor, "batch time"]) -> Int[Tensor, "2 batch time"]:
 
 
 class Disan(Encoder):
-    """Directional feature-wise self-attention, `u = F ⊙ h + (1 − F) ⊙ s`, both ways"""
+    """Directional feature-wise self-attention, forward and backward, with a gate: `u = F ⊙ h + (1 − F) ⊙ s`"""
 
     pool: ClassVar[Spec] = "source2token"
     head_names: ClassVar[tuple[str, ...]] = ("forward", "backward")  # what the two squares of its look are
+    features: ClassVar[bool] = True
 
     @ranged
     def __init__(

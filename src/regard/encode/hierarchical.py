@@ -1,4 +1,4 @@
-"""Hierarchical CNN: gated convolutions on top of each other, so that a state sees further layer by layer.
+"""Hierarchical CNN: stacked gated convolutions, with a wider view in each layer.
 
     h_i^0 = x_i + p_i,   h_i^l = √½ (h_i^{l−1} + A ⊙ σ(B)),   [A; B] = W^l [h_{i−k/2}^{l−1}; …; h_{i+k/2}^{l−1}] + b^l
 
@@ -6,10 +6,9 @@ Gehring, Auli, Grangier, Yarats & Dauphin 2017, "Convolutional Sequence to Seque
 embeddings p), 3.2 (the layers), 3.4 (the √½) and 3.5 (how they begin); without weight normalisation. Where the input
 is not as wide as the layers it is first projected, as there. Tokens beyond the last learned position share it.
 
-Differs from the published description: the comparison in which the sentence tables appear names kernels of 3, as
-Gehring's translation models have, and these would give 2.3m parameters on SNLI. Here kernels are 5 wide by default,
-as in the code that the authors of the comparison released: three layers of 300 channels have 3.2m without positions
-(`positions=0`), and the published 3.4m with 512. `kernel=3` is the description to the letter.
+Differs from the published description: the comparison behind the sentence tables names kernels of 3, which would give
+2.3m parameters on SNLI. The default here is 5, as in the code released by its authors: three layers of 300 channels
+have 3.2m without positions (`positions=0`), and the published 3.4m with 512. `kernel=3` follows the description.
 
     Hierarchical(inputs=300)(sequences).values           # [batch, time, 300]
 """
@@ -32,7 +31,7 @@ __all__ = ["Hierarchical"]
 
 
 class Hierarchical(Encoder):
-    """Gated convolutions in layers, with residuals and learned positions"""
+    """Stacked gated convolutions with residual connections and learned positions"""
 
     pool: ClassVar[Spec] = "source2token"
 
@@ -43,7 +42,7 @@ class Hierarchical(Encoder):
         layers: Annotated[Depth, "number of convolutional layers"] = 3,
         kernel: Annotated[Few, "width of the convolutions, in tokens"] = 5,
         positions: Annotated[
-            LengthOrNone, "learned positions; tokens beyond them share the last, and 0 uses none"
+            LengthOrNone, "number of learned positions; later tokens share the last one, and 0 turns positions off"
         ] = 512,
         dropout: Annotated[Dropout, "dropout before each layer"] = 0.0,
     ) -> None:

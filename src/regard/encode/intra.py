@@ -1,4 +1,4 @@
-"""Intra-attention: a Bi-LSTM whose mean state asks which words matter (`pool=intra`).
+"""Bidirectional LSTM for intra-attention: the mean state is the query of `pool=intra`.
 
 Liu, Sun, Lin & Wang 2016, "Learning Natural Language Inference using Bidirectional LSTM model and Inner-Attention".
 
@@ -14,6 +14,6 @@ __all__ = ["Intra"]
 
 
 class Intra(Bilstm):
-    """A Bi-LSTM under intra-attention"""
+    """Bidirectional LSTM with intra-attention (`pool=intra`)"""
 
     pool: ClassVar[Spec] = "intra"

@@ -1,4 +1,4 @@
-"""LSTM: one way, so that a state knows only what came before it, and a stream can be read as it arrives.
+"""Unidirectional LSTM: a state depends only on earlier tokens, so it can read a stream.
 
 Hochreiter & Schmidhuber 1997, "Long Short-Term Memory". `recurrent` with the sizes of the sentence tables (300).
 
@@ -15,7 +15,7 @@ __all__ = ["Lstm"]
 
 
 class Lstm(Recurrent):
-    """An LSTM over the sequence, one way"""
+    """Unidirectional LSTM"""
 
     pool: ClassVar[Spec] = "last"
 

@@ -1,12 +1,11 @@
-"""LSTMN: an LSTM that keeps all its earlier states on a tape, and attends to them before each step.
+"""LSTMN: an LSTM that keeps all its earlier states and attends to them before each step.
 
     a_i = vᵀ tanh(W_h h_i + W_x x_t + W_h̃ h̃_{t−1}),   s = softmax(a),   [h̃_t; c̃_t] = Σ_{i<t} s_i [h_i; c_i]
     [i; f; o; ĉ] = W [h̃_t; x_t] + b,   c_t = σ(f) ⊙ c̃_t + σ(i) ⊙ tanh(ĉ),   h_t = σ(o) ⊙ tanh(c_t)
 
 Cheng, Dong & Lapata 2016, "Long Short-Term Memory-Networks for Machine Reading", section 3. Only h, never c, enters
-the scores. The first token has nothing behind it: there h̃ and c̃ are zeros, and so is its row of the weights. One
-way, so a state knows only what came before it; the mean of the tape of h is its sentence vector. Time and memory grow
-with the square of the length.
+the scores. For the first token h̃, c̃ and its row of weights are zeros. It is unidirectional; the mean of all h is its
+sentence vector. Time and memory are quadratic in the length.
 
     Lstmn(inputs=300)(sequences).looks[0][1].weights     # [batch, t, i], i < t
 """

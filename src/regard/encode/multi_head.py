@@ -1,10 +1,10 @@
-"""Multi-head self-attention: every token asks all others, under several heads at once.
+"""Multi-head self-attention, one layer.
 
     h_i = [head_1; …; head_H],   head_j = softmax((W_q^j x_i)ᵀ W_k^j x / √d) W_v^j x,   x = words + positions
 
 Vaswani et al. 2017, "Attention Is All You Need", sections 3.2.2 and 3.5 (sinusoid positions). As in the sentence
-tables there are 8 heads of 75, no biases and no projection W_o of the heads joined, for the pooling projects next
-(2.0m parameters on SNLI); residual and layer norm (section 3.1) stand ready, and are off as there.
+tables there are 8 heads of 75, without biases and without W_o, since the pooling projects next (2.0m parameters on
+SNLI); the residual connection and layer norm (section 3.1) are optional and off, as there.
 
     MultiHead(inputs=300)(sequences).values              # [batch, time, 600]
 """
@@ -29,7 +29,7 @@ __all__ = ["MultiHead"]
 
 
 class MultiHead(Encoder):
-    """Self-attention under many heads, positions added to the words"""
+    """One layer of multi-head self-attention, with sinusoidal positions"""
 
     pool: ClassVar[Spec] = "source2token"
 

@@ -1,11 +1,11 @@
-"""Multi-window CNN: filters of several widths, each looking for its own short phrases.
+"""Multi-window CNN: convolutions of several widths.
 
     h_i = [h_i^3; h_i^4; h_i^5],   h_i^w = relu(W^w [x_{i−(w−1)/2}; …; x_{i+w/2}] + b^w)
 
-Kim 2014, "Convolutional Neural Networks for Sentence Classification", section 2. There a window lies wholly inside
-the sentence and only its largest value is kept; here zeros stand around the sentence, so that every token has a state
-(a window of even width reaches one further ahead than back) and a word alone can be read too. Kim's sentence vector is
-then the `max` of the states. 3, 4, 5 × 200 filters are the sizes of the sentence tables (1.4m parameters on SNLI).
+Kim 2014, "Convolutional Neural Networks for Sentence Classification", section 2. There a window is inside the sentence
+and only the largest value is kept; here the sentence is padded with zeros, so that every token has a state (a window of
+even width reaches one further to the right). Kim's sentence vector is `pool=max`. 3, 4, 5 × 200 filters are the sizes
+of the sentence tables (1.4m parameters on SNLI).
 
     MultiWindow(inputs=300)(sequences).values            # [batch, time, 600]
 """
@@ -34,7 +34,7 @@ def everywhere(conv: nn.Conv1d, x: Float[Tensor, "batch inputs time"]) -> Float[
 
 
 class MultiWindow(Encoder):
-    """Convolutions with windows of several widths"""
+    """Convolutions of several widths, side by side"""
 
     pool: ClassVar[Spec] = "max"
 

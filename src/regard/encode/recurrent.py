@@ -1,8 +1,8 @@
-"""Recurrent: a state that reads one vector after another, forwards, or both ways and joined.
+"""Recurrent encoder: GRU, LSTM or Elman, unidirectional or bidirectional.
 
 Elman `s_i = tanh(W_s s_{i−1} + W_x x_i + b)` (Elman 1990), LSTM (Hochreiter & Schmidhuber 1997) or GRU
-(Cho et al. 2014). Both ways (Schuster & Paliwal 1997): `h_i = [→h_i; ←h_i]`, so each state knows the
-whole sequence around its word. Padding never enters a state: each sequence is read to its own length.
+(Cho et al. 2014). Bidirectional (Schuster & Paliwal 1997): `h_i = [→h_i; ←h_i]`, so each state depends on the whole
+sequence. Padding never enters a state: each sequence is read to its own length.
 
     Recurrent(inputs=256, cell="gru", hidden=512)(sequences).keys     # [batch, time, 1024]
 """
@@ -25,7 +25,7 @@ __all__ = ["Recurrent"]
 
 
 class Recurrent(Encoder):
-    """An Elman, LSTM or GRU network over the whole sequence."""
+    """GRU, LSTM or Elman network, bidirectional by default."""
 
     def __init__(
         self,
@@ -61,8 +61,8 @@ class Recurrent(Encoder):
     def follow(
         self, values: Float[Tensor, "batch time inputs"], state: Any = None
     ) -> tuple[Float[Tensor, "batch time size"], Any]:
-        """Read on from a state (None: the beginning), for a stream that is read as it arrives; one way only."""
+        """Continues from a state (None: the start), for streams; unidirectional only."""
         if self.bidirectional:
-            raise RegardError("an encoder that reads from both ends", expected="a one-way one", do="use encoder=lstm")
+            raise RegardError("a bidirectional encoder", expected="a unidirectional one", do="use encoder=lstm")
         states, state = self.rnn(values, state)
         return states, state

@@ -1,23 +1,22 @@
-"""ReSAN: DiSAN among the tokens that two policies chose, one for heads (who ask) and one for dependents (who answer).
+"""ReSAN: DiSAN over tokens that two policies select, one for heads (queries) and one for dependents (keys).
 
-Two selectors (attend/selector.py) choose tokens before anything is attended to; a chosen head looks at the chosen
-dependents before (after) it, and an unchosen one takes the plain mean of the tokens there; both pass DiSAN's gate.
-With `unchosen="none"` an unchosen head is no state at all: what follows sees the chosen ones alone.
-The work falls with what was chosen: the rest is never compared (but see `at_once`). Shen et al. 2018, "Reinforced
-Self-Attention Network: a Hybrid of Hard and Soft Attention for Sequence Modeling" (IJCAI), section 3.
+Two selectors (attend/selector.py) select tokens before any attention. A selected head attends to the selected
+dependents before (after) it; other heads get the mean of the tokens there; both pass DiSAN's gate. With
+`unchosen="none"` an unselected head has no state. The cost falls with the number of selected tokens (but see
+`at_once`). Shen et al. 2018, "Reinforced Self-Attention Network: a Hybrid of Hard and Soft Attention for Sequence
+Modeling" (IJCAI), section 3.
 
-A training has three phases, by the share of it that is done: first every token is chosen and the network learns as
-DiSAN does, for `soft`; then the policies alone, for `policy`; then both. Outside training the most likely tokens are
-chosen, or with `sample` drawn ones.
+Training has three phases: all tokens are selected and the network trains like DiSAN (for the share `soft`); then only
+the policies are trained (`policy`); then both. At inference the most likely tokens are selected, or with `sample`
+sampled ones.
 
-A token is worth some thousandths of a nat on average, while sentences differ by most of one. So two choices are drawn
-for each and measured by each other, and a bonus for entropy keeps policies open longer (`reinforce`, see
-attend/reinforce.py): by a moving average alone they tend to take every token, or none.
+A token is worth a few thousandths of a nat on average, while sentences differ by most of one. So two samples of each
+sentence are compared with each other, with an entropy bonus (`reinforce`, see attend/reinforce.py); with a moving
+average alone the policies tend to select every token, or none.
 
 Differs from the paper: phases are shares of the training (there the second has 5,000 steps, and the first ends when
-the network is steady); of two sentences the price λ is on the mean of their shares of chosen tokens, and on the mean
-over heads and dependents, where the paper's reward has one sentence and one `Σ z_i / len(x)`, so that a price means the
-same for one sentence and for two; and weight decay, as everything that is trained has it, takes the place of γ‖θ_s‖².
+the network converges); the penalty λ is on the mean share of selected tokens over both sentences and over heads and
+dependents, where the paper has one sentence and one `Σ z_i / len(x)`; and weight decay replaces γ‖θ_s‖².
 
     Resan(inputs=300)(sequences).choices                 # heads and dependents: chosen, log_prob, entropy
 """
@@ -32,6 +31,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from regard.attend.selector import Selector
+from regard.encode import Phase
 from regard.encode.disan import Disan, places
 from regard.errors import RegardError
 from regard.kernels.feature import feature_weights
@@ -79,9 +79,9 @@ def others(
 
 
 class Resan(Disan):
-    """DiSAN among chosen tokens; which to choose is learned by reinforcement"""
+    """DiSAN over selected tokens; the selection is learned with REINFORCE"""
 
-    chooses = True
+    selects = True
     reinforce: ClassVar[dict[str, Any]] = {"baseline": "others", "bonus": 0.003}  # where nothing else is asked for
 
     @ranged
@@ -91,33 +91,30 @@ class Resan(Disan):
         hidden: Annotated[Width, "features of each direction"] = 300,
         c: Annotated[Positive, "attention scores are bounded to ±c"] = 5.0,
         dropout: Annotated[Dropout, "dropout before each linear layer"] = 0.0,
-        soft: Annotated[Probability, "share of the training that comes first and uses all tokens"] = 0.5,
-        policy: Annotated[
-            Probability, "share of the training that comes next and trains the choice of tokens alone"
-        ] = 0.1,
-        start: Annotated[float, Range(-1000, 1000), "log-odds of choosing a token at the start"] = 1.0,
+        soft: Annotated[Probability, "share of training, at the start, that uses all tokens"] = 0.5,
+        policy: Annotated[Probability, "share of training, after that, in which only the selection is trained"] = 0.1,
+        start: Annotated[float, Range(-1000, 1000), "initial log-odds of selecting a token"] = 1.0,
         unchosen: Annotated[
-            Literal["mean", "none"], "what an unchosen token becomes: the mean of those before or after it, or nothing"
+            Literal["mean", "none"],
+            "what replaces a token that was not selected: the mean of those before or after it, or nothing",
         ] = "mean",
-        sample: Annotated[bool, "sample tokens outside training too, instead of taking the likeliest choice"] = False,
+        sample: Annotated[bool, "sample tokens at inference too, instead of taking the most likely selection"] = False,
     ) -> None:
         super().__init__(inputs, hidden, c, dropout)
         if not soft + policy <= 1 + 1e-9:
             raise RegardError(
-                f"encoder.soft={soft}, encoder.policy={policy}", expected="shares of a training, at most 1"
+                f"encoder.soft={soft}, encoder.policy={policy}", expected="shares of training that sum to at most 1"
             )
         self.policies = Selector(inputs, hidden, start, ("heads", "dependents"))
         self.soft, self.policy, self.unchosen, self.sample = soft, policy, unchosen, sample
-        self.phase: Literal["supervised", "policy", "both"] = "both"
 
-    def on_step(self, progress: float) -> None:
+    def phase(self, progress: float) -> Phase:
         if progress < self.soft:
-            self.phase = "supervised"
-        else:
-            self.phase = "policy" if progress < self.soft + self.policy else "both"
+            return "supervised"
+        return "policy" if progress < self.soft + self.policy else "both"
 
-    def forward(self, inputs: Sequences) -> Memory:
-        if self.training and self.phase == "supervised":
+    def forward(self, inputs: Sequences, phase: Phase = "both") -> Memory:
+        if self.training and phase == "supervised":
             return super().forward(inputs)
         mask = inputs.mask
         sample = self.training or self.sample

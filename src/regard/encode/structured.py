@@ -1,4 +1,4 @@
-"""Structured self-attention: a Bi-LSTM under r rows of attention (`pool=structured`).
+"""Bidirectional LSTM for structured self-attention (`pool=structured`).
 
 Lin et al. 2017, "A Structured Self-attentive Sentence Embedding".
 
@@ -14,6 +14,6 @@ __all__ = ["Structured"]
 
 
 class Structured(Bilstm):
-    """A Bi-LSTM under r rows of attention"""
+    """Bidirectional LSTM with structured self-attention (`pool=structured`)"""
 
     pool: ClassVar[Spec] = "structured"

@@ -1,4 +1,4 @@
-"""Transformer encoder: blocks in which every token asks all others, and a network looks at each token.
+"""Transformer encoder.
 
     x = √d · words + positions,   x ← x + attend(norm x),   x ← x + W_2 relu(W_1 norm x),   h = norm x
 
@@ -27,7 +27,7 @@ __all__ = ["Transformer"]
 
 
 class Transformer(Encoder):
-    """Layers of self-attention and of a network for each token; every layer's looks are there on demand"""
+    """Transformer encoder: layers of self-attention and feed-forward networks"""
 
     pool: ClassVar[Spec] = "mean"
 
@@ -39,12 +39,10 @@ class Transformer(Encoder):
         heads: Annotated[Few, "attention heads in each layer; they must divide size"] = 4,
         ffn: Annotated[Width, "units of the feed-forward layer"] = 1024,
         dropout: Annotated[
-            Dropout, "dropout on the embeddings, in the feed-forward layer and on what each sublayer adds"
+            Dropout, "dropout on the embeddings, in the feed-forward layer and on each sublayer's output"
         ] = 0.1,
-        positions: Annotated[Kind, "how tokens know their position"] = "sinusoid",
-        max_length: Annotated[
-            Length, "longest text that learned positions can read, in tokens (positions=learned)"
-        ] = 1024,
+        positions: Annotated[Kind, "kind of position encoding"] = "sinusoid",
+        max_length: Annotated[Length, "longest text, in tokens (positions=learned)"] = 1024,
         score: Annotated[Spec, In("attend.score"), "how self-attention compares a query and a key"] = "scaled_dot",
         normalizer: Annotated[
             Spec, In("attend.normalizer"), "how self-attention turns scores into weights"

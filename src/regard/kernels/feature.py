@@ -75,7 +75,9 @@ def _path(backend: str, device: torch.device) -> Any:
             from regard.kernels import feature_triton  # late: CPU machines need no Triton, and it takes its time
         except ImportError:
             if backend == "triton":
-                raise RegardError("backend 'triton' without Triton", do="install triton, or say 'auto'") from None
+                raise RegardError(
+                    "backend 'triton' without Triton", do="install triton, or use backend='auto'"
+                ) from None
         else:
             return feature_triton
     return feature_cpu
@@ -218,7 +220,7 @@ def feature_attention(
     if not scale > 0:
         raise RegardError(f"scale: got {scale}", expected="a number above 0")
     if not 0 <= dropout < 1:
-        raise RegardError(f"dropout: got {dropout}", expected="a number from 0 up to, but not, 1")
+        raise RegardError(f"dropout: got {dropout}", expected="0 or more and less than 1")
     lead, queries, keys, features = q.shape[:-2], q.shape[-2], k.shape[-2], q.shape[-1]
     sight = MaskSpec.of(
         lead, queries, keys, mask, lengths=lengths, query_lengths=query_lengths, pattern=pattern, band=band,
@@ -246,7 +248,9 @@ def feature_attention(
             flat_k, flat_v, reached = shielded(flat_k, flat_v, seen, by_feature=True)
         answer = reaching(feature_reference(flat_q, flat_k, flat_v, scale, seen, bias, keep), reached)
     elif scale > LARGEST_SCALE:
-        raise RegardError(f"scale: got {scale}", expected=f"at most {LARGEST_SCALE:g} when fused", do="say 'auto'")
+        raise RegardError(
+            f"scale: got {scale}", expected=f"at most {LARGEST_SCALE:g} when fused", do="use backend='auto'"
+        )
     else:
         given = (
             flat_q, flat_k, flat_v, scale, sight.lengths, sight.query_lengths, pattern, band, sight.allowed,

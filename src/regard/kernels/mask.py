@@ -72,11 +72,11 @@ class MaskSpec:
 
     def __post_init__(self) -> None:
         if self.pattern not in PATTERNS:
-            raise RegardError(f"no pattern is named {self.pattern!r}", do=nearest(self.pattern, PATTERNS))
+            raise RegardError(f"unknown mask pattern {self.pattern!r}", do=nearest(self.pattern, PATTERNS))
         if self.band < -1:
             raise RegardError(f"band: got {self.band}", expected="0 or more, or -1 for none")
         if (self.query_positions is None) != (self.key_positions is None):
-            raise RegardError("positions of one side only", expected="those of the queries and of the keys, or none")
+            raise RegardError("positions of queries or keys only", expected="both, or neither")
 
     @staticmethod
     def of(

@@ -110,7 +110,7 @@ def _choose(q: Tensor, queries: Tensor, keys: Tensor, capacity: int | None, wait
     elif capacity is None or mask.device.type == "cpu":
         most = int(mask.sum(-1).max())
         if capacity is not None and most > capacity:
-            raise RegardError(f"{most} tokens chosen", expected=f"at most {capacity} (capacity)", do="raise capacity")
+            raise RegardError(f"{most} tokens selected", expected=f"at most {capacity} (capacity)", do="raise capacity")
         capacity = most if capacity is None else capacity
     room = max(1, min(capacity, time))
     moves = _moves((q,))
@@ -162,12 +162,12 @@ def selected_attention(
         answer = feature_attention(few_q, few_k, few_v, scale=scale, **shared)
     elif score == "additive":
         if w is None:
-            raise RegardError("additive attention without w", expected="its vector, one number a hidden feature")
+            raise RegardError("additive attention without w", expected="w, a vector with one number per hidden feature")
         from regard.kernels.additive import additive_attention
 
         answer = additive_attention(few_q, few_k, few_v, w, **shared)
     else:
-        raise RegardError(f"no score {score!r} among chosen tokens", expected="'additive' or 'feature'")
+        raise RegardError(f"unknown score {score!r} for selected tokens", expected="'additive' or 'feature'")
     return _return((0,), chosen, answer)[0]
 
 

@@ -167,7 +167,7 @@ def _plan(
 ) -> _Plan:  # fmt: skip
     """`kind` are the device and the types of the tensors."""
     if not 0 <= dropout < 1:
-        raise RegardError(f"dropout: got {dropout}", expected="a number from 0 up to, but not, 1")
+        raise RegardError(f"dropout: got {dropout}", expected="0 or more and less than 1")
     low, high, skip = MaskSpec(pattern=pattern, band=band).diagonal(room, room)
     batch, time, features = shape
     *growth, decay, threshold, keep_scale = numbers(scale, dropout)

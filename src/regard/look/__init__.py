@@ -1,1 +1,1 @@
-"""What was looked at, shown to a person: in the terminal, as a picture, as a page, as JSON."""
+"""Attention shown to people: in the terminal, as a picture, as a page, as JSON."""

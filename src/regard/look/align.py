@@ -1,15 +1,15 @@
-"""Word alignment: which source word each target word looked at, and how that compares with what is known.
+"""Word alignment from attention weights, and its evaluation against gold links.
 
-Words are what stands between white space. The weights of a source word's tokens add up, the rows of a target word's
-tokens are averaged (Koehn & Knowles 2017, "Six Challenges for Neural Machine Translation", section 3.5); what lies on
-white space or on the end belongs to no word. A link is a pair (source word, target word), from 0.
+Words are separated by white space. The weights of a source word's tokens are summed, the rows of a target word's
+tokens are averaged (Koehn & Knowles 2017, "Six Challenges for Neural Machine Translation", section 3.5); weight on
+white space or the end token belongs to no word. A link is a pair (source word, target word), from 0.
 
     argmax      A = {(i, j) : i = argmax_i w_ji}       threshold   A = {(i, j) : w_ji ≥ θ}
 
-Two directions are joined by intersection, union, or grow-diag-final-and (Koehn, Och & Marcu 2003, "Statistical
-Phrase-Based Translation"): from the intersection to neighbours in the union that link a word without a link, then
-whatever links two such words. Against gold links, S sure and P ⊇ S possible (Och & Ney 2003, "A Systematic Comparison
-of Various Statistical Alignment Models"):
+Two directions are symmetrised by intersection, union, or grow-diag-final-and (Koehn, Och & Marcu 2003, "Statistical
+Phrase-Based Translation"): start with the intersection, add neighbours in the union that link an unlinked word, then
+links between two unlinked words. Against gold links, S sure and P ⊇ S possible (Och & Ney 2003, "A Systematic
+Comparison of Various Statistical Alignment Models"):
 
     AER = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|),   precision = |A ∩ P| / |A|,   recall = |A ∩ S| / |S|
 
@@ -26,7 +26,7 @@ import numpy as np
 from jaxtyping import Float
 
 from regard.errors import RegardError
-from regard.types import Token
+from regard.regions import Token
 
 __all__ = [
     *("Gold", "Join", "Links", "attended", "by_word", "choose", "from_pharaoh", "join", "off_by_one", "read_gold"),
@@ -42,12 +42,12 @@ neighbours = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 
 
 
 def words(text: str) -> tuple[Token, ...]:
-    """What stands between white space, and where."""
+    """The words of a text (separated by white space) and their positions."""
     return tuple(Token(found[0], found.start(), found.end()) for found in re.finditer(r"\S+", text))
 
 
 def _members(tokens: Sequence[Token], words: Sequence[Token]) -> Float[np.ndarray, "token word"]:
-    """1 where they share a character."""
+    """1 for a token and a word that share a character."""
     starts, ends = (np.array([getattr(t, at) for t in tokens], dtype=np.int64)[:, None] for at in ("start", "end"))
     firsts, lasts = (np.array([getattr(w, at) for w in words], dtype=np.int64)[None] for at in ("start", "end"))
     return (np.maximum(starts, firsts) < np.minimum(ends, lasts)).astype(np.float64)
@@ -60,7 +60,7 @@ def by_word(
     target_words: Sequence[Token],
     source_words: Sequence[Token],
 ) -> Float[np.ndarray, "target_word source_word"]:
-    """Weights between words; a row sums to 1 less what lies outside of words."""
+    """Weights between words; a row sums to 1 minus the weight outside words."""
     source, target = _members(source_tokens, source_words), _members(target_tokens, target_words)
     source /= np.maximum(source.sum(axis=1, keepdims=True), 1)  # a token across two words is shared between them
     target /= np.maximum(target.sum(axis=0, keepdims=True), 1)
@@ -72,7 +72,7 @@ def choose(
     how: Literal["argmax", "threshold"] = "argmax",
     threshold: float = 0.3,
 ) -> Links:
-    """Each target word's largest weight (of equals the first, where all are 0 none), or all weights ≥ threshold."""
+    """Each target word's largest weight (the first of equals, none if all are 0), or all weights ≥ threshold."""
     if how == "threshold":
         if not 0 < threshold <= 1:
             raise RegardError(f"threshold={threshold:g}", expected="above 0 and at most 1")
@@ -81,12 +81,12 @@ def choose(
 
 
 def turned(links: Iterable[tuple[int, int]]) -> Links:
-    """The same links seen from the other side."""
+    """The same links with source and target swapped."""
     return frozenset((j, i) for i, j in links)
 
 
 def join(forward: Links, backward: Links, how: Join = "grow") -> Links:
-    """The links of two directions as one set; both are (source, target)."""
+    """Symmetrises the links of two directions; both are (source, target)."""
     if how != "grow":
         return forward & backward if how == "intersection" else forward | backward
     links, union = set(forward & backward), forward | backward
@@ -119,7 +119,7 @@ def join(forward: Links, backward: Links, how: Join = "grow") -> Links:
 
 @dataclass(frozen=True)
 class Gold:
-    """The links that people drew for one pair: those they were sure of, and all that they hold possible."""
+    """Gold links of one pair: sure ones, and all possible ones."""
 
     sure: Links
     possible: Links  # the sure ones among them
@@ -131,7 +131,7 @@ def to_pharaoh(links: Iterable[tuple[int, int]]) -> str:
 
 
 def from_pharaoh(line: str, where: str = "") -> Links:
-    """Links of a line that `to_pharaoh` or an aligner wrote."""
+    """Links from a line in the Pharaoh format."""
     return frozenset((i, j) for _, i, j, _ in _pharaoh(line, where))
 
 
@@ -148,7 +148,7 @@ def _pharaoh(line: str, where: str) -> Iterator[Found]:
 
 
 def _triple(line: str, where: str) -> tuple[int, Found]:
-    """The number of the sentence, from 1, and a link of it."""
+    """A sentence number, from 1, and one of its links."""
     form = r"\s*(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})(?:\s+([SP]))?\s*"
     if not (found := re.fullmatch(form, line, re.ASCII)):
         raise RegardError(f"{where}: {line.strip()[:40]!r}", expected="sentence, source word, target word, S or P")
@@ -158,11 +158,11 @@ def _triple(line: str, where: str) -> tuple[int, Found]:
 def read_gold(
     lines: Sequence[str], name: str, sizes: Sequence[tuple[int, int]], base: int | None = None, turn: bool = False
 ) -> list[Gold]:
-    """Gold links of pairs of which `sizes` gives the numbers of words, from the lines of a file of that name.
+    """Gold links from the lines of a file; `sizes` has the numbers of words of each pair.
 
-    A line is either a pair, `0-0 1p1`, whose words count from 0, or one link, `sentence source target [S|P]`, from 1
-    (as of the NAACL 2003 shared task; sentences always count from 1). `base` says it where words count otherwise, and
-    `turn` where the target stands first.
+    A line is either a pair, `0-0 1p1`, with words from 0, or one link, `sentence source target [S|P]`, with words from
+    1 (as in the NAACL 2003 shared task; sentences are always from 1). `base` sets another first word, and `turn` says
+    that the target comes first.
     """
     first = next((line for line in lines if line.strip()), "")
     single = bool(re.match(r"\s*\d+\s", first, re.ASCII))
@@ -174,8 +174,8 @@ def read_gold(
             raise RegardError(
                 f"{where}: link {field} for {sizes[row][0]} source and {sizes[row][1]} target words",
                 expected=f"words from {start} to the last",
-                do=f"mend it; or, if words count from {1 - start}, say --gold-base {1 - start}; or, if the target "
-                + ("stands last, leave out --gold-turn" if turn else "stands first, --gold-turn"),
+                do=f"fix the link; if words count from {1 - start}, use --gold-base {1 - start}; if the target comes "
+                + ("last, remove --gold-turn" if turn else "first, add --gold-turn"),
             )
         possible[row].add(link)
         if is_sure:
@@ -184,9 +184,11 @@ def read_gold(
 
 
 def _found(lines: Sequence[str], name: str, count: int, single: bool) -> Iterator[tuple[int, str, Found]]:
-    """Every link with the number of its pair, from 0, and its place in the file."""
+    """Every link with the number of its pair, from 0, and its line in the file."""
     if not single and (len(lines) < count or any(line.strip() for line in lines[count:])):
-        raise RegardError(f"{name}: {len(lines):,} lines", expected=f"{count:,}, one a pair, even where it has no link")
+        raise RegardError(
+            f"{name}: {len(lines):,} lines", expected=f"{count:,}, one per pair; empty lines for pairs without links"
+        )
     for number, line in enumerate(lines if single else lines[:count], 1):
         where = f"{name}:{number}"
         if not single:
@@ -202,11 +204,11 @@ def _found(lines: Sequence[str], name: str, count: int, single: bool) -> Iterato
 
 
 def scores(found: Sequence[Links], gold: Sequence[Gold]) -> dict[str, float]:
-    """Alignment error rate, precision, recall and their harmonic mean over all pairs together."""
+    """Alignment error rate, precision, recall and F1 over all pairs."""
     pairs = list(zip(found, gold, strict=True))
     A, S = sum(len(a) for a in found), sum(len(g.sure) for g in gold)
     if not S:
-        raise RegardError("gold without a sure link", expected="at least one")
+        raise RegardError("gold alignments without a sure link", expected="at least one")
     in_S, in_P = sum(len(a & g.sure) for a, g in pairs), sum(len(a & g.possible) for a, g in pairs)
     precision, recall = in_P / A if A else 0.0, in_S / S
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
@@ -214,9 +216,9 @@ def scores(found: Sequence[Links], gold: Sequence[Gold]) -> dict[str, float]:
 
 
 def off_by_one(found: Sequence[Links], other: Sequence[Links]) -> dict[str, float]:
-    """Of all our links, the share that the others have, and the share they would have one source word on or back.
+    """The share of our links that the others have, and the share they have one source word to the left or right.
 
-    Attention that learned to look beside the word it needs shows in the second (Koehn & Knowles 2017, section 3.5).
+    The second shows attention that learned to look next to the word it needs (Koehn & Knowles 2017, section 3.5).
     """
     matched = beside = 0
     for ours, theirs in zip(found, other, strict=True):
@@ -229,8 +231,8 @@ def off_by_one(found: Sequence[Links], other: Sequence[Links]) -> dict[str, floa
 def attended(weights: Sequence[Float[np.ndarray, "_ _"]], other: Sequence[Links]) -> dict[str, float]:
     """Koehn & Knowles's two figures (section 3.5): means over the target words that the others link.
 
-    `attention_match`: the n source words a target word is linked to are the n most looked at; `attention_mass`: the
-    weight that lies on them.
+    `attention_match`: whether the n source words a target word is linked to have the n highest weights;
+    `attention_mass`: the total weight on them.
     """
     match, mass = [], []
     for rows, links in zip(weights, other, strict=True):

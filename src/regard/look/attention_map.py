@@ -1,14 +1,15 @@
-"""What was looked at, ready to be shown: weights between output tokens (rows) and input tokens (columns).
+"""Attention weights, ready to be shown: rows attend to columns, and both are regions of a text, a picture, a list.
 
-A `AttentionMap` knows nothing of models. `print` it for a heat map in the terminal, end a notebook cell with
-it for a figure that answers the mouse, or save it as a picture, a page, JSON or plain text:
+An `AttentionMap` knows nothing of models. `print` it for a heat map in the terminal, end a notebook cell with it for
+an interactive figure, or save it as a picture, a page, JSON or plain text:
 
     AttentionMap(weights, rows, columns, title="Dienstag, 5. März 2024").save("date.png")
 
-Where tokens were chosen before anything was looked at (a hard attention), those left out stand in brackets: (the).
-Where several inputs stand side by side, a line marks where each begins.
+Columns that are all boxes are shown on their picture, which `source` holds as a data URL. All other regions are shown
+as labels. Tokens that a hard attention left out stand in brackets: (the). Where several inputs stand side by side, a
+line marks where each begins.
 
-Tokens are other people's text. JSON keeps them exactly; everything else shows them through `visible`.
+Labels are other people's text. JSON keeps them exactly; everything else shows them through `visible`.
 """
 
 import json
@@ -18,16 +19,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from jaxtyping import Float
 
-from regard.errors import RegardError
+from regard.errors import RegardError, brief, counted
 from regard.files import write_whole
-from regard.types import Token
+from regard.look.picture import is_picture
+from regard.regions import Box, Region, from_dict, to_dict
 
-__all__ = ["AttentionMap", "visible", "write"]
+__all__ = ["AttentionMap", "Panels", "visible", "write"]
+
+Panels = Literal["heads", "features", "layers", "rows"]
+"""What the panels of a map are: its heads; a mean and single features; the heads of all layers; its rows, of which each
+belongs to a learned query."""
 
 _marks: dict[str, type] = {
     "head_names": str,
@@ -39,17 +45,20 @@ _marks: dict[str, type] = {
 
 @dataclass(frozen=True, eq=False)
 class AttentionMap:
-    """Weights `[row, column]` or `[head, row, column]`, the tokens they lie between, and what is known of these."""
+    """Weights `[row, column]` or `[head, row, column]`, the regions they connect, and what is known of these."""
 
     weights: np.ndarray  # plain here: its shape is checked below, with a message for people
-    rows: tuple[Token, ...]
-    columns: tuple[Token, ...]
+    rows: tuple[Region, ...]
+    columns: tuple[Region, ...]
     title: str = ""
     links: tuple[tuple[int, int], ...] = ()  # (row, column) pairs, outlined in pictures
     head_names: tuple[str, ...] = ()  # names of the heads, one each; empty where they have only numbers
     row_selected: tuple[bool, ...] = ()  # which tokens a hard attention chose, one each; empty where none chooses
     column_selected: tuple[bool, ...] = ()
     breaks: tuple[int, ...] = ()  # columns before which another input begins
+    source: str = ""  # the picture that boxes are in, as a data URL
+    panels: Panels = "heads"  # of "features" the first is the mean of all
+    axes: tuple[str, str] = ("", "")  # what rows and columns are: "target", "source"
 
     def __post_init__(self) -> None:
         try:
@@ -59,13 +68,13 @@ class AttentionMap:
             raise RegardError(
                 f"weights or links of an attention map: {error}", expected="an array and pairs of numbers"
             ) from None
-        if not all(issubclass(kind, Token) for kind in {*map(type, self.rows), *map(type, self.columns)}):
-            raise RegardError("rows or columns that are not tokens", expected="regard.types.Token, one a row or column")
+        if not all(issubclass(kind, Region) for kind in {*map(type, self.rows), *map(type, self.columns)}):
+            raise RegardError("rows or columns that are not regions", expected="regions, such as regard.regions.Token")
         wanted = (len(self.rows), len(self.columns))
         if weights.ndim not in (2, 3) or weights.shape[-2:] != wanted or 0 in weights.shape[:-2]:
             raise RegardError(
                 f"weights of shape {list(weights.shape)}",
-                expected=f"{list(wanted)} for {wanted[0]} output and {wanted[1]} input tokens, heads (if any) first",
+                expected=f"{list(wanted)} for {wanted[0]} rows and {wanted[1]} columns, heads (if any) first",
             )
         if not np.isfinite(weights).all() or (weights < 0).any():
             raise RegardError("weights below 0, infinite or not a number", expected="finite weights of at least 0")
@@ -76,30 +85,27 @@ class AttentionMap:
         weights.setflags(write=False)
         for name, value in (("weights", weights), ("links", links)):
             object.__setattr__(self, name, value)
-        for name in ("rows", "columns", "head_names", "row_selected", "column_selected", "breaks"):
+        for name in ("rows", "columns", "head_names", "row_selected", "column_selected", "breaks", "axes"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
     @classmethod
     def known(
         cls,
         weights: np.ndarray,
-        rows: tuple[Token, ...],
-        columns: tuple[Token, ...],
+        rows: tuple[Region, ...],
+        columns: tuple[Region, ...],
         title: str = "",
         head_names: tuple[str, ...] = (),
+        panels: Panels = "heads",
+        axes: tuple[str, str] = ("", ""),
     ) -> "AttentionMap":
-        """As the constructor leaves it, but for its checks: whoever makes thousands has checked them together."""
+        """As the constructor makes it, without its checks: for thousands that were checked together."""
         weights = weights.astype(np.float64)
         weights.setflags(write=False)
         one = object.__new__(cls)
         own = vars(one)  # written one by one: half the cost of an update
-        own["weights"], own["rows"], own["columns"], own["title"], own["head_names"] = (
-            weights,
-            rows,
-            columns,
-            title,
-            head_names,
-        )
+        own["weights"], own["rows"], own["columns"], own["title"] = weights, rows, columns, title
+        own["head_names"], own["panels"], own["axes"], own["source"] = head_names, panels, axes, ""
         own["links"] = own["row_selected"] = own["column_selected"] = own["breaks"] = ()
         return one
 
@@ -108,7 +114,12 @@ class AttentionMap:
         if self.head_names and not (
             len(self.head_names) == heads and all(isinstance(name, str) for name in self.head_names)
         ):
-            raise RegardError(f"panels {self.head_names!r}", expected=f"a name for each of {heads} heads")
+            raise RegardError(f"head_names {self.head_names!r}", expected=f"one name for each of {heads} heads")
+        if self.panels not in get_args(Panels):
+            raise RegardError(f"panels {self.panels!r:.40}", expected=f"one of {', '.join(get_args(Panels))}")
+        if not is_picture(self.source) and (self.source or self.in_picture):
+            given = f"source {self.source!r:.40}" if self.source else "boxes, but no picture as source"
+            raise RegardError(given, expected="a PNG, JPEG, GIF, WebP or BMP as a data URL: data:image/png;base64,…")
         for side, chosen, tokens in (
             ("row", self.row_selected, self.rows),
             ("column", self.column_selected, self.columns),
@@ -134,21 +145,45 @@ class AttentionMap:
 
     @property
     def left_out(self) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
-        """Of rows and of columns, which tokens were not chosen; none where nothing chooses."""
+        """Of rows and of columns, which were not selected; none where nothing selects."""
         rows = tuple(not one for one in self.row_selected) or (False,) * len(self.rows)
         return rows, tuple(not one for one in self.column_selected) or (False,) * len(self.columns)
 
     @property
+    def in_picture(self) -> bool:
+        """Whether the columns are all parts of a picture, and shown there."""
+        return bool(self.columns) and {*map(type, self.columns)} == {Box}
+
+    def lines(self) -> list[tuple[str, Float[np.ndarray, " column"]]]:
+        """Each row of each head, with a name: for views that show one row at a time."""
+        heads, rows = zip(self.names, self.heads, strict=True), [one.text for one in self.rows]
+        if len(self.heads) == 1 and not self.head_names:
+            return list(zip(rows, self.heads[0], strict=True))
+        return [
+            (name if len(rows) == 1 else f"{name}: {row}", line)
+            for name, head in heads
+            for row, line in zip(rows, head, strict=True)
+        ]
+
+    @property
+    def largest(self) -> float:
+        """The largest weight."""
+        return float(self.weights.max(initial=0.0))
+
+    @property
     def top(self) -> float:
-        """The largest weight, at which every colour scale ends; 1 where there is nothing to see."""
-        return float(self.weights.max(initial=0.0)) or 1.0
+        """Where every colour scale ends: at the largest weight, but not below twice an even share of a row, so that a
+        row without a peak has no dark cell; 1 where there is nothing to see."""
+        columns = self.weights.shape[-1]
+        even = float(self.weights.sum(-1).max(initial=0.0)) / max(1, columns)
+        return max(self.largest, min(2, columns) * even) or 1.0
 
     def mean(self) -> "AttentionMap":
-        """Heads averaged; where the first panel is a mean, that one: it may be of more than the others."""
+        """The mean of the heads; of features the first panel, which is the mean of all."""
         if self.weights.ndim == 2:
             return self
-        whole = self.weights[0] if self.head_names[:1] == ("mean",) else self.weights.mean(0)
-        return replace(self, weights=whole, head_names=())
+        whole = self.weights[0] if self.panels == "features" else self.weights.mean(0)
+        return replace(self, weights=whole, head_names=(), panels="heads")
 
     def _rest(self) -> tuple[Any, ...]:
         """All but the weights."""
@@ -162,6 +197,12 @@ class AttentionMap:
     def __hash__(self) -> int:
         return hash(self._rest())
 
+    def __repr__(self) -> str:
+        heads = f"{len(self.weights)} {self.panels}, " if self.weights.ndim == 3 else ""
+        title = f" of {brief(self.title)}" if self.title else ""
+        rows, columns = counted(len(self.rows), "row"), counted(len(self.columns), "column")
+        return f"<attention map{title}, {heads}{rows} × {columns}>"
+
     def __str__(self) -> str:
         from regard.look.terminal import show
 
@@ -174,64 +215,59 @@ class AttentionMap:
 
     def to_json(self) -> str:
         """All of it, exactly; characters that a terminal would obey or hide are written as escapes."""
-        tokens = {
-            side: [{"text": t.text, "start": t.start, "end": t.end} for t in getattr(self, side)]
-            for side in ("rows", "columns")
-        }
-        marks = {name: getattr(self, name) for name in ("links", *_marks)}
-        table = {"title": self.title, **tokens, **marks, "shape": self.weights.shape}
+        axes = {"rows": [*map(to_dict, self.rows)], "columns": [*map(to_dict, self.columns)]}
+        marks = {name: getattr(self, name) for name in ("links", *_marks, "source", "panels", "axes")}
+        table = {"title": self.title, **axes, **marks, "shape": self.weights.shape}
         text = json.dumps({**table, "weights": self.weights.tolist()}, ensure_ascii=False, allow_nan=False)
         return text if text.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
     @staticmethod
     def from_json(text: str) -> "AttentionMap":
-        """The attention map that `to_json` wrote, now or before attention maps had panels, choices and breaks."""
-
-        def tokens(side: list[dict[str, Any]]) -> tuple[Token, ...]:
-            made = tuple(Token(t["text"], t["start"], t["end"]) for t in side)
-            if not all(isinstance(t.text, str) and type(t.start) is type(t.end) is int for t in made):
-                raise TypeError("a token is a text with a start and an end")
-            return made
-
+        """The attention map that `to_json` wrote."""
         try:
             table = json.loads(text)
             weights = np.array(table["weights"], dtype=np.float64).reshape(table["shape"])
-            rows, columns, title = tokens(table["rows"]), tokens(table["columns"]), table["title"]
+            rows, columns = (tuple(map(from_dict, table[side])) for side in ("rows", "columns"))
+            title, source, panels = table["title"], table["source"], table["panels"]
             links = tuple((int(row), int(column)) for row, column in table["links"])
-            if not isinstance(title, str):
-                raise TypeError("a title is a text")
-            marks = {name: tuple(table.get(name, ())) for name in _marks}
+            if not (isinstance(title, str) and isinstance(source, str)) or panels not in get_args(Panels):
+                raise TypeError("title and source are texts, and panels one of its choices")
+            marks = {name: tuple(table[name]) for name in _marks}
+            down, across = table.get("axes", ("", ""))
+            if not (isinstance(down, str) and isinstance(across, str)):
+                raise TypeError("axes are two texts")
             for name, kind in _marks.items():
-                if not isinstance(table.get(name, []), list) or not all(type(one) is kind for one in marks[name]):
+                if not isinstance(table[name], list) or not all(type(one) is kind for one in marks[name]):
                     raise TypeError(f"{name} is a list of {kind.__name__}")
-        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
             raise RegardError(
                 f"cannot read an attention map from this JSON ({error})", expected="what to_json writes"
             ) from None
-        return AttentionMap(weights, rows, columns, title, links, **marks)
+        return AttentionMap(
+            weights, rows, columns, title, links, **marks, source=source, panels=panels, axes=(down, across)
+        )
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write it as the suffix says: a picture, a page, JSON or plain text; whole or not at all."""
+    def save(self, path: str | os.PathLike[str], caption: str = "") -> Path:
+        """Write it as the suffix says: a picture, a page, JSON or plain text; whole or not at all. A picture has the
+        caption above it, where it is more than the title."""
         path = Path(path)
         makers: dict[str, Callable[[], bytes]] = {
-            ".png": self._picture("png"),
-            ".svg": self._picture("svg"),
+            ".png": self._picture("png", caption),
+            ".svg": self._picture("svg", caption),
             ".html": self._page,
             ".json": lambda: (self.to_json() + "\n").encode(),
             ".txt": lambda: (str(self) + "\n").encode(),
         }
         suffix = path.suffix.lower()
         if suffix not in makers:
-            raise RegardError(
-                f"{str(path)!r}: cannot tell what to write", expected="a name ending in " + ", ".join(makers)
-            )
+            raise RegardError(f"{str(path)!r}: unknown file type", expected="a name ending in " + ", ".join(makers))
         return write(path, makers[suffix]())
 
-    def _picture(self, kind: str) -> Callable[[], bytes]:
+    def _picture(self, kind: str, caption: str) -> Callable[[], bytes]:
         def make() -> bytes:
             from regard.look.heatmap import render
 
-            return render(self, kind)
+            return render(self, kind, caption)
 
         return make
 
@@ -248,7 +284,7 @@ def write(path: Path, content: bytes) -> Path:
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or error
         raise RegardError(
-            f"cannot write {str(path)!r} ({reason})", do="choose a folder that is there and yours"
+            f"cannot write {str(path)!r} ({reason})", do="use an existing folder that you can write to"
         ) from None
 
 

@@ -1,8 +1,10 @@
 """An attention map as a picture for slides and papers: PNG, or SVG whose text stays text.
 
-Input tokens stand above, output tokens to the left; the darker a cell, the more was looked at it. Known
-true links are outlined, heads stand side by side as small multiples. Tokens that were not chosen are grey and in
-brackets, and a strong line stands where another input begins.
+Input tokens stand above, output tokens to the left, both under their names; the darker a cell, the higher its weight.
+Colours go from 0 to the largest weight, but at least to twice an even share, so that an even row looks even. Known
+true links are outlined, heads stand side by side as small multiples. Tokens that were not selected are grey and in
+brackets, and a strong line stands where another input begins. Weights over a picture are drawn on it, a panel for each
+row.
 
     save(attention_map, "date.svg")
 
@@ -33,22 +35,28 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.collections import PatchCollection
+from matplotlib.colors import Colormap, LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from rich.cells import cell_len
 
 from regard.errors import RegardError
 from regard.look.attention_map import AttentionMap, visible, write
+from regard.look.picture import to_picture
+from regard.regions import Box
 
-__all__ = ["draw", "render", "save"]
+__all__ = ["draw", "drawable", "render", "save"]
 
 ink, faint, accent = "#1f2933", "#dfe4ea", "#d55e00"  # the orange stands apart from blue for the colour-blind too
-grey = "#76818d"  # of what was not chosen; dark enough to be read
+grey = "#76818d"  # of what was not selected; dark enough to be read
 colours = "Blues"  # even steps of one hue, white for nothing
 first_font = "DejaVu Sans"  # comes with matplotlib, so it is always there
 longest = 20  # characters of a label
 one_cell, all_cells = 0.36, 11.0  # inches: a cell where there is room, and all cells of a side together at most
 least_pitch = 0.11  # inches between two labels that can still be read
+most_panels = 64  # of a picture
+# Over a picture: from nothing to an orange that lets it through, and is seen on black and on white.
+over = LinearSegmentedColormap.from_list("over", [(1.0, 0.5, 0.05, 0.0), (1.0, 0.5, 0.05, 0.8)])
 
 most_pixels = 10_000  # a side
 
@@ -56,19 +64,20 @@ most_pixels = 10_000  # a side
 _drawing = threading.Lock()
 
 
-def save(attention_map: AttentionMap, path: str | os.PathLike[str]) -> Path:
+def save(attention_map: AttentionMap, path: str | os.PathLike[str], caption: str = "") -> Path:
     """Write a PNG or an SVG, as the suffix says; whole or not at all."""
     path = Path(path)
-    return write(path, render(attention_map, path.suffix.lower().removeprefix(".")))
+    return write(path, render(attention_map, path.suffix.lower().removeprefix("."), caption))
 
 
-def render(attention_map: AttentionMap, kind: str) -> bytes:
-    """The bytes of a "png" or "svg" file."""
+def render(attention_map: AttentionMap, kind: str, caption: str = "") -> bytes:
+    """The bytes of a "png" or "svg" file. The lines of the caption stand above the title, for example what was asked
+    and what was answered."""
     if kind not in ("png", "svg"):
         raise RegardError(f"a picture of kind {kind!r}", expected="png or svg")
     out = BytesIO()
     with _contained():
-        figure = draw(attention_map, escape=kind == "png")
+        figure = draw(attention_map, escape=kind == "png", caption=caption)
         canvas: Any = FigureCanvasAgg(figure) if kind == "png" else FigureCanvasSVG(figure)
         if kind == "png":
             canvas.print_png(out)
@@ -96,9 +105,11 @@ def _no_weights(record: logging.LogRecord) -> bool:
     return "Failed to find font weight" not in record.msg
 
 
-def draw(attention_map: AttentionMap, escape: bool = True) -> Figure:
+def draw(attention_map: AttentionMap, escape: bool = True, caption: str = "") -> Figure:
     """The picture as a matplotlib figure of its own (no pyplot). `escape` writes undrawable letters as numbers."""
-    rows, columns, names, title, fonts = _texts(attention_map, escape)
+    if attention_map.in_picture:
+        return _on_picture(attention_map, escape, caption)
+    rows, columns, names, axis_names, title, fonts = _texts(attention_map, escape, caption)
     heads = attention_map.heads
     across = min(len(heads), 4)
     longer = max(len(rows), len(columns), 1)
@@ -117,15 +128,19 @@ def draw(attention_map: AttentionMap, escape: bool = True) -> Figure:
         _grey(axes, attention_map)
         if len(heads) > 1 or attention_map.head_names:
             axes.set_title(names[number], loc="left", size=10, **style)
+        if number < across:
+            axes.set_xlabel(axis_names[1], size=9, **{**style, "color": grey})
+        if number % across == 0:
+            axes.set_ylabel(axis_names[0], size=9, **{**style, "color": grey})
         panels.append(axes)
     # What the labels really take, in inches, decides how large the figure is and where its panels stand.
     box = figure.get_tightbbox(canvas.get_renderer())
     left, right, above = -box.x0 + 0.15, max(box.x1 - wide, 0) + 0.15, max(box.y1 - high, 0) + 0.15
-    top = 0.4 if title else 0.0
+    top = _high(title)
     down = math.ceil(len(heads) / across)
     heading = figure.text(0, 0, title, size=13, va="top", **style)
     note = figure.text(
-        0, 0, "(word) was not chosen" * any(map(any, attention_map.left_out)), size=8, **{**style, "color": grey}
+        0, 0, "(word) was not selected" * any(map(any, attention_map.left_out)), size=8, **{**style, "color": grey}
     )
     texts_wide = max(text.get_window_extent(canvas.get_renderer()).width for text in (heading, note)) / figure.dpi
     width = max(across * (left + wide + right) + 0.55, texts_wide + 0.4)
@@ -144,20 +159,102 @@ def draw(attention_map: AttentionMap, escape: bool = True) -> Figure:
     return figure
 
 
-def _texts(attention_map: AttentionMap, escape: bool) -> tuple[list[str], list[str], list[str], str, list[str]]:
-    """Labels of rows and columns, names of heads and the title as they will be drawn, and the fonts for them."""
-    texts = [_short(visible(t.text), longest) for t in (*attention_map.rows, *attention_map.columns)]
-    texts += [_short(visible(name), longest) for name in attention_map.names]
-    texts.append(_short(visible(attention_map.title), 4 * longest) if attention_map.title else "")
+def _high(title: str) -> float:
+    """Inches that the lines above the panels take."""
+    return 0.16 + 0.24 * (title.count("\n") + 1) if title else 0.0
+
+
+def _on_picture(attention_map: AttentionMap, escape: bool, caption: str) -> Figure:
+    """The picture once for each row of weights, each box as dark as its weight; of very many rows the first."""
+    if len(attention_map.heads) * len(attention_map.rows) > most_panels:
+        attention_map = attention_map.mean()
+    lines = attention_map.lines()
+    title = attention_map.title
+    if len(lines) > most_panels:
+        title, lines = f"{title} ({most_panels} of {len(lines)} rows)".strip(), lines[:most_panels]
+    headings, texts = _headings(caption, title), [_short(visible(name), 2 * longest) for name, _ in lines]
+    drawn, fonts = _drawable([*headings, *texts], escape)
+    title, texts = "\n".join(drawn[: len(headings)]), drawn[len(headings) :]
+    style: dict[str, Any] = {"family": fonts, "color": ink, "parse_math": False, "usetex": False}
+
+    picture = to_picture(attention_map.source)
+    across = min(len(lines), 4 if len(lines) <= 16 else 8)
+    down, side = math.ceil(len(lines) / across), (3.6 if len(lines) == 1 else 2.4 if across <= 4 else 1.4)
+    wide, high = (side * one / max(picture.size) for one in picture.size)
+    top, gap, above = (_high(title) or 0.15), 0.2, 0.28
+    width = max(across * (wide + gap) + 0.75, max(map(len, title.split("\n"))) * 0.12)
+    height = top + down * (high + above + 0.1) + 0.1
+    figure = Figure(figsize=(width, height), dpi=200, facecolor="white")
+    figure.text(0.18 / width, 1 - 0.15 / height, title, size=13, va="top", **style)
+    for number, (_, weights) in enumerate(lines):
+        x = 0.18 + number % across * (wide + gap)
+        y = height - top - number // across * (high + above + 0.1) - above - high
+        axes = figure.add_axes((x / width, y / height, wide / width, high / height), label=f"panel {number + 1}")
+        axes.set_title(texts[number], loc="left", size=10 if side > 2 else 7, pad=3, **style)
+        axes.imshow(picture, extent=(0, 1, 1, 0), aspect="auto", alpha=0.85)
+        _boxes(axes, attention_map, weights, number % len(attention_map.rows))
+    x, long = 0.18 + across * (wide + gap), min(high, 1.5)
+    scale = figure.add_axes((x / width, (height - top - above - long) / height, 0.08 / width, long / height))
+    _scale(scale, attention_map, style, over)
+    return figure
+
+
+def _boxes(axes: Axes, attention_map: AttentionMap, weights: Float[np.ndarray, " column"], row: int) -> None:
+    frames = [
+        Rectangle((one.left, one.top), one.right - one.left, one.bottom - one.top)
+        for one in attention_map.columns
+        if isinstance(one, Box)
+    ]
+    shades = over(weights / attention_map.top)
+    axes.add_collection(PatchCollection(frames, facecolor=shades, edgecolor="none", antialiased=False))
+    true = [frames[column] for at, column in attention_map.links if at == row]
+    axes.add_collection(PatchCollection(true, facecolor="none", edgecolor="#2f7ed8", linewidth=1.6, zorder=3))
+    axes.set(xlim=(0, 1), ylim=(1, 0), xticks=[], yticks=[])
+    for spine in axes.spines.values():
+        spine.set(color=faint, linewidth=0.8)
+
+
+def _headings(caption: str, title: str) -> list[str]:
+    """The lines above the panels: the caption, and the title where it says more."""
+    lines = caption.split("\n") if caption else []
+    lines += [title] if title and title not in lines else []
+    return [_short(visible(line), 4 * longest) for line in lines]
+
+
+def _texts(
+    attention_map: AttentionMap, escape: bool, caption: str
+) -> tuple[list[str], list[str], list[str], list[str], str, list[str]]:
+    """Labels of rows and columns, names of heads and axes and the heading as they will be drawn, and their fonts."""
+    parts = [
+        [_short(visible(token.text), longest) for token in attention_map.rows],
+        [_short(visible(token.text), longest) for token in attention_map.columns],
+        [_short(visible(name), longest) for name in attention_map.names],
+        [_short(visible(name), 2 * longest) if name else "" for name in attention_map.axes],
+        _headings(caption, attention_map.title),
+    ]
+    drawn, fonts = _drawable([text for part in parts for text in part], escape)
+    left = iter(drawn)
+    rows, columns, names, axes, headings = ([next(left) for _ in part] for part in parts)
+    rows, columns = (
+        [f"({text})" if out else text for text, out in zip(texts, left_out, strict=True)]
+        for texts, left_out in zip((rows, columns), attention_map.left_out, strict=True)
+    )
+    return rows, columns, names, axes, "\n".join(headings), fonts
+
+
+def _drawable(texts: list[str], escape: bool) -> tuple[list[str], list[str]]:
+    """The texts with undrawable letters as numbers if `escape`, and the fonts for them."""
     fonts, undrawable = _fonts("".join(texts))
     if escape:
         # A picture of a control character (␛ is U+241B) gives the number of what it stands for (U+001B).
         numbers = {ord(c): f"⟨U+{ord(c) - 0x2400 if '␀' <= c <= '␟' else ord(c):04X}⟩" for c in undrawable}
         texts = [_short(text.translate(numbers), 4 * longest) for text in texts]
-    left_out = [one for side in attention_map.left_out for one in side]
-    labels = [f"({text})" if out else text for text, out in zip(texts, left_out, strict=False)]
-    names = texts[len(labels) : -1]
-    return labels[: len(attention_map.rows)], labels[len(attention_map.rows) :], names, texts[-1], fonts
+    return texts, fonts
+
+
+def drawable(texts: list[str], most: int = longest) -> tuple[list[str], list[str]]:
+    """Labels for a plot: shortened, every character visible, and the fonts that together draw them."""
+    return _drawable([_short(visible(text), most) for text in texts], escape=True)
 
 
 def _heat(axes: Axes, weights: Float[np.ndarray, "row column"], attention_map: AttentionMap, cell: float) -> None:
@@ -181,29 +278,30 @@ def _heat(axes: Axes, weights: Float[np.ndarray, "row column"], attention_map: A
 def _labels(axes: Axes, rows: list[str], columns: list[str], cell: float, style: dict[str, Any]) -> None:
     """Tokens along both sides; where they stand too close to be read, every second, third, … of them."""
     step = math.ceil(least_pitch / cell)
-    flat = all(cell_len(label) <= 2 for label in columns)
-    turn: dict[str, Any] = (
-        {} if flat else {"rotation": 50 if step == 1 else 90, "ha": "left", "va": "bottom", "rotation_mode": "anchor"}
-    )
-    if not flat and step > 1:
-        turn["va"] = "center"
+    letters = [cell_len(label) <= 2 for label in columns[::step]]
     axes.xaxis.tick_top()
-    axes.set_xticks(range(0, len(columns), step), columns[::step], **style, **turn)
+    axes.xaxis.set_label_position("top")
+    axes.set_xticks(range(0, len(columns), step), columns[::step], **style)
+    lean: dict[str, Any] = {"rotation": 50 if step == 1 else 90, "ha": "left", "rotation_mode": "anchor"}
+    for label, letter in zip(axes.get_xticklabels(), letters, strict=True):
+        if not letter:  # words lean, letters stand
+            label.set(**lean, va="bottom" if step == 1 else "center")
     axes.set_yticks(range(0, len(rows), step), rows[::step], **style)
     axes.tick_params(length=0 if step == 1 else 2, width=0.3, color=ink, pad=3)
 
 
 def _grey(axes: Axes, attention_map: AttentionMap) -> None:
-    """Tokens that were not chosen step back; their labels stand in brackets already."""
+    """Tokens that were not selected step back; their labels stand in brackets already."""
     for axis, left_out in zip((axes.yaxis, axes.xaxis), attention_map.left_out, strict=True):
         for place, label in zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=True):
             if left_out[int(place)]:
                 label.set_color(grey)
 
 
-def _scale(axes: Axes, attention_map: AttentionMap, style: dict[str, Any]) -> None:
-    """What the colours stand for, from 0 to the largest weight."""
-    axes.imshow(np.linspace(1, 0, 256)[:, None], cmap=colours, vmin=0, vmax=1, aspect="auto", extent=(0, 1, 0, 1))
+def _scale(axes: Axes, attention_map: AttentionMap, style: dict[str, Any], cmap: str | Colormap = colours) -> None:
+    """What the colours stand for, from 0 to where they end."""
+    axes.set_title("weight", loc="left", size=8, pad=9, **{**style, "color": grey})
+    axes.imshow(np.linspace(1, 0, 256)[:, None], cmap=cmap, vmin=0, vmax=1, aspect="auto", extent=(0, 1, 0, 1))
     axes.yaxis.tick_right()
     axes.set_xticks([])
     axes.set_yticks([0, 1], ["0", f"{attention_map.top:.2g}"], size=9, **style)

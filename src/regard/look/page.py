@@ -1,8 +1,8 @@
-"""A scene as one HTML page that needs nothing else: point at a word to see what it looked at.
+"""A scene as one HTML page that needs nothing else: point at a word to see what it attends to.
 
-The page asks the network for nothing and runs nothing but its own script: a Content-Security-Policy
-names the hashes of its one style and one script and forbids the rest (a live page may ask the service
-that gave it). Tokens travel as JSON and reach the page as text, never as markup.
+The page requests nothing from the network and runs nothing but its own script: a Content-Security-Policy names the
+hashes of its one style and one script, allows pictures that are part of the page (data URLs), and forbids the rest (a
+live page may ask the service that sent it). Tokens travel as JSON and reach the page as text, never as markup.
 
     Path("looks.html").write_text(page(attention_maps, "Ten dates"), encoding="utf-8")
     Path("looks.html").write_text(page(scene(items, runs)), encoding="utf-8")
@@ -14,6 +14,7 @@ import base64
 import hashlib
 import html
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -45,11 +46,14 @@ def page(shown: Mapping[str, Any] | Sequence[AttentionMap], title: str = "") -> 
 def fragment(attention_map: AttentionMap) -> str:
     """The page in a frame of its own, for a notebook: its style and script stay inside, and ours outside."""
     longer = max(len(attention_map.rows), 1)
-    cell = 30 if max(longer, len(attention_map.columns)) <= 40 else 15
+    if attention_map.in_picture:
+        longer, cell = math.ceil(longer / 4), 260
+    else:
+        cell = 30 if max(longer, len(attention_map.columns)) <= 40 else 15
     height = min(430 + cell * longer, 900)
     whole = html.escape(page([attention_map], attention_map.title), quote=True)
     return (
-        '<iframe title="what was looked at" sandbox="allow-scripts allow-downloads" width="100%" '
+        '<iframe title="attention map" sandbox="allow-scripts allow-downloads" width="100%" '
         f'height="{height}" frameborder="0" srcdoc="{whole}"></iframe>'
     )
 

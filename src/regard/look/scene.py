@@ -1,12 +1,14 @@
-"""A scene: all that the page draws, as plain JSON; embedded in a file, or answered by a service.
+"""A scene: all that the page draws, as plain JSON. A file embeds it, a service sends it.
 
-    {"version": 1, "title": …, "live": null, "runs": [{name, task, roles, searches, layers, features, badge}, …],
-     "items": [{run, inputs, answer, log_prob, log_prob_per_token, others, without, steps, gazes}, …]}
+    {"version": 1, "title": …, "live": null,
+     "runs": [{name, task, does, about, roles, searches, layers, features, badge}, …],
+     "items": [{run, inputs, answer, log_prob, log_prob_per_token, others, drop_tokens, steps, maps}, …]}
 
     found = model.predict([("guten Tag",)])
-    page(scene([item(0, ("guten Tag",), found[0])], [describe_run(model, "translate")]))
+    run = describe_run(model, "translate", roles=[{"name": "source", "kind": "text"}], features=False)
+    page(scene([item(0, ("guten Tag",), found[0])], [run]))
 
-Tokens are shown through `visible`; where that differs from what they are, `raw` keeps them exactly.
+Regions are shown through `visible`; where that differs from what they are, `raw` keeps them exactly.
 """
 
 import json
@@ -15,22 +17,24 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b, file_digest
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from rich.cells import cell_len
 
+from regard.errors import RegardError
 from regard.files import read_whole
 from regard.look.attention_map import AttentionMap, visible
-from regard.look.layers import count
-from regard.types import Prediction, Step, Token
+from regard.regions import Region, Token, to_dict
+from regard.types import Prediction, Step
 
 __all__ = ["describe_run", "item", "of_maps", "scene", "short", "table"]
 
-longest = 200  # characters of a token as it is shown; the style shows fewer where room is short
+# What an input is called in a sentence, by its kind.
+nouns = {"text": "a text", "image": "a picture", "items": "a list of ids", "record": "a record"}
+longest = 200  # characters of a region as it is shown; the style shows fewer where room is short
+most_tried = 10  # inputs to try
 digits = 4  # of the largest weight; the eye sees two
-feature_wise = ("disan", "resan", "source2token", "feature_wise")  # parts with weights for each feature
 marks = re.compile(r"</?[a-z]{1,4}>|<\|[a-z_]+\|>|\[[A-Z]{3,4}\]")  # </s>, <pad>, <|end|>, [CLS]
 
 
@@ -47,25 +51,40 @@ def scene(
     }
 
 
-def describe_run(model: Any, name: str) -> dict[str, Any]:
-    """What the page says of a run, with how far its weights explain its answers where that was measured."""
-    roles = list(getattr(model.task, "roles", ()))
+def describe_run(model: Any, name: str, roles: Sequence[Mapping[str, str]], features: bool) -> dict[str, Any]:
+    """What the page says of a run. `roles` are its inputs, each with its name and its kind (text, image, items or
+    record); `features` is whether single features can be shown. The badge is what `regard faithful` found, if it ran;
+    `about` is what training kept for people to begin with: the data, how many examples, inputs to try.
+    """
+    kind = roles[0]["kind"] if roles else "text"
     return {
         "name": name,
         "task": str(model.config["task"]),
-        "roles": roles if len(roles) == model.inputs else ["text"] * model.inputs,
+        "does": str(model.task.does).replace("{input}", nouns.get(kind, f"a {kind}")),
+        "about": _about(Path(model.run.folder), len(roles)),
+        "roles": [dict(role) for role in roles],
         "searches": bool(model.searches),
-        "layers": count(getattr(model, "network", None)),
-        "features": _has_features(model),
+        "layers": model.network.layers,
+        "features": features,
         "badge": _badge(Path(model.run.folder)),
     }
 
 
-def _has_features(model: Any) -> bool:
-    """Whether a part that weighs each feature by itself reads for a task that can show them one by one."""
-    parts = json.dumps([model.config.get(part) for part in ("encoder", "pool")], default=str)
-    shows = "features" in signature(model.task.predict).parameters if hasattr(model.task, "predict") else False
-    return shows and any(f'"{name}"' in parts for name in feature_wise)
+def _about(folder: Path, inputs: int) -> dict[str, Any] | None:
+    """What about.json says, as far as it is what training writes; None where there is none."""
+    try:
+        found = json.loads(read_whole(folder / "about.json", 2**23))
+        data, examples, rows = found["data"], found["examples"], found["inputs"]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError, RegardError):
+        return None
+    if not (isinstance(data, str) and isinstance(examples, int) and isinstance(rows, list)):
+        return None
+    whole = [row for row in rows if isinstance(row, list) and len(row) == inputs and all(map(_is_text, row))]
+    return {"data": short(visible(data)) if data else "", "examples": examples, "inputs": whole[:most_tried]}
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
 
 
 def _badge(folder: Path) -> dict[str, Any] | None:
@@ -87,21 +106,19 @@ def _digest(weights: Path) -> str:
 
 
 def item(
-    run: int, inputs: Sequence[str], prediction: Prediction, without: Sequence[Sequence[int]] = ()
+    run: int, inputs: Sequence[str], prediction: Prediction, drop_tokens: Sequence[Sequence[int]] = ()
 ) -> dict[str, Any]:
-    """One answer with all that was looked at for it, the answer's own look first."""
-    attention_maps = [
-        attention_map for attention_map in (prediction.look, *prediction.looks) if attention_map is not None
-    ]
+    """One answer with its attention maps, that of the answer itself first."""
+    attention_maps = [one for one in (prediction.look, *prediction.looks) if one is not None]
     return {
         "run": run,
         "inputs": list(inputs),
         "answer": prediction.text,
         **_probable(prediction),
         "others": [{"text": one.text, **_probable(one)} for one in prediction.others],
-        "without": [list(places) for places in without] or [[] for _ in inputs],
+        "drop_tokens": [list(places) for places in drop_tokens] or [[] for _ in inputs],
         "steps": [[_step(one) for one in step] for step in prediction.steps] or None,
-        "gazes": [table(attention_map) for attention_map in attention_maps],
+        "maps": [table(attention_map) for attention_map in attention_maps],
     }
 
 
@@ -122,60 +139,49 @@ def _step(one: Step) -> dict[str, Any]:
 def of_maps(attention_maps: Sequence[AttentionMap], title: str = "") -> dict[str, Any]:
     """A scene of attention maps alone, where nothing is known of the model."""
     nothing = {"run": -1, "inputs": [], "answer": "", "log_prob": None, "log_prob_per_token": None}
-    nothing |= {"others": [], "without": [], "steps": None}
-    return scene([{**nothing, "gazes": [table(attention_map)]} for attention_map in attention_maps], [], title)
+    nothing |= {"others": [], "drop_tokens": [], "steps": None}
+    return scene([{**nothing, "maps": [table(attention_map)]} for attention_map in attention_maps], [], title)
 
 
 def table(attention_map: AttentionMap) -> dict[str, Any]:
     """What the page needs of an attention map: heads as flat lists, their mean first where there are several."""
     heads = [(short(visible(name)), head) for name, head in zip(attention_map.names, attention_map.heads, strict=True)]
-    if len(heads) > 1 and heads[0][0] != "mean":
+    if len(heads) > 1 and attention_map.panels != "features":
         heads.insert(0, ("mean", attention_map.mean().weights))
     rows_out, columns_out = attention_map.left_out
     places = min(digits - 1 - math.floor(math.log10(attention_map.top)), 300)
-    kind = _kind(attention_map)
     return {
         "title": short(visible(attention_map.title)) if attention_map.title else "",
-        "rows": _tokens(attention_map.rows, rows_out),
-        "columns": _tokens(attention_map.columns, columns_out),
+        "rows": _regions(attention_map.rows, rows_out),
+        "columns": _regions(attention_map.columns, columns_out),
         "directions": {"rows": _direction(attention_map.rows), "columns": _direction(attention_map.columns)},
         "names": [name for name, _ in heads],
         "heads": [head.round(places).ravel().tolist() for _, head in heads],
         "top": attention_map.top,
+        "axes": [short(visible(name)) if name else "" for name in attention_map.axes],
         "links": [list(link) for link in attention_map.links],
         "breaks": list(attention_map.breaks),
-        "kind": kind,
-        "features": kind == "features",
+        "panels": attention_map.panels,
+        "source": attention_map.source,
     }
 
 
-def _kind(attention_map: AttentionMap) -> str:
-    """What the panels are. Rows that only count ("label 1", "label 2", …) are asked by learned queries."""
-    names = attention_map.head_names[1:] if attention_map.head_names[:1] == ("mean",) else attention_map.head_names
-    for kind in ("features", "layers"):
-        if names and all(name.lower().startswith(kind[:-1]) for name in names):
-            return kind
-    label = attention_map.rows[0].text.rpartition(" ")[0] if len(attention_map.rows) > 1 else ""
-    counted = label and all(token.text == f"{label} {number}" for number, token in enumerate(attention_map.rows, 1))
-    return "rows" if counted else "heads"
-
-
-def _tokens(tokens: Sequence[Token], left_out: Sequence[bool]) -> list[dict[str, Any]]:
-    """As they are shown; one that was not chosen stands in brackets."""
+def _regions(regions: Sequence[Region], left_out: Sequence[bool]) -> list[dict[str, Any]]:
+    """As they are shown; one that was not selected stands in brackets. A region without a kind is a token."""
     found = []
-    for token, out in zip(tokens, left_out, strict=True):
-        text = short(visible(token.text))
+    for region, out in zip(regions, left_out, strict=True):
+        full = region.text
+        text = short(visible(full))
         text = f"({text})" if out else text
         one = {
+            **({"start": region.start, "end": region.end} if isinstance(region, Token) else to_dict(region)),
             "text": text,
             "letter": cell_len(text) <= 2,
-            "space": not token.text.strip(),
+            "space": not full.strip(),
             "out": out,
-            "special": _special(token),
-            "start": token.start,
-            "end": token.end,
+            "special": isinstance(region, Token) and _special(region),
         }
-        found.append(one if text == token.text else {**one, "raw": token.text})
+        found.append(one if text == full else {**one, "raw": full})
     return found
 
 
@@ -186,9 +192,9 @@ def _special(token: Token) -> bool:
     return marks.fullmatch(token.text) is not None
 
 
-def _direction(tokens: Sequence[Token]) -> str:
+def _direction(regions: Sequence[Region]) -> str:
     """Where the line begins, by its first letter with a direction (which isolated tokens hide from the browser)."""
-    kinds = (unicodedata.bidirectional(c) for t in tokens for c in t.text)
+    kinds = (unicodedata.bidirectional(c) for one in regions for c in one.text)
     return "rtl" if next((kind for kind in kinds if kind in ("L", "R", "AL")), "L") != "L" else "ltr"
 
 

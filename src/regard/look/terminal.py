@@ -5,6 +5,8 @@ characters make a dense picture. What does not fit the width goes on in a furthe
 nothing is left out. Colours and blocks say the same, so a copy without colour still reads. Tokens that were not
 chosen stand in brackets, and a bar where another input begins; a line below says so.
 
+Weights over a picture stand where their boxes are in it, a block for each row, beside the picture in shades of grey.
+
     print(show(attention_map))
 """
 
@@ -16,6 +18,8 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from io import StringIO
 
+import numpy as np
+from jaxtyping import Float, Int
 from rich.cells import cell_len, chop_cells
 from rich.color import Color
 from rich.console import Console
@@ -23,6 +27,8 @@ from rich.style import Style
 from rich.text import Text
 
 from regard.look.attention_map import AttentionMap, visible
+from regard.look.picture import to_picture
+from regard.regions import Box
 
 __all__ = ["show"]
 
@@ -31,6 +37,7 @@ shades = "·░▒▓█"
 # of ink makes little faint and much strong on dark and on light paper alike.
 ramp = (67, 68, 69, 33)
 longest = 14  # cells of a label; what is longer ends in …
+most_high = 16  # lines of a picture, unless its boxes need more
 narrowest = 24  # columns below which no heat map can be laid out
 
 
@@ -45,7 +52,7 @@ def show(attention_map: AttentionMap, width: int | None = None, colour: bool | N
     console = Console(
         file=out, width=width, force_terminal=colour, color_system="256" if colour else None, legacy_windows=False
     )
-    for line in _lines(attention_map, width):
+    for line in (_in_picture if attention_map.in_picture else _lines)(attention_map, width):
         line.rstrip()
         console.print(line, soft_wrap=True)  # Text, never markup: a token `[/b]` is a token
     return out.getvalue().rstrip("\n")
@@ -85,9 +92,53 @@ def _lines(attention_map: AttentionMap, width: int) -> Iterator[Text]:
                 yield line
     yield _legend(attention_map.top)
     if any(map(any, attention_map.left_out)):
-        yield Text().append("(word)", Style(dim=True)).append(" was not chosen")
+        yield Text().append("(word)", Style(dim=True)).append(" was not selected")
     if attention_map.breaks:
         yield Text("│ another input begins")
+
+
+def _in_picture(attention_map: AttentionMap, width: int) -> Iterator[Text]:
+    """The picture, and beside it the weights of each row where their boxes are; as many side by side as fit."""
+    if attention_map.title:
+        yield Text(_short(visible(attention_map.title), width), Style(bold=True))
+    boxes = [one for one in attention_map.columns if isinstance(one, Box)]
+    down = min(len({round(one.top + one.bottom, 6) for one in boxes}), 2 * most_high)
+    across = min(len({round(one.left + one.right, 6) for one in boxes}), width // 2)
+    lines = attention_map.lines()
+    larger = max(1, min(most_high // down, ((width + 2) // (1 + len(lines)) - 2) // (2 * across)))  # all side by side
+    down, across = down * larger, across * larger
+    places = _places(boxes, down, across)
+    shown = [(name, _weighed(line / attention_map.top, places)) for name, line in lines]
+    panels = [("picture", _grey(attention_map.source, down, 2 * across)), *shown]
+    beside = max(1, (width + 2) // (2 * across + 2))
+    for first in range(0, len(panels), beside):
+        some = panels[first : first + beside]
+        names = [_fill(Text(_short(visible(name), 2 * across), Style(italic=True)), 2 * across) for name, _ in some]
+        for line in [names, *zip(*(block for _, block in some), strict=True)]:
+            yield Text("  ").join(line)
+    yield _legend(attention_map.top)
+
+
+def _places(boxes: Sequence[Box], down: int, across: int) -> Int[np.ndarray, "down across"]:
+    """Which box each block stands for: of those around its middle the one with the nearest middle; −1 for none."""
+    y, x = (np.arange(down) + 0.5)[:, None, None] / down, (np.arange(across) + 0.5)[None, :, None] / across
+    left, top, right, bottom = np.array([(one.left, one.top, one.right, one.bottom) for one in boxes]).T
+    far = np.hypot(x - (left + right) / 2, y - (top + bottom) / 2)
+    far[(x < left) | (x > right) | (y < top) | (y > bottom)] = np.inf
+    return np.where(np.isfinite(far.min(-1)), far.argmin(-1), -1)
+
+
+def _weighed(shares: Float[np.ndarray, " box"], places: Int[np.ndarray, "down across"]) -> list[Text]:
+    cells = [_cell(float(share), 2, gap=False) for share in shares] + [Text("  ")]
+    return [Text().join(cells[place] for place in line) for line in places]
+
+
+def _grey(source: str, down: int, across: int) -> list[Text]:
+    """The picture in shades, the brighter the more ink."""
+    from PIL.Image import Resampling
+
+    levels = np.asarray(to_picture(source).convert("L").resize((across, down), Resampling.BOX)) // 52
+    return [Text("".join((" " + shades[1:])[level] for level in line)) for line in levels]
 
 
 def _panels(sizes: Sequence[int], room: int) -> list[tuple[int, int]]:
@@ -125,7 +176,7 @@ def _legend(top: float) -> Text:
 
 
 def _label(text: str, cells: int, left_out: bool) -> Text:
-    """A token, at most so many cells wide; one that was not chosen is dim, in brackets."""
+    """A token, at most so many cells wide; one that was not selected is dim, in brackets."""
     if left_out:
         return Text(f"({_short(visible(text), cells - 2)})", Style(dim=True))
     return Text(_short(visible(text), cells))

@@ -1,28 +1,32 @@
-"""How well a task did, one file a measure: `bleu` for texts, `accuracy` for labels, `pearson` for numbers.
+"""Metrics, for example `bleu` for texts, `accuracy` for labels and `pearson` for numbers. One module per metric.
 
-A measure takes the `Results` on a whole set and gives numbers by name; the first is the one to rank by,
-and `better` says which way. A text beside the numbers (BLEU's signature) says how they were made.
+A metric takes the `Results` on a whole set and returns numbers by name. The first is the main one, and `better` says
+whether higher or lower is better. Metrics of generated text count every reference of an example. A text among them
+(BLEU's signature) documents the settings.
 
     Bleu()(Results(examples, predictions))  →  {"bleu": 37.1, "bleu_signature": "nrefs:1|case:mixed|…"}
 """
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from itertools import zip_longest
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from regard.errors import RegardError
 from regard.types import Example, Prediction
 
-__all__ = ["Measure", "Results"]
+__all__ = ["Measure", "PerExample", "Results"]
 
 
 @dataclass(frozen=True)
 class Results:
-    """What a task did on a set: its own predictions, and how it fared when told the truth so far.
+    """The results on a set: predictions, and the teacher-forced likelihood of the targets.
 
     Teacher-forced: `nats` is the sum of −log p over the target's tokens, `tokens` how many there were
     (the end counted), `right` how many of them were the likeliest. Where the answer is one label or one score,
     it counts as one token. `chosen` is the mean share of the input's tokens that an encoder kept, where it chooses.
+    `read` are the true targets as the model reads them, with where it looks, for examples whose grounding is known.
     """
 
     examples: Sequence[Example]
@@ -31,6 +35,10 @@ class Results:
     tokens: int = 0
     right: int = 0
     chosen: float | None = None
+    read: Sequence[Prediction] = ()
+
+    def __repr__(self) -> str:
+        return f"<results: {len(self.predictions):,} predictions for {len(self.examples):,} examples>"
 
     def pairs(self) -> list[tuple[Example, Prediction]]:
         """Each example with what was predicted for it; there must be some."""
@@ -41,6 +49,13 @@ class Results:
         if not self.examples:
             raise RegardError("no examples to measure on", expected="at least one")
         return list(zip(self.examples, self.predictions, strict=True))
+
+    def references(self) -> list[list[Any]]:
+        """The first reference of every example, then the second of every example …; None where it has fewer.
+
+        This is what sacrebleu takes, though its types know nothing of None.
+        """
+        return [list(column) for column in zip_longest(*(example.references for example in self.examples))]
 
     def counted(self) -> int:
         """The number of tokens; there must be some."""
@@ -57,4 +72,12 @@ class Measure(Protocol):
 
     better: Literal["higher", "lower"]
 
+    @abstractmethod
     def __call__(self, results: Results) -> dict[str, float | str]: ...
+
+
+@runtime_checkable
+class PerExample(Measure, Protocol):
+    """A measure that also scores each example by itself, to compare models and to find the worst examples."""
+
+    def each(self, results: Results) -> list[float]: ...

@@ -11,10 +11,13 @@ __all__ = ["Accuracy"]
 
 
 class Accuracy:
-    """Right or not, example by example."""
+    """Share of examples whose predicted label is correct."""
 
     better: Literal["higher", "lower"] = "higher"
 
     def __call__(self, results: Results) -> dict[str, float | str]:
-        pairs = results.pairs()
-        return {"accuracy": sum(prediction.text == example.target for example, prediction in pairs) / len(pairs)}
+        each = self.each(results)
+        return {"accuracy": sum(each) / len(each)}
+
+    def each(self, results: Results) -> list[float]:
+        return [float(prediction.text == example.target) for example, prediction in results.pairs()]

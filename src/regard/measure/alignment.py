@@ -1,9 +1,8 @@
-"""Alignment: does the model look where the answer comes from? Measured where the true source is known.
+"""Alignment accuracy, for data with known links.
 
-Of the target tokens whose source is known (the example's `links`, in characters):
-`alignment` is the share whose most looked-at source token overlaps that source, `alignment_mass` the
-mean weight that lies on it. Several heads are averaged first. Only predictions equal to the target
-count, for in any other text the known places mean nothing.
+For the target tokens with a known source (the example's `links`, in characters), `alignment` is the share whose highest
+weight is on a source token that overlaps it, and `alignment_mass` the mean weight on it. Heads are averaged first. Only
+predictions equal to the target count, since the links refer to the target.
 
     Alignment()(results)  →  {"alignment": 0.97, "alignment_mass": 0.88}, or {} where nothing is known
 """
@@ -14,7 +13,8 @@ from typing import Any, Literal
 import numpy as np
 
 from regard.measure import Results
-from regard.types import Link, Token
+from regard.regions import Token
+from regard.types import Link
 
 __all__ = ["Alignment"]
 
@@ -38,7 +38,7 @@ def looked(look: Any, links: Iterable[Link]) -> Iterable[tuple[bool, float]]:
 
 
 class Alignment:
-    """Where it looked most, and how much, against the known links."""
+    """Share of target tokens whose highest attention weight is on the correct source token."""
 
     better: Literal["higher", "lower"] = "higher"
 

@@ -1,4 +1,4 @@
-"""Chosen: the share of the input's tokens that a choosing encoder kept; the fewer, the less there is to work on.
+"""Chosen: the share of input tokens that an encoder selected (resan).
 
 Chosen()(results)  →  {"chosen": 0.34}, or {} where no tokens were chosen from
 """
@@ -11,7 +11,7 @@ __all__ = ["Chosen"]
 
 
 class Chosen:
-    """The mean share of tokens chosen"""
+    """Mean share of input tokens that the encoder selected (resan)"""
 
     better: Literal["higher", "lower"] = "lower"
 

@@ -1,4 +1,4 @@
-"""Exact match: the share of predictions that are the target, character for character.
+"""Exact match: the share of predictions that are the target, or any of its references, character for character.
 
 ExactMatch()(results)  →  {"exact_match": 0.93}
 """
@@ -11,10 +11,13 @@ __all__ = ["ExactMatch"]
 
 
 class ExactMatch:
-    """Right or not, text by text."""
+    """Share of predictions identical to the target."""
 
     better: Literal["higher", "lower"] = "higher"
 
     def __call__(self, results: Results) -> dict[str, float | str]:
-        pairs = results.pairs()
-        return {"exact_match": sum(prediction.text == example.target for example, prediction in pairs) / len(pairs)}
+        each = self.each(results)
+        return {"exact_match": sum(each) / len(each)}
+
+    def each(self, results: Results) -> list[float]:
+        return [float(prediction.text in example.references) for example, prediction in results.pairs()]

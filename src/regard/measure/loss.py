@@ -13,7 +13,7 @@ __all__ = ["Loss"]
 
 
 class Loss:
-    """nats / tokens"""
+    """Mean negative log-likelihood per token or label, in nats"""
 
     better: Literal["higher", "lower"] = "lower"
 

@@ -1,4 +1,4 @@
-"""Macro F1: the mean of the labels' F1, each label worth the same however rare it is.
+"""Macro F1: the unweighted mean of the F1 of all labels.
 
 `F1 = 2 tp / (2 tp + fp + fn)` for every label that is true or predicted somewhere: one that is never predicted, or
 never true, counts with 0.
@@ -15,7 +15,7 @@ __all__ = ["MacroF1"]
 
 
 class MacroF1:
-    """The unweighted mean of F1 over labels"""
+    """Unweighted mean of the F1 of all labels"""
 
     better: Literal["higher", "lower"] = "higher"
 

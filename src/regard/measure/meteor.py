@@ -7,7 +7,8 @@ exact ones, and of these one with the fewest chunks: runs of words that stand si
     P = m / written,   R = m / wanted,   F = P R / (α P + (1 − α) R)
     meteor = F (1 − γ (chunks / m)^β)
 
-Matches m, chunks and lengths are summed over the set first, as the paper's system score is. A match by stem counts
+Matches m, chunks and lengths are summed over the set first, as the paper's system score is. Of several references the
+one counts by which the text alone scores best. A match by stem counts
 `stem` of an exact one in P and R: 1 in 2005; Denkowski & Lavie 2014, "Meteor Universal", have 0.6, and for English
 α = 0.85, β = 0.2, γ = 0.6.
 
@@ -85,34 +86,35 @@ def chunks(written: Words, wanted: Words) -> int:
 
 
 class Meteor:
-    """Words shared with the target, exactly or by their stem, and in how many pieces, from 0 to 100."""
+    """METEOR with exact and stem matches, 0 to 100."""
 
     better: Literal["higher", "lower"] = "higher"
 
     @ranged
     def __init__(
         self,
-        language: Annotated[str, "language of the Snowball stemmer, as english or german"] = "english",
-        alpha: Annotated[Probability, "weight of recall; the rest is that of precision"] = 0.9,
-        beta: Annotated[NonNegative, "exponent of the penalty for matches in many pieces"] = 3.0,
-        gamma: Annotated[Probability, "largest penalty for matches in many pieces, as a share of the score"] = 0.5,
-        stem: Annotated[Probability, "worth of a match by stem, where an exact one is worth 1"] = 1.0,
+        language: Annotated[str, "language of the Snowball stemmer, for example english or german"] = "english",
+        alpha: Annotated[Probability, "weight of recall against precision"] = 0.9,
+        beta: Annotated[NonNegative, "exponent of the fragmentation penalty"] = 3.0,
+        gamma: Annotated[Probability, "largest fragmentation penalty, as a share of the score"] = 0.5,
+        stem: Annotated[Probability, "weight of a stem match; an exact match has weight 1"] = 1.0,
     ) -> None:
         self.language, self.alpha, self.beta, self.gamma, self.stem = language, alpha, beta, gamma, stem
 
     def __call__(self, results: Results) -> dict[str, float | str]:
         pairs = results.pairs()
-        texts = [re.findall(r"\w+|[^\w\s]", text.lower()) for e, p in pairs for text in (p.text, e.target)]
-        stems = self._stems({word for text in texts for word in text})
-        known = [[(word, stems[word]) for word in text] for text in texts]
-        exact = by_stem = pieces = 0
-        for written, wanted in zip(known[::2], known[1::2], strict=True):
-            both = matches(written, wanted)
-            exact, by_stem, pieces = exact + both[0], by_stem + both[1], pieces + chunks(written, wanted)
-        lengths = (sum(map(len, texts[side::2])) for side in (0, 1))
+        texts = [[re.findall(r"\w+|[^\w\s]", text.lower()) for text in (p.text, *e.references)] for e, p in pairs]
+        stems = self._stems({word for some in texts for text in some for word in text})
+        counts = []
+        for some in texts:
+            written, *every = ([(word, stems[word]) for word in text] for text in some)
+            ways = [
+                (*matches(written, one), chunks(written, one), len(written), len(one)) for one in every
+            ]  # matches by word and by stem, chunks, lengths
+            counts.append(max(ways, key=lambda way: self._score(*way)))  # of equals the first
         variant = f"exact+stem, alpha={self.alpha:g} beta={self.beta:g} gamma={self.gamma:g}"
         variant += f" stem={self.stem:g}, {self.language}, lower-cased"
-        return {"meteor": 100 * self._score(exact, by_stem, pieces, *lengths), "meteor_variant": variant}
+        return {"meteor": 100 * self._score(*map(sum, zip(*counts, strict=True))), "meteor_variant": variant}
 
     def _score(self, exact: int, by_stem: int, chunks: int, written: int, wanted: int) -> float:
         normalized = exact + self.stem * by_stem

@@ -12,10 +12,13 @@ __all__ = ["Mse"]
 
 
 class Mse:
-    """The mean of the squared differences"""
+    """Mean squared error of the predicted numbers"""
 
     better: Literal["higher", "lower"] = "lower"
 
     def __call__(self, results: Results) -> dict[str, float | str]:
-        predicted, true = numbers_of(results)
-        return {"mse": sum((x - y) * (x - y) for x, y in zip(predicted, true, strict=True)) / len(true)}
+        each = self.each(results)
+        return {"mse": sum(each) / len(each)}
+
+    def each(self, results: Results) -> list[float]:
+        return [(x - y) * (x - y) for x, y in zip(*numbers_of(results), strict=True)]

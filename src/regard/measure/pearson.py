@@ -50,7 +50,7 @@ def pearson(x: list[float], y: list[float]) -> float:
 
 
 class Pearson:
-    """The linear correlation of predicted and true numbers"""
+    """Pearson correlation of predicted and true numbers"""
 
     better: Literal["higher", "lower"] = "higher"
 

@@ -1,6 +1,6 @@
-"""Perplexity: exp of the mean −log p of a target token; how many tokens the model hesitates between.
+"""Perplexity: exp of the mean −log p of a target token.
 
-The tokens are the model's own (its end token counted), so two models compare only over one vocabulary.
+The tokens are the model's own (including the end token), so only models with the same vocabulary can be compared.
 
     Perplexity()(results)  →  {"perplexity": 4.2}
 """
@@ -14,7 +14,7 @@ __all__ = ["Perplexity"]
 
 
 class Perplexity:
-    """exp(nats / tokens), teacher-forced."""
+    """Perplexity per token, teacher-forced: exp(nats / tokens)."""
 
     better: Literal["higher", "lower"] = "lower"
 

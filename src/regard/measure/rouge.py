@@ -1,4 +1,4 @@
-"""ROUGE: how much of the target's words, pairs of words, and their order is in what was written; F1, 0 to 100.
+"""ROUGE-1, ROUGE-2, ROUGE-L: overlap of words, bigrams and longest common subsequences with the target; F1, 0 to 100.
 
 Lin 2004, "ROUGE: A Package for Automatic Evaluation of Summaries", sections 2 and 3.1. With P the share of what was
 written that is in the target, and R the share of the target that was written:
@@ -8,8 +8,8 @@ written that is in the target, and R the share of the target that was written:
     F1 = 2 P R / (P + R), the mean over all texts
 
 Counted as Google's rouge-score does without stemming: lower-cased, words are [a-z0-9]+ and all else parts them, which
-suits English. `unicode=true` takes the letters and digits of every script. `rouge`, the mean of the three, is to
-rank by.
+suits English. `unicode=true` takes the letters and digits of every script. Of several references the best counts, for
+each of the three by itself. `rouge`, the mean of the three, is to rank by.
 
     Rouge()(results)  →  {"rouge": 29.3, "rouge1": 40.1, "rouge2": 17.5, "rougeL": 30.2, "rouge_variant": "f1, …"}
 """
@@ -46,24 +46,37 @@ def longest_common(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 class Rouge:
-    """Words, pairs of words and their order shared with the target, as F1 from 0 to 100."""
+    """ROUGE-1, ROUGE-2 and ROUGE-L as F1, 0 to 100; `rouge` is their mean."""
 
     better: Literal["higher", "lower"] = "higher"
 
     def __init__(
-        self, unicode: Annotated[bool, "count letters and digits of every script, not only a-z and 0-9"] = False
+        self, unicode: Annotated[bool, "count letters and digits of all scripts, not only a-z and 0-9"] = False
     ) -> None:
         self.unicode = unicode
 
     def __call__(self, results: Results) -> dict[str, float | str]:
-        word = re.compile(r"\w+" if self.unicode else "[a-z0-9]+")
-        pairs = results.pairs()
-        total = dict.fromkeys(("rouge1", "rouge2", "rougeL"), 0.0)
-        for example, prediction in pairs:
-            written, wanted = (word.findall(text.lower()) for text in (prediction.text, example.target))
-            total["rouge1"] += common(written, wanted, 1)
-            total["rouge2"] += common(written, wanted, 2)
-            total["rougeL"] += f1(longest_common(written, wanted), len(written), len(wanted))
-        found = {name: 100 * value / len(pairs) for name, value in total.items()}
-        variant = f"f1, lower-cased, words {word.pattern}, no stemming"
+        each = self._scores(results)
+        sums = map(sum, zip(*each, strict=True))
+        found = {
+            name: 100 * total / len(each) for name, total in zip(("rouge1", "rouge2", "rougeL"), sums, strict=True)
+        }
+        variant = f"f1, lower-cased, words {self._word.pattern}, no stemming"
         return {"rouge": sum(found.values()) / len(found), **found, "rouge_variant": variant}
+
+    def each(self, results: Results) -> list[float]:
+        return [100 * sum(scores) / len(scores) for scores in self._scores(results)]
+
+    @property
+    def _word(self) -> re.Pattern[str]:
+        return re.compile(r"\w+" if self.unicode else "[a-z0-9]+")
+
+    def _scores(self, results: Results) -> list[tuple[float, float, float]]:
+        """ROUGE-1, ROUGE-2 and ROUGE-L of each text, from 0 to 1."""
+        word, found = self._word, []
+        for example, prediction in results.pairs():
+            written, *every = (word.findall(text.lower()) for text in (prediction.text, *example.references))
+            one, two = (max(common(written, wanted, n) for wanted in every) for n in (1, 2))
+            longest = max(f1(longest_common(written, wanted), len(written), len(wanted)) for wanted in every)
+            found.append((one, two, longest))
+        return found

@@ -1,7 +1,7 @@
-"""Slots: of the field values that the target says, the share that the answer says too. For texts made from fields.
+"""Slots: the share of the field values mentioned in the target that the prediction mentions too. For data-to-text.
 
-A value is said where it stands as it is, whole words in any case; one that even the target puts otherwise (the "yes"
-of familyFriendly[yes]) does not count. `slots_all` is the share of answers that say every one.
+A value is mentioned if it occurs as whole words, in any case. Values that the target rephrases (the "yes" of
+familyFriendly[yes]) do not count. `slots_all` is the share of predictions that mention all values.
 
     Slots()(results)  →  {"slots": 0.97, "slots_all": 0.91}, or {} where no target says any value
 """
@@ -9,13 +9,13 @@ of familyFriendly[yes]) does not count. `slots_all` is the share of answers that
 from typing import Literal
 
 from regard.measure import Results
-from regard.text._fields import mentions, parse
+from regard.records import mentions, parse
 
 __all__ = ["Slots"]
 
 
 class Slots:
-    """Values said, of those that should be."""
+    """Share of the field values mentioned in the target that the prediction mentions too."""
 
     better: Literal["higher", "lower"] = "higher"
 

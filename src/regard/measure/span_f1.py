@@ -39,7 +39,7 @@ def spans(labels: Sequence[str]) -> set[Span]:
 
 
 class SpanF1:
-    """Right or not, span by span."""
+    """F1 of labelled spans (conlleval)."""
 
     better: Literal["higher", "lower"] = "higher"
 

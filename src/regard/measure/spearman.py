@@ -14,7 +14,7 @@ __all__ = ["Spearman"]
 
 
 class Spearman:
-    """The correlation of the ranks"""
+    """Spearman's rank correlation of predicted and true numbers"""
 
     better: Literal["higher", "lower"] = "higher"
 

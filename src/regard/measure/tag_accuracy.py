@@ -29,7 +29,7 @@ def labels_of(results: Results) -> tuple[list[list[str]], list[list[str]]]:
 
 
 class TagAccuracy:
-    """Right or not, label by label."""
+    """Share of tokens whose predicted label is correct."""
 
     better: Literal["higher", "lower"] = "higher"
 
@@ -38,3 +38,10 @@ class TagAccuracy:
         if not true:
             raise RegardError("no labels to measure on", expected="at least one")
         return {"tag_accuracy": sum(t == p for t, p in zip(true, predicted, strict=True)) / len(true)}
+
+    def each(self, results: Results) -> list[float]:
+        """Share of correct labels in each sentence; 1 where it has none."""
+        return [
+            sum(t == p for t, p in zip(true, predicted, strict=True)) / len(true) if true else 1.0
+            for true, predicted in zip(*labels_of(results), strict=True)
+        ]

@@ -1,4 +1,4 @@
-"""Token accuracy: told the truth so far, how often the next token was the likeliest. Needs no search.
+"""Token accuracy: how often the most likely next token is correct, teacher-forced. Needs no search.
 
 TokenAccuracy()(results)  →  {"token_accuracy": 0.81}
 """
@@ -11,7 +11,7 @@ __all__ = ["TokenAccuracy"]
 
 
 class TokenAccuracy:
-    """Right or not, token by token, teacher-forced."""
+    """Share of target tokens predicted correctly, teacher-forced."""
 
     better: Literal["higher", "lower"] = "higher"
 

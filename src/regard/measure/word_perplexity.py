@@ -1,10 +1,10 @@
-"""Word perplexity: exp of the −log p that a word costs, whatever pieces the model reads and writes words in.
+"""Word perplexity: exp of the mean −log p per word, whatever the tokenizer.
 
     exp(nats / Σ (words of a text + 1))
 
-Words are what stands between white space; one more a text is its end, as the Penn Treebank is counted. `nats` is the
-sum over all tokens, so the figures of models of words, pieces and characters over the same text compare. They do not
-where words are unknown: an `<unk>` is cheaper than the word it stands for.
+Words are separated by white space; the end of each text counts as one more, as is usual for the Penn Treebank. `nats`
+is the sum over all tokens, so word, subword and character models can be compared on the same text, unless words are
+unknown: an `<unk>` is cheaper than the word it replaces.
 
 The texts are the targets, or the inputs where nothing has a target (a language model).
 
@@ -21,7 +21,7 @@ __all__ = ["WordPerplexity"]
 
 
 class WordPerplexity:
-    """exp(nats / words), teacher-forced, the end of a text counted as a word."""
+    """Perplexity per word, teacher-forced: exp(nats / words); the end of a text counts as a word."""
 
     better: Literal["higher", "lower"] = "lower"
 

@@ -1,10 +1,12 @@
-"""Poolings: what an encoder left of a sequence → one vector. One file a pooling.
+"""Poolings: reduce the encoder's states to one vector. One module per pooling.
 
-A pooling sees only what is there: padding never counts, whatever stands in it, and a sequence of nothing gives zeros.
+Padding never counts, whatever its values, and an empty sequence gives zeros.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Bool, Float
@@ -28,12 +30,14 @@ class Pooled:
 
 
 class Pool(nn.Module):
-    """What every pooling is; made with `inputs` and `summary`, the widths of the encoder's values and summary."""
+    """The interface of a pooling; `inputs` and `summary` are the widths of the encoder's values and summary."""
 
     size: int  # width of the vector it gives
     rows: int = 1  # how many vectors of equal width stand side by side in it
+    features: ClassVar[bool] = False  # whether each feature has weights of its own
     chooses: bool = False  # whether it samples where to look, which is learned by reinforcement
 
+    @abstractmethod
     def forward(self, memory: Memory) -> Pooled:
         raise NotImplementedError
 

@@ -23,7 +23,7 @@ __all__ = ["Attention"]
 
 
 class Attention(Pool):
-    """One learned query over the states: `v = Σ softmax(wᵀ tanh(W h)) h`"""
+    """Attention with one learned query: `v = Σ softmax(wᵀ tanh(W h)) h`"""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
-"""Intra-attention: the mean of the states asks, `e_i = wᵀ tanh(W_k h_i + W_q mean(h) + b)`, `v = Σ_i softmax(e)_i h_i`.
+"""Intra-attention with the mean as query: `e_i = wᵀ tanh(W_k h_i + W_q mean(h) + b)`, `v = Σ_i softmax(e)_i h_i`.
 
 Liu, Sun, Lin & Wang 2016, "Learning Natural Language Inference using Bidirectional LSTM model and Inner-Attention",
-section 3.2 (no bias there): a first reading tells what the sentence is about, a second one which words say it.
+section 3.2 (no bias there).
 
     Intra(inputs=600)(memory).look.weights               # [batch, 1, time]
 """
@@ -19,7 +19,7 @@ __all__ = ["Intra"]
 
 
 class Intra(Pool):
-    """The mean of the states asks, and additive attention answers"""
+    """Additive attention whose query is the mean of the states"""
 
     def __init__(self, inputs: int, hidden: Annotated[Width, "size of the projected mean and states"] = 300) -> None:
         super().__init__()

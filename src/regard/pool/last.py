@@ -13,7 +13,7 @@ __all__ = ["Last"]
 
 
 class Last(Pool):
-    """The encoder's own summary: of a recurrent one the last state"""
+    """The encoder's own summary; for a recurrent encoder, its last state"""
 
     def __init__(self, summary: int) -> None:
         super().__init__()
@@ -21,7 +21,7 @@ class Last(Pool):
 
     def forward(self, memory: Memory) -> Pooled:
         if memory.summary is None:
-            raise RegardError("an encoder that gives no summary under pool=last", do="use pool=mean, max or attention")
+            raise RegardError("pool=last with an encoder that has no summary", do="use pool=mean, max or attention")
         if memory.mask is None:
             return Pooled(memory.summary)
         return Pooled(memory.summary.masked_fill(~memory.mask.any(-1, keepdim=True), 0.0))

@@ -18,7 +18,7 @@ __all__ = ["Max"]
 
 
 class Max(Pool):
-    """The largest of each feature"""
+    """The maximum of each feature over the tokens (max pooling)"""
 
     def __init__(self, inputs: int) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
 """Mean: `v = 1/T Σ_i h_i` over the T tokens that are there.
 
-No order and no parameters: the plainest summary, and what `intra` asks with.
+It ignores order and has no parameters; `intra` uses it as its query.
 
     Mean(inputs=600)(memory).vector                      # [batch, 600]
 """
@@ -28,7 +28,7 @@ def mean(
 
 
 class Mean(Pool):
-    """The mean of the states"""
+    """The mean of the states (mean pooling)"""
 
     def __init__(self, inputs: int) -> None:
         super().__init__()

@@ -1,13 +1,13 @@
-"""Source2token: an score for each feature, `e_i = W elu(W₁ h_i + b₁) + b`, and `v = Σ_i softmax_i(e_i) ⊙ h_i`.
+"""Source2token: a score for each feature, `e_i = W elu(W₁ h_i + b₁) + b`, and `v = Σ_i softmax_i(e_i) ⊙ h_i`.
 
 Shen et al. 2018, "DiSAN: Directional Self-Attention Network for RNN/CNN-Free Language Understanding", section 3.2:
-multi-dimensional attention without a query. Every feature chooses its own words. Dropout stands before each layer.
+multi-dimensional attention without a query; each feature attends to its own words. Dropout comes before each layer.
 (The paper's b is kept, for its counts of parameters; the same for every token, it changes no weight.)
 
     Source2token(inputs=600)(memory).vector              # [batch, 600]
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import torch
 from jaxtyping import Bool, Float
@@ -53,7 +53,9 @@ class _Weighed(torch.autograd.Function):
 
 
 class Source2token(Pool):
-    """`e = W elu(W₁ h + b₁) + b`, a softmax over the tokens for each feature"""
+    """`e = W elu(W₁ h + b₁) + b`, with a softmax over the tokens for each feature"""
+
+    features: ClassVar[bool] = True
 
     def __init__(self, inputs: int, dropout: Annotated[Dropout, "dropout before each layer"] = 0.0) -> None:
         super().__init__()

@@ -1,10 +1,10 @@
-"""Structured: r looks at once, `A = softmax(W₂ tanh(W₁ Hᵀ))`, `M = A H`, and a price on looking twice at the same.
+"""Structured: r learned queries, `A = softmax(W₂ tanh(W₁ Hᵀ))`, `M = A H`, with a penalty on similar weights.
 
 Lin et al. 2017, "A Structured Self-attentive Sentence Embedding", sections 2.1 and 2.2: the penalty is
 `‖A Aᵀ − I‖_F²`, times 1.0 for classification in the paper and 0.3 for SNLI, where r is 30 and the hidden layer 150.
-The vector is M, row after row; r is 10 here, since what reads the vector grows with it.
+The vector is M, row by row; r is 10 here, since the next layer grows with it.
 
-    Structured(inputs=600, rows=30)(memory).look.weights  # [batch, 30, time]
+    Structured(inputs=600, hops=30)(memory).look.weights  # [batch, 30, time]
 """
 
 from typing import Annotated
@@ -31,15 +31,15 @@ def overlap(A: Float[Tensor, "batch rows time"]) -> Float[Tensor, " batch"]:
 
 
 class Structured(Pool):
-    """r rows of attention side by side, `M = softmax(W₂ tanh(W₁ Hᵀ)) H`, with the penalty `‖A Aᵀ − I‖²`"""
+    """Attention with several learned queries: `M = softmax(W₂ tanh(W₁ Hᵀ)) H`, with the penalty `‖A Aᵀ − I‖²`"""
 
     @ranged
     def __init__(
         self,
         inputs: int,
-        hops: Annotated[Few, "rows of attention, each with an answer of its own"] = 10,
+        hops: Annotated[Few, "number of learned queries; each gives its own vector"] = 10,
         hidden: Annotated[Width, "units of the layer that scores a state"] = 150,
-        penalty: Annotated[NonNegative, "weight of the penalty on rows that look at the same tokens"] = 0.3,
+        penalty: Annotated[NonNegative, "weight of the penalty on queries that attend to the same tokens"] = 0.3,
     ) -> None:
         super().__init__()
         self.rows, self.size, self.penalty = hops, hops * inputs, penalty

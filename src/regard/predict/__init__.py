@@ -1,1 +1,1 @@
-"""Ways to answer: what is made of a look."""
+"""Predictions: classification, regression, tagging, generation and language models."""

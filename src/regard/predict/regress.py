@@ -1,22 +1,27 @@
-"""Regress: one vector → a number on a scale, by a distribution over its whole steps.
+"""Regression head: predicts a distribution over the integer scores of a scale and returns its mean.
 
 `y = Σ_j j · p_j` over the integers `low … high`; a true score y between two of them is the sparse distribution
 `p_⌊y⌋ = ⌊y⌋ + 1 − y`, `p_⌊y⌋+1 = y − ⌊y⌋`, and the loss is the KL divergence from it. Tai, Socher & Manning 2015,
 "Improved Semantic Representations From Tree-Structured Long Short-Term Memory Networks", section 5.2. Differs from the
 paper: its hidden layer has a sigmoid, this one `act` (a relu by default), and may have a highway and dropout.
 
-    Regress(inputs=2400, low=1, high=5)(vector)          # [batch, 5]
+    head = Regress(inputs=2400, low=1, high=5)
+    logits = head(vector)                                # [batch, 5]
+    head.loss(logits, scores), head.answers(logits, lengths, ["1", "2", "3", "4", "5"])
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn.functional import kl_div, log_softmax
 
 from regard.errors import RegardError
 from regard.predict.classify import Classify
 from regard.ranges import Dropout, Range, Width
+from regard.types import Prediction, wide
 
 __all__ = ["Regress", "expected", "sparse"]
 
@@ -30,9 +35,9 @@ def sparse(scores: Float[Tensor, " batch"], low: int, high: int) -> Float[Tensor
 
 def expected(logits: Float[Tensor, "batch step"], low: int) -> Float[Tensor, " batch"]:
     """The mean of the distribution, in float32 at least: from 4 to 5 bfloat16 has steps of 1/32."""
-    wide = torch.promote_types(logits.dtype, torch.float32)
-    steps = torch.arange(low, low + logits.shape[-1], device=logits.device, dtype=wide)
-    return (torch.softmax(logits.to(wide), -1) * steps).sum(-1)  # not `@`, which autocast takes in half precision
+    logits = wide(logits)
+    steps = torch.arange(low, low + logits.shape[-1], device=logits.device, dtype=logits.dtype)
+    return (torch.softmax(logits, -1) * steps).sum(-1)  # not `@`, which autocast takes in half precision
 
 
 class Regress(nn.Module):
@@ -50,9 +55,28 @@ class Regress(nn.Module):
     ) -> None:
         super().__init__()
         if low >= high:
-            raise RegardError(f"a scale from {low} to {high}", expected="a low end below its high end")
+            raise RegardError(f"a scale from {low} to {high}", expected="low below high")
         self.low, self.high = low, high
         self.scores = Classify(inputs, high - low + 1, hidden, act, highway, dropout)
 
     def forward(self, vector: Float[Tensor, "batch inputs"]) -> Float[Tensor, "batch step"]:
         return self.scores(vector)  # type: ignore[no-any-return]
+
+    def loss(self, logits: Float[Tensor, "batch step"], target: Float[Tensor, " batch"]) -> Float[Tensor, " batch"]:
+        log_p = log_softmax(wide(logits), -1)
+        return kl_div(log_p, sparse(target.to(log_p.dtype), self.low, self.high), reduction="none").sum(-1)
+
+    def answers(
+        self, logits: Float[Tensor, "batch step"], lengths: Sequence[int], names: Sequence[str]
+    ) -> list[Prediction]:
+        """The mean, and with it the steps of the scale, the likeliest first. A mean has no probability; steps have."""
+        log_p = log_softmax(logits.cpu().double(), -1)  # not on the device: MPS has no float64
+        log_probs, order = log_p.sort(dim=-1, descending=True, stable=True)
+        return [
+            Prediction(
+                f"{mean:.4f}", None, others=tuple(Prediction(names[n], p) for p, n in zip(row, numbers, strict=True))
+            )
+            for mean, row, numbers in zip(
+                expected(log_p, self.low).tolist(), log_probs.tolist(), order.tolist(), strict=True
+            )
+        ]

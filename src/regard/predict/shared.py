@@ -59,6 +59,8 @@ class Shared:
     def __init__(self, weight: Float[Tensor, "out in"], bias: Float[Tensor, " out"]) -> None:
         self.steps: list[tuple[Tensor, Tensor]] = []
         self.learns = torch.is_grad_enabled() and weight.requires_grad and bias.requires_grad
+        if torch.compiler.is_compiling():  # a compiled backward would not see the steps that are gathered aside
+            self.learns = False
         gather: Any = _Gather
         self.weight: Tensor
         self.bias: Tensor

@@ -1,20 +1,26 @@
-"""Tag: the state of each token → how likely each of its labels is, `logits_i = W₂ act(W₁ h_i)`.
+"""Tagging head: labels each token from its state, `logits_i = W₂ act(W₁ h_i)`.
 
-The transducer of n inputs and n outputs. With `hidden=0` it is one linear layer.
+With `hidden=0` it is one linear layer.
 
-    Tag(inputs=600, labels=9)(states)                    # [batch, time, 9]
+    head = Tag(inputs=600, labels=9)
+    logits = head(states)                                # [batch, time, 9]
+    head.loss(logits, target), head.answers(logits, lengths, names)
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import dropout
+from torch.nn.functional import cross_entropy, dropout, log_softmax
 
 from regard.predict.classify import ACTIVATIONS
 from regard.ranges import Dropout, WidthOrNone
+from regard.types import Prediction, Sequences, wide
 
-__all__ = ["Tag"]
+__all__ = ["NOTHING", "Tag"]
+
+NOTHING = -100  # the label of padding, which the loss leaves out
 
 
 class Tag(nn.Module):
@@ -24,7 +30,7 @@ class Tag(nn.Module):
         self,
         inputs: int,
         labels: int,
-        hidden: Annotated[WidthOrNone, "units of the hidden layer; 0 uses none"] = 0,
+        hidden: Annotated[WidthOrNone, "units of the hidden layer; 0 for no hidden layer"] = 0,
         act: Annotated[Literal["relu", "elu", "tanh"], "activation of the hidden layer"] = "relu",
         dropout: Annotated[Dropout, "dropout before each layer"] = 0.0,
     ) -> None:
@@ -38,3 +44,18 @@ class Tag(nn.Module):
         if self.W_1 is not None:
             h = dropout(self.act(self.W_1(h)), self.dropout, self.training)
         return self.W_2(h)  # type: ignore[no-any-return]
+
+    def loss(self, logits: Float[Tensor, "batch time labels"], target: Sequences) -> Float[Tensor, " batch"]:
+        each = cross_entropy(wide(logits).transpose(1, 2), target.values, ignore_index=NOTHING, reduction="none")
+        return each.sum(-1)
+
+    def answers(
+        self, logits: Float[Tensor, "batch time labels"], lengths: Sequence[int], names: Sequence[str]
+    ) -> list[Prediction]:
+        """The likeliest label of each token, with spaces between."""
+        log_probs, best = log_softmax(wide(logits), -1).max(-1)
+        return [
+            Prediction(" ".join(names[n] for n in row[:length]), total, log_prob_per_token=total / max(length, 1))
+            for row, each, length in zip(best.tolist(), log_probs.tolist(), lengths, strict=True)
+            for total in [float(sum(each[:length]))]
+        ]

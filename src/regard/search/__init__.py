@@ -1,4 +1,4 @@
-"""Searching for a sequence, one file a way: `greedy`, `sample`, `beam`. They know only `start` and `step`.
+"""Decoding algorithms: `greedy`, `beam` and `sample`. They only use a decoder's `start` and `step`.
 
 Whatever the decoder is (recurrent, Transformer, a table in a test), a search asks it for a first state
 and then, token by token, for the logits of the next. Where the decoder looked follows the surviving
@@ -10,9 +10,11 @@ hypothesis. What may not come (a banned token, or one outside the `Limits`) has 
     [[short]] = Beam(limits=limits)(decoder, memory, start=1, end=2, max_length=torch.tensor([50]))
 
 Every search is called alike, `Search.__call__`, and every limit works under each; in a configuration they are
-`search.limits.min_length=3`. `forced` looks at a sequence that is given instead of found; a `Trace` watches the steps.
+`search.limits.min_length=3`. `Constraints` are limits in the user's own text. `forced` looks at a sequence that is
+given instead of found; a `Trace` watches the steps.
 """
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -22,15 +24,16 @@ from torch import Tensor
 
 from regard.find import Of, call
 from regard.search._common import Hypothesis, Steps
+from regard.search._constraints import Constraints, compiled
 from regard.search._forced import forced
 from regard.search._limits import Limits, Rules
 from regard.search._trace import Trace
 from regard.types import Memory
 
-__all__ = ["Asked", "Hypothesis", "Limits", "Rules", "Search", "Steps", "Trace", "forced"]
+__all__ = ["Asked", "Constraints", "Hypothesis", "Limits", "Rules", "Search", "Steps", "Trace", "compiled", "forced"]
 
 Asked = Annotated[
-    Mapping[str, Any] | Limits | None, Of("search.Limits"), "limits on length, repeats, prefix and allowed answers"
+    Mapping[str, Any] | Limits | None, Of("search.Limits"), "constraints on length, repeats, prefix and allowed answers"
 ]
 """`limits` as a search takes them: themselves, or (in a configuration) a table of their options."""
 
@@ -78,6 +81,7 @@ class Search:
         told = () if trace is None else (trace,)  # a search of one's own need not know of it
         return self.find(decoder, memory, rules, weights, *told)
 
+    @abstractmethod
     def find(
         self, decoder: Steps, memory: Memory, rules: Rules, weights: bool, trace: Trace | None = None
     ) -> list[list[Hypothesis]]:

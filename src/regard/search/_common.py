@@ -71,7 +71,7 @@ def steps_of(max_length: Int[Tensor, " batch"]) -> int:
     """How many steps the longest sentence may take: the one time before the first step that the host waits."""
     least, most = (int(n) for n in max_length.aminmax())
     if least < 1:
-        raise RegardError(f"a greatest length of {least}", expected="room for one token or more")
+        raise RegardError(f"max_length {least}", expected="at least 1")
     return most
 
 

@@ -46,7 +46,7 @@ def forced(
     rank_score = log p / |tokens|^length, as a beam's. A target that cannot come has −inf, an empty one 0.
     """
     if len(targets) != len(memory.keys):
-        raise RegardError(f"{len(targets)} targets", expected=f"{len(memory.keys)}, one a sentence")
+        raise RegardError(f"{len(targets)} targets", expected=f"{len(memory.keys)}, one per sentence")
     if not targets:
         return []
     sizes = [len(target) for target in targets]

@@ -1,4 +1,4 @@
-"""What may come out of a search, whichever search it is: length, beginning, repeats, the allowed answers.
+"""Constraints on the output of a search: length, prefix, repeats, allowed answers and banned words.
 
 `Limits` are options of every search (`search.limits.min_length=3`); `Rules` are the limits of one call as
 tensors. A search asks the rules for log-probabilities instead of the decoder's own: what may not come is
@@ -9,7 +9,8 @@ in `Rules.log_probs`, and works under every search.
     past = rules.after(past.follow(parents), token)
 
 All limits hold together. Only a prefix is taken as it is: it may repeat itself, though what comes after it
-may not repeat it. Allowed answers that break another limit are struck from the set beforehand.
+may not repeat it. Allowed answers that break another limit are struck from the set beforehand. Limits in token numbers
+are made from texts by `compiled` (see _constraints.py).
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,8 +21,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from regard.errors import RegardError
+from regard.errors import RegardError, brief
 from regard.ranges import FewOrNone, LengthOrNone, Range, within
+from regard.search._banned import Banned
 from regard.search._common import NOTHING, log_probs, steps_of
 from regard.search._tree import NOWHERE, ROOT, Tree, tree_of
 from regard.types import Beams, Sequences
@@ -31,23 +33,26 @@ __all__ = ["Limits", "Past", "Rules"]
 
 @dataclass(frozen=True)
 class Limits:
-    """Options of every search.
+    """Constraints that every search takes.
 
     A sentence with no room for `min_length` tokens is cut without an end. `no_repeat_ngram=3` is that of Paulus, Xiong
     & Socher 2017, section 2.5. A prefix has no end; that of allowed answers may be left out.
     """
 
-    min_length: Annotated[LengthOrNone, "tokens that must come before the end"] = 0
-    no_repeat_ngram: Annotated[FewOrNone, "no n-gram of this many tokens comes twice; 0 allows repeats"] = 0
-    prefix: Annotated[
-        tuple[Annotated[int, Range(0, 10**7)], ...], "numbers of the tokens that every answer begins with"
-    ] = ()
+    min_length: Annotated[LengthOrNone, "shortest output, in tokens"] = 0
+    no_repeat_ngram: Annotated[FewOrNone, "size of n-grams that must not repeat, in tokens; 0 allows repeats"] = 0
+    prefix: Annotated[tuple[Annotated[int, Range(0, 10**7)], ...], "token ids that every answer starts with"] = ()
     # Any, for there may be thousands, and `find` would look at each token by itself.
-    allowed: Annotated[Any, "the only answers allowed, each a list of token numbers; empty allows all"] = ()
+    allowed: Annotated[Any, "the only answers allowed, each a list of token ids; empty allows all"] = ()
+    banned: Annotated[Any, "words that no answer contains; given in predictions, as text"] = None
 
     def __post_init__(self) -> None:
         for one in fields(self):
             within(f"limits.{one.name}", getattr(self, one.name), one.type)
+        if not isinstance(self.banned, Banned | None):
+            raise RegardError(f"limits.banned={brief(self.banned)}", do="give banned words to predict: banned=[…]")
+        if isinstance(self.allowed, Tree):
+            return
         lists = isinstance(self.allowed, Iterable) and all(isinstance(one, list | tuple) for one in self.allowed)
         if not lists or not all(isinstance(token, int) for one in self.allowed for token in one):
             raise RegardError(f"limits.allowed={str(self.allowed)[:40]}", expected="answers, each a list of tokens")
@@ -56,10 +61,15 @@ class Limits:
 
 @dataclass(frozen=True)
 class Past(Beams):
-    """What the rules must know of each hypothesis: its tokens, where repeats count, and its place in the tree."""
+    """What the rules must know of each hypothesis: its tokens, its place in the tree, its state among banned words."""
 
     said: Int[Tensor, "batch beam time"] | None
     node: Int[Tensor, "batch beam"] | None
+    state: Int[Tensor, "batch beam"] | None
+
+    @property
+    def empty(self) -> bool:
+        return self.said is None and self.node is None and self.state is None
 
 
 class Rules:
@@ -87,8 +97,8 @@ class Rules:
         prefixes = [limits.prefix] * len(max_length) if prefixes is None else prefixes
         if len(prefixes) != len(max_length):
             raise RegardError(f"{len(prefixes)} prefixes", expected=f"{len(max_length)}, one a sentence")
-        tree = None
-        if allowed is not None or limits.allowed:
+        tree = limits.allowed if isinstance(limits.allowed, Tree) and allowed is None else None
+        if tree is None and (allowed is not None or limits.allowed):
             answers = tuple(map(tuple, limits.allowed if allowed is None else allowed))
             tree = tree_of(answers, end, tuple(banned), limits.min_length, limits.no_repeat_ngram)
         prefix = Sequences.pad(prefixes, fill=-1)
@@ -98,6 +108,7 @@ class Rules:
         self.max_length, self.prefix = max_length.to(device), prefix.values.to(device)
         self.banned = torch.tensor(list(banned), dtype=torch.long, device=device)
         self.tree = None if tree is None else tree.to(device)
+        self.words: Banned | None = limits.banned
 
     def begin(self, beam: int) -> Past:
         """Before the first token, for so many hypotheses a sentence."""
@@ -105,6 +116,7 @@ class Rules:
         return Past(
             said=torch.zeros(*shape, 0, dtype=torch.long, device=device) if self.no_repeat_ngram else None,
             node=torch.full(shape, ROOT, device=device) if self.tree is not None else None,
+            state=torch.zeros(shape, dtype=torch.long, device=device) if self.words is not None else None,
         )
 
     def after(self, past: Past, token: Int[Tensor, "batch beam"]) -> Past:
@@ -112,6 +124,7 @@ class Rules:
         return Past(
             said=None if past.said is None else torch.cat([past.said, token[..., None]], dim=-1),
             node=None if self.tree is None or past.node is None else self.tree.after(past.node, token),
+            state=None if self.words is None or past.state is None else self.words.after(past.state, token),
         )
 
     def log_probs(self, logits: Float[Tensor, "batch beam vocab"], past: Past, t: int) -> Tensor:
@@ -125,6 +138,8 @@ class Rules:
         if past.said is not None:
             again = _again(past.said, self.no_repeat_ngram, vocab)
             found.masked_fill_(again if forced is None else again & (forced < 0)[..., None], NOTHING)
+        if self.words is not None and past.state is not None:
+            found.masked_fill_(self.words.mask(past.state, self.max_length == t + 1), NOTHING)
         if self.tree is not None and past.node is not None:
             found.masked_fill_(~self.tree.open(past.node, t, self.max_length - (t + 1), vocab), NOTHING)
         if forced is not None:

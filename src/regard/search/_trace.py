@@ -19,8 +19,9 @@ from typing import NamedTuple
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from regard.regions import Token
 from regard.search._common import NOTHING
-from regard.types import Step, Token
+from regard.types import Step
 
 __all__ = ["NOWHERE", "Trace"]
 

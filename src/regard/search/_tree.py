@@ -14,7 +14,7 @@ step looks at as many edges as the widest node of that depth has.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import torch
@@ -29,7 +29,7 @@ NOWHERE, ROOT = 0, 1
 WIDE = 2**32  # more than any vocabulary
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # compared and hashed by identity: the same answers give the same tree
 class Tree:
     """Edges and nodes; node 0 is where all stand who have left the tree or come to an end."""
 
@@ -39,10 +39,16 @@ class Tree:
     need: Int[Tensor, " node"]  # how many more tokens, the end included, the shortest way to an end has
     fans: tuple[int, ...]  # by depth, the most edges of one node
     largest: int  # of all tokens
+    copies: dict[str, "Tree"] = field(default_factory=dict, repr=False)  # on other devices
 
     def to(self, device: torch.device | str) -> "Tree":
-        parts = ("edges", "child", "first", "need")
-        return replace(self, **{part: getattr(self, part).to(device) for part in parts})
+        """On that device, copied there once."""
+        if torch.device(device) == self.edges.device:
+            return self
+        if str(device) not in self.copies:
+            parts = ("edges", "child", "first", "need")
+            self.copies[str(device)] = replace(self, **{part: getattr(self, part).to(device) for part in parts})
+        return self.copies[str(device)]
 
     def after(self, node: Int[Tensor, "*shape"], token: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
         """The node one token further; nowhere, if the tree has no such edge."""

@@ -24,7 +24,8 @@ Written for a GPU: nothing is walked sentence by sentence, the host waits once a
 weights are read off back-pointers once at the end, those of the n-best alone.
 """
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import torch
 from jaxtyping import Float
@@ -32,6 +33,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from regard.errors import RegardError
+from regard.find import Spec
 from regard.ranges import Hypotheses, NonNegative, Range, ranged
 from regard.search import Asked, Hypothesis, Rules, Search, Steps, Trace
 from regard.search._common import NOTHING, truly_possible
@@ -39,11 +41,22 @@ from regard.search._trace import NOWHERE
 from regard.search._trail import Mark, in_beam, walk_back
 from regard.types import Memory
 
-__all__ = ["Beam"]
+__all__ = ["Beam", "fitted"]
+
+
+def fitted(spec: Spec, asked: Mapping[str, Any]) -> Spec:
+    """A beam wide enough for the n-best list and the groups that were asked for, where its size was not."""
+    fits = {"groups", "n_best"}.isdisjoint(asked) or "beam_size" in asked
+    if fits or isinstance(spec, str) or spec.get("name", "beam") != "beam":
+        return spec
+    size, n_best, groups = (spec.get(name, usual) for name, usual in (("beam_size", 5), ("n_best", 1), ("groups", 1)))
+    if not all(type(number) is int and number > 0 for number in (size, n_best, groups)):
+        return spec  # what is wrong with them is said when the search is built
+    return {**spec, "beam_size": -(-max(size, n_best) // groups) * groups}
 
 
 class Beam(Search):
-    """At most `n_best` hypotheses a sentence (fewer where fewer were found), best rank_score first."""
+    """Beam search: returns up to `n_best` hypotheses per sentence, best first."""
 
     @ranged
     def __init__(
@@ -51,20 +64,24 @@ class Beam(Search):
         beam_size: Annotated[Hypotheses, "hypotheses kept at each step"] = 5,
         # Below 0 the bound would not hold (a longer sequence would score ever lower); far above, powers overflow.
         length_penalty: Annotated[
-            float, Range(0, 4), "log-probabilities are divided by the length to this power: 0 takes the sum, 1 the mean"
+            float,
+            Range(0, 4),
+            "hypotheses are ranked by log-probability / length^length_penalty; 0 ranks by the sum, 1 by the mean",
         ] = 1.0,
-        n_best: Annotated[Hypotheses, "hypotheses returned for a sentence, at most"] = 1,
+        n_best: Annotated[Hypotheses, "largest number of hypotheses to return per sentence"] = 1,
         groups: Annotated[
-            Hypotheses, "groups that share out the beam (diverse beam search); they must divide beam_size"
+            Hypotheses, "number of groups the beam is split into (diverse beam search); must divide beam_size"
         ] = 1,
         diversity: Annotated[
-            NonNegative, "log-probability taken off a token for each earlier group that chose it at this step"
+            NonNegative, "penalty on a token's log-probability for each earlier group that chose it at this step"
         ] = 0.5,
         limits: Asked = None,
     ) -> None:
         super().__init__(limits)
         if beam_size % groups:
-            raise RegardError(f"groups={groups} of a width={beam_size}", expected="a number of groups that divides it")
+            raise RegardError(
+                f"groups={groups} with beam_size={beam_size}", expected="a number of groups that divides beam_size"
+            )
         self.beam_size, self.length_penalty, self.n_best = beam_size, length_penalty, n_best
         self.groups, self.diversity = groups, diversity
 
@@ -128,7 +145,7 @@ class Beam(Search):
             live, token = going.reshape(batch, groups, width), tokens.gather(1, order).reshape(batch, -1)
             follow = in_beam(parents.gather(1, order), groups, log_probs.shape[2]).reshape(batch, -1)
             state = state.reorder(follow)
-            if past.said is not None or past.node is not None:
+            if not past.empty:
                 past = rules.after(past.reorder(follow), token)
 
         truly_possible((best[:, 0] > NOTHING).reshape(batch, groups).any(dim=1))

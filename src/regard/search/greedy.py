@@ -15,7 +15,7 @@ __all__ = ["Greedy"]
 
 
 class Greedy(Search):
-    """One hypothesis a sentence: argmax, step by step."""
+    """Greedy decoding: the most likely token at every step."""
 
     def find(
         self, decoder: Steps, memory: Memory, rules: Rules, weights: bool, trace: Trace | None = None

@@ -26,7 +26,7 @@ __all__ = ["Sample"]
 
 
 class Sample(Search):
-    """`count` hypotheses a sentence, drawn on their own (two may be alike), likeliest first."""
+    """Ancestral sampling: `count` independent samples per sentence, most likely first."""
 
     @ranged
     def __init__(
@@ -34,14 +34,14 @@ class Sample(Search):
         temperature: Annotated[
             Temperature, "divides the logits: below 1 is closer to greedy, above 1 more random"
         ] = 1.0,
-        top_k: Annotated[Count, "draw from so many likeliest tokens; 0 draws from all"] = 0,
+        top_k: Annotated[Count, "sample from the k most likely tokens; 0 samples from all"] = 0,
         top_p: Annotated[
             float,
             Range(0, 1, above=True),
-            "draw from the fewest likeliest tokens that hold this probability; 1 draws from all",
+            "sample from the smallest set of tokens with this total probability (nucleus sampling); 1 samples from all",
         ] = 1.0,
-        count: Annotated[int, Range(1, 100_000), "hypotheses drawn for a sentence"] = 1,
-        seed: Annotated[Seed | None, "seed of the draws; none takes PyTorch's own random numbers"] = None,
+        count: Annotated[int, Range(1, 100_000), "samples per sentence"] = 1,
+        seed: Annotated[Seed | None, "random seed; none uses PyTorch's generator"] = None,
         limits: Asked = None,
     ) -> None:
         super().__init__(limits)

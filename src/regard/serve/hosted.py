@@ -10,20 +10,20 @@ listens to the network never waits for them.
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.api import Model
 from regard.errors import RegardError
-from regard.look.layers import check, shown
 from regard.look.scene import describe_run, item
+from regard.search import Constraints
 from regard.serve.batcher import Batcher
 from regard.serve.limits import Limits
 from regard.serve.metrics import Metrics
-from regard.serve.schema import Ask
+from regard.serve.schema import Ask, Constrained
 from regard.serve.to_json import to_json
-from regard.tasks._features import checked
-from regard.types import Example
 
 __all__ = ["Hosted", "Row", "Way", "names"]
 
@@ -32,7 +32,7 @@ class Row(NamedTuple):
     """The texts of one answer, the tokens to leave out of them, and which of its request's it is, for messages."""
 
     inputs: tuple[str, ...]
-    without: tuple[tuple[int, ...], ...]
+    drop_tokens: tuple[tuple[int, ...], ...]
     where: str
 
 
@@ -42,9 +42,12 @@ class Way(NamedTuple):
     look: bool
     trace: bool
     beam: int | None
-    without: bool
+    drop_tokens: bool
     layers: str = ""
     features: int | tuple[int, ...] = ()
+    groups: int | None = None
+    diversity: float | None = None
+    constraints: Constraints | None = None
 
 
 class Hosted:
@@ -59,8 +62,11 @@ class Hosted:
         metrics: Metrics,
         turn: AbstractContextManager[Any] | None = None,
     ) -> None:
+        more = sum(field.request_bytes for field in model.task.inputs.values())
+        if limits.body == Limits.body:  # a limit of the user's own stays
+            limits = replace(limits, body=limits.body + more)
         self.place, self.name, self.model, self.limits = place, name, model, limits
-        self.about: dict[str, Any] = describe_run(model, name)
+        self.about: dict[str, Any] = describe_run(model, name, model.roles, model.features)
         self.batcher = Batcher(
             self.answers,
             limits.batch,
@@ -73,21 +79,51 @@ class Hosted:
 
     def rows(self, ask: Ask) -> tuple[list[Row], Way]:
         """What is asked for, where it can be answered."""
-        limits, model, without = self.limits, self.model, ask.without
+        limits, model, drop_tokens = self.limits, self.model, ask.drop_tokens
         if not 1 <= len(ask.inputs) <= limits.texts:
             raise RegardError(f"inputs: {len(ask.inputs)}", expected=f"1 to {limits.texts}", do="send several requests")
         if ask.beam is not None and ask.beam > limits.beam:
             raise RegardError(f"beam: {ask.beam:,}", expected=f"at most {limits.beam}")
-        if (ask.beam is not None or ask.trace) and not model.searches:
-            raise RegardError(f"{model.config['task']} has no search", do="remove beam and trace")
-        if without is not None and len(without) != len(ask.inputs):
-            raise RegardError(f"without: {len(without)}", expected=f"{len(ask.inputs)}, one for each of inputs")
+        searches = ask.beam, ask.groups, ask.diversity, ask.constraints
+        if (ask.trace or searches != (None,) * len(searches)) and not model.searches:
+            raise RegardError(
+                f"{model.config['task']} has no search", do="remove beam, groups, diversity, constraints and trace"
+            )
+        if ask.groups is not None and ask.groups > limits.beam:
+            raise RegardError(f"groups: {ask.groups:,}", expected=f"at most {limits.beam}")
+        if ask.diversity is not None and ask.groups is None:
+            raise RegardError("diversity without groups", do="add groups, or remove diversity")
+        if drop_tokens is not None and len(drop_tokens) != len(ask.inputs):
+            raise RegardError(f"drop_tokens: {len(drop_tokens)}", expected=f"{len(ask.inputs)}, one for each of inputs")
         layers, features = self._shown(ask)
         rows = [
-            self._row(inputs, without[number] if without is not None else None, f"text {number + 1}")
+            self._row(inputs, drop_tokens[number] if drop_tokens is not None else None, f"text {number + 1}")
             for number, inputs in enumerate(ask.inputs)
         ]
-        return rows, Way(ask.look, ask.trace, ask.beam, any(any(row.without) for row in rows), layers, features)
+        way = Way(ask.look, ask.trace, ask.beam, any(any(row.drop_tokens) for row in rows), layers, features)
+        if ask.groups is not None or ask.constraints is not None:
+            constraints = None if ask.constraints is None else self._constraints(ask.constraints)
+            way = way._replace(groups=ask.groups, diversity=ask.diversity, constraints=constraints)
+            # Compiled, and refused where they cannot be met, before anything waits.
+            self.model.predict([], **_searched(way))
+        return rows, way
+
+    def _constraints(self, asked: Constrained) -> Constraints:
+        """What is asked for, where it is no more than we take on; the same object for the same content, so that
+        requests are quickly found to be alike."""
+        most = {"allowed": self.limits.allowed, "banned": self.limits.banned}
+        for name, count in most.items():
+            given = getattr(asked, name) or ()
+            if len(given) > count:
+                raise RegardError(f"constraints.{name}: {len(given):,}", expected=f"at most {count:,}")
+        texts = (*(asked.allowed or ()), *(asked.banned or ()), asked.prefix or "")
+        if (longest := max(map(len, texts))) > self.limits.characters:
+            expected = f"at most {self.limits.characters:,}"
+            raise RegardError(f"constraints: a text of {longest:,} characters", expected=expected)
+        try:
+            return _interned(Constraints.read(asked.model_dump()))
+        except RegardError as error:
+            raise RegardError(f"constraints.{error}") from None
 
     def _shown(self, ask: Ask) -> tuple[str, int | tuple[int, ...]]:
         """Which layers and features, where the run has such; "" and () where none was asked for."""
@@ -96,53 +132,43 @@ class Hosted:
         if (layers or features) and not ask.look:
             raise RegardError("layers or features, but look is false", do="remove them, or set look to true")
         if layers:
-            try:
-                check(self.model.network, layers, self.name)
-            except RegardError as error:
-                raise RegardError(str(error).replace("--layers", "layers")) from None
+            self.model.network.showing(layers)
         if features:
-            checked(self.model.task, features)
+            if not self.model.task.can("features"):
+                raise RegardError(f"{self.model.config['task']} has no features", do="remove features")
             many = features if isinstance(features, int) else len(features)
             if many > self.limits.features:
                 raise RegardError(f"features: {many:,}", expected=f"at most {self.limits.features}")
         return layers, features
 
-    def _row(self, inputs: Sequence[str], without: Sequence[Sequence[int]] | None, where: str) -> Row:
+    def _row(self, inputs: Sequence[str], drop_tokens: Sequence[Sequence[int]] | None, where: str) -> Row:
         if len(inputs) != self.model.inputs:
             raise RegardError(f"{where}: {self.model.wrong_count(len(inputs))}")
-        for text in inputs:
-            if not text.strip():
-                raise RegardError(f"{where}: an empty text", expected="at least one word")
-            if len(text) > self.limits.characters:
-                raise RegardError(
-                    f"{where}: {len(text):,} characters",
-                    expected=f"at most {self.limits.characters:,}",
-                    do="shorten it",
-                )
-        if without is not None and len(without) != len(inputs):
+        for field, value in zip(self.model.task.inputs.values(), inputs, strict=True):
+            field.requested(value, where, self.limits.characters)
+        if drop_tokens is not None and len(drop_tokens) != len(inputs):
             raise RegardError(
-                f"{where}: without has {len(without)} lists", expected=f"{len(inputs)}, one for each input"
+                f"{where}: drop_tokens has {len(drop_tokens)} lists", expected=f"{len(inputs)}, one for each input"
             )
-        left_out = tuple(tuple(sorted(set(places))) for places in without or [()] * len(inputs))
+        left_out = tuple(tuple(sorted(set(places))) for places in drop_tokens or [()] * len(inputs))
         if sum(map(len, left_out)) > self.limits.characters:
-            raise RegardError(f"{where}: without names more tokens than a text may have")
+            raise RegardError(f"{where}: drop_tokens names more tokens than a text may have")
         return Row(tuple(inputs), left_out, where)
 
     def answers(self, rows: list[Row], way: Way) -> list[bytes]:
         """In the batcher's thread. What was not asked for is not passed on either."""
-        options: dict[str, Any] = {}
-        if way.beam is not None:
-            options |= {"name": "beam", "beam_size": way.beam, "n_best": way.beam}
+        options = _searched(way)
         if way.trace:
             options["trace"] = True
-        if way.without:
-            options["without"] = [row.without for row in rows]
+        if way.drop_tokens:
+            options["drop_tokens"] = [row.drop_tokens for row in rows]
         if way.features:
             options["features"] = way.features
-        places = [Example(row.inputs, "", row.where) for row in rows]
+        if way.layers:
+            options["layers"] = way.layers
         try:
-            with shown(self.model.network, way.layers, self.name):
-                found = self.model.predict([row.inputs for row in rows], way.look, places, **options)
+            where = [row.where for row in rows]
+            found = self.model.predict([row.inputs for row in rows], way.look, where, **options)
         except RegardError as error:
             if len(rows) > 1:  # they will come again, fewer at a time
                 raise
@@ -150,9 +176,24 @@ class Hosted:
             said = str(error).removeprefix("input 1: ").removeprefix(f"{rows[0].where}: ")
             raise RegardError(f"{rows[0].where}: {said}") from None
         return [
-            to_json(item(self.place, row.inputs, prediction, row.without))
+            to_json(item(self.place, row.inputs, prediction, row.drop_tokens))
             for row, prediction in zip(rows, found, strict=True)
         ]
+
+
+def _searched(way: Way) -> dict[str, Any]:
+    """The options of the search; none where the run's own is wanted."""
+    options: dict[str, Any] = {} if way.constraints is None else dict(vars(way.constraints))
+    if way.beam is not None:
+        options |= {"name": "beam", "beam_size": way.beam, "n_best": way.beam}
+    if way.groups is not None:
+        options |= {"name": "beam", "groups": way.groups}
+    return options if way.diversity is None else {**options, "diversity": way.diversity}
+
+
+@lru_cache(maxsize=16)
+def _interned(constraints: Constraints) -> Constraints:
+    return constraints
 
 
 def names(folders: Sequence[str | Path]) -> list[str]:

@@ -37,13 +37,16 @@ class Limits:
     head: int = 32 << 10  # bytes of its first line and headers
     beam: int = 32  # the widest that may be asked for
     features: int = 32  # the most that are shown one by one
+    allowed: int = 20_000  # answers that a request allows
+    banned: int = 100  # words that a request bans
     connections: int = 256  # open at once to one client, where other machines are let in
     head_seconds: float = 10.0  # in which the headers of a request must have been sent
     slow: float = 30.0  # seconds in which its body must have been sent
     grace: float = 10.0  # seconds to finish what is queued when told to stop
 
     def check(self) -> "Limits":
-        for name in ("batch", "queue", "texts", "characters", "body", "head", "beam", "features", "connections"):
+        counts = ("batch", "queue", "texts", "characters", "body", "head", "beam", "features", "allowed", "banned")
+        for name in (*counts, "connections"):
             if getattr(self, name) < 1:
                 raise RegardError(f"--{name} {getattr(self, name)}", expected="1 or more")
         for name in ("window", "head_seconds", "slow", "grace"):

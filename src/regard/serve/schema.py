@@ -9,17 +9,34 @@ told in one line with the place.
 from collections.abc import Sequence
 from typing import Annotated, Any, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema
 
-from regard.ranges import Hypotheses
+from regard.ranges import FewOrNone, Hypotheses, LengthOrNone, NonNegative
 from regard.serve.limits import RefusedError
 
-__all__ = ["Answer", "Ask", "Problem", "RunList", "read_ask", "told"]
+__all__ = ["Answer", "Ask", "Constrained", "Problem", "RunList", "read_ask", "told"]
 
-[_, hypotheses] = get_args(Hypotheses)  # the range that the searches themselves take
-TrainState = Annotated[int, Field(ge=0, le=1 << 31)]
+# The ranges that the searches themselves take.
+hypotheses, lengths, few, penalties = (get_args(kind)[1] for kind in (Hypotheses, LengthOrNone, FewOrNone, NonNegative))
+TokenIndex = Annotated[int, Field(ge=0, le=1 << 31)]
 Number = Annotated[int, Field(ge=1, le=1 << 31)]
 example: dict[str, Any] = {"inputs": [["Dienstag, 5. März 2024"]], "look": True}
+
+
+class Constrained(BaseModel):
+    """What every prediction must keep to, in plain text."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    allowed: list[str] | None = Field(None, description="The only predictions that may come out.")
+    prefix: str | None = Field(None, description="What every prediction begins with.")
+    banned: list[str] | None = Field(None, description="Words that no prediction contains. Case counts.")
+    min_length: Annotated[int, Field(ge=lengths.low, le=lengths.high)] | None = Field(
+        None, description="Fewest tokens of a prediction."
+    )
+    no_repeat_ngram: Annotated[int, Field(ge=few.low, le=few.high)] | None = Field(
+        None, description="No n-gram of this many tokens comes twice in a prediction."
+    )
 
 
 class Ask(BaseModel):
@@ -33,7 +50,19 @@ class Ask(BaseModel):
     beam: Annotated[int, Field(ge=hypotheses.low, le=hypotheses.high)] | None = Field(
         None, description="Beam size, and number of predictions to return (default: the run's own search)."
     )
-    without: list[list[list[TrainState]]] | None = Field(
+    groups: Annotated[int, Field(ge=hypotheses.low, le=hypotheses.high)] | None = Field(
+        None, description="Split the beam into this many groups whose predictions differ."
+    )
+    diversity: Annotated[float, Field(ge=penalties.low, le=penalties.high)] | None = Field(
+        None, description="With groups: how much a token costs for each earlier group that chose it (default: 0.5)."
+    )
+    # Its schema in place, where a reference would point to nothing inside /openapi.json.
+    constraints: Annotated[Constrained | None, WithJsonSchema(Constrained.model_json_schema())] = Field(
+        None,
+        description="What every prediction must keep to: allowed (a list of texts), prefix (a text), banned (a list of "
+        "words), min_length, no_repeat_ngram.",
+    )
+    drop_tokens: list[list[list[TokenIndex]]] | None = Field(
         None, description="For each prediction and each of its texts, the indices of tokens to drop, from 0."
     )
     layers: Number | Annotated[str, Field(min_length=1, max_length=20)] | None = Field(

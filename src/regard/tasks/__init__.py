@@ -1,1 +1,1 @@
-"""Tasks: what is read, which parts, which loss, which measures, which data by default. One file a task."""
+"""Tasks: each defines its inputs, model, loss, metrics and default data. One module per task."""

@@ -10,29 +10,15 @@ from 1.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from inspect import signature
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from regard.errors import RegardError
 from regard.look.attention_map import AttentionMap
+from regard.train.task import Features
 
-__all__ = ["Features", "checked", "fitting", "spread"]
-
-Features = int | Sequence[int]
-"""How many, or which ones; 0 or none at all where the mean will do."""
-
-
-def checked(task: Any, features: Features) -> Features:
-    """The same, if the task can do it and they are such as can be counted."""
-    if "features" not in signature(task.predict).parameters:
-        raise RegardError(f"{task.name} shows no single features", do="leave out features")
-    for number in [features] if isinstance(features, int) else features:
-        if number < 1:
-            raise RegardError(f"features: {number}", expected="1 or more")
-    return features
+__all__ = ["fitting", "spread"]
 
 
 def fitting(features: Features, sizes: Sequence[int]) -> None:
@@ -40,7 +26,7 @@ def fitting(features: Features, sizes: Sequence[int]) -> None:
     if not sizes:
         raise RegardError(
             "a model without feature-wise attention",
-            expected="one with encoder=disan, encoder=resan or pool=source2token, to show features of",
+            expected="one trained with encoder=disan, encoder=resan or pool=source2token",
         )
     for number in [] if isinstance(features, int) else features:
         if number > max(sizes):
@@ -70,7 +56,7 @@ def _with(
         return attention_map
     names = [f"feature {number + 1}" for number in numbers]
     shown = np.stack([attention_map.weights, *(weights[..., number] for number in numbers)])
-    return replace(attention_map, weights=shown, head_names=("mean", *names))
+    return replace(attention_map, weights=shown, head_names=("mean", *names), panels="features")
 
 
 def _varied(weights: Float[np.ndarray, "row column feature"], count: int) -> list[int]:

@@ -1,7 +1,7 @@
 """Where a network looked while it read a batch, and the attention maps of each of its examples.
 
 seen = Seen.of(read, ("forward", "backward"), features=5)
-seen.attention maps([0, 3], [premise_tokens, hypothesis_tokens], texts, "yes")     # of the first of three pairs
+seen.attention_maps([0, 3], [premise, hypothesis], texts, "", "yes", roles, "label")   # the first of three pairs
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regard.look.attention_map import AttentionMap
-from regard.tasks._features import Features, fitting, spread
-from regard.tasks._reader import Read
-from regard.types import Token
+from regard.look.attention_map import AttentionMap, Panels
+from regard.networks.reader import Read
+from regard.regions import Region, Token
+from regard.tasks._features import fitting, spread
+from regard.train.task import Features
 
 __all__ = ["Seen"]
 
@@ -55,21 +56,44 @@ class Seen:
         )
 
     def attention_maps(
-        self, rows: Sequence[int], columns: Sequence[Sequence[Token]], texts: Sequence[str], answer: str
+        self,
+        rows: Sequence[int],
+        columns: Sequence[Sequence[Region]],
+        titles: Sequence[str],
+        source: str,
+        answer: str,
+        roles: Sequence[str],
+        kind: str,
     ) -> tuple[AttentionMap, ...]:
         """Where the pooling looked (all inputs side by side), then where the encoder did, input by input.
 
-        `rows` are where the example's inputs stand in the batch, `columns` their tokens.
+        `rows` are where the example's inputs stand in the batch, `columns` their regions, `titles` their names.
+        `source` is what the regions are drawn over, where that is not text. `roles` name the inputs, `kind` the answer.
         """
-        pooling = () if self.pooling is None else self._pooling(self.pooling, rows, columns, " | ".join(texts), answer)
-        read = zip(rows, columns, texts, strict=True)
+        title = " | ".join(titles)
+        axes = kind, " | ".join(roles)
+        pooling = (
+            () if self.pooling is None else self._pooling(self.pooling, rows, columns, title, source, answer, axes)
+        )
+        read = zip(rows, columns, titles, roles, strict=True)
         return (
             *pooling,
-            *(attention_map for row, tokens, text in read for attention_map in self._encoder(row, tokens, text)),
+            *(
+                attention_map
+                for row, regions, title, role in read
+                for attention_map in self._encoder(row, regions, title, source, role)
+            ),
         )
 
     def _pooling(
-        self, pooling: Array, rows: Sequence[int], columns: Sequence[Sequence[Token]], title: str, answer: str
+        self,
+        pooling: Array,
+        rows: Sequence[int],
+        columns: Sequence[Sequence[Region]],
+        title: str,
+        source: str,
+        answer: str,
+        axes: tuple[str, str],
     ) -> tuple[AttentionMap, ...]:
         lengths = [len(tokens) for tokens in columns]
         ends = list(zip(rows, lengths, strict=True))
@@ -81,9 +105,13 @@ class Seen:
         asking = tuple(Token(f"{answer} {i + 1}" if several else answer) for i in range(len(weights)))
         every = tuple(token for tokens in columns for token in tokens)
         breaks = tuple(accumulate(lengths))[:-1]
-        return spread(AttentionMap(weights, asking, every, title, breaks=breaks), single, self.features)
+        panels: Panels = "rows" if several else "heads"
+        pooled = AttentionMap(weights, asking, every, title, breaks=breaks, source=source, panels=panels, axes=axes)
+        return spread(pooled, single, self.features)
 
-    def _encoder(self, row: int, columns: Sequence[Token], text: str) -> Iterator[AttentionMap]:
+    def _encoder(
+        self, row: int, columns: Sequence[Region], title: str, source: str, role: str
+    ) -> Iterator[AttentionMap]:
         tokens, end = tuple(columns), len(columns)
         heads, dependents = (
             tuple(self.chosen[name][row, :end].tolist()) if name in self.chosen else ()
@@ -92,6 +120,8 @@ class Seen:
         for name, squares in self.encoder:
             weights = squares[row][..., :end, :end]
             head_names = self.head_names if weights.ndim == 3 else ()
-            attention_map = AttentionMap(weights, tokens, tokens, f"{name}: {text}", (), head_names, heads, dependents)
+            marks = (head_names, heads, dependents)
+            more: dict[str, Any] = {"source": source, "axes": (role, role)}
+            attention_map = AttentionMap(weights, tokens, tokens, f"{name}: {title}", (), *marks, **more)
             single = self.single[name][row][..., :end, :end, :] if name in self.single else None
             yield from spread(attention_map, single, self.features)

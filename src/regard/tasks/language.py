@@ -1,13 +1,13 @@
-"""Language: text alone → a model of it, which says how likely a text is and goes on with one that was begun. 0 → n.
+"""Language modelling: a prompt → its continuation; also the likelihood of a text.
 
 With nothing given it learns little stories in which names, pronouns and counts agree over many words. Your own text
 is read line by line; lines run on, so that what one ends with is known in the next (`running=false` where they have
-nothing to do with each other). Words or pieces as `text` says: with `text=word` the Penn Treebank is measured as in
-the papers; `word_perplexity` compares over all kinds of text.
+nothing to do with each other). Words or pieces as `text.tokenizer` says: with `text.tokenizer=word` the Penn Treebank
+is measured as in the papers; `word_perplexity` compares over all tokenizers.
 
     regard train language --data book.txt
     regard train language --data book.txt network=transformer
-    regard train language data.train=ptb.train.txt data.valid=ptb.valid.txt data.test=ptb.test.txt text=word
+    regard train language data.train=ptb.train.txt data.valid=ptb.valid.txt data.test=ptb.test.txt text.tokenizer=word
 
 **How running text is cut.** Zaremba, Sutskever & Vinyals 2014 and Merity, Keskar & Socher 2017 carry the network's
 state from batch to batch. Here every item stands alone, as everywhere in regard, so that batches can be shuffled and
@@ -23,26 +23,29 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
-from jaxtyping import Int
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.functional import cross_entropy
 
 from regard.data.batch import in_order
-from regard.find import In, Of, Spec, build, table
+from regard.fields.text import Text
+from regard.find import In, Of, Spec, build, call, table
 from regard.look.attention_map import AttentionMap
 from regard.measure import Results
+from regard.networks.hard_attention import must_learn
 from regard.predict.language import LanguageModel
 from regard.ranges import Length, LengthOrNone, ranged
+from regard.regions import Token
 from regard.search import Hypothesis, Search, Trace
-from regard.tasks._measured import BestMetric, Measured, Metrics
-from regard.tasks._sampled import must_learn
-from regard.text import Text
+from regard.tasks._options import BestMetric, Metrics
+from regard.text import Text as Tokenizer
+from regard.train.metrics import MetricSet
 from regard.train.suggest import Recipe, language
-from regard.train.task import Item, Loss
-from regard.types import Batch, Example, Prediction, Sequences, Step, Token, wide
+from regard.train.task import Ask, Capability, Encoded, Task
+from regard.types import Batch, Example, Prediction, Sequences, Step, wide
 
 __all__ = ["Language", "windows"]
 
+TEXT: Spec = {"max_length": 200}
 FARTHER = 4  # times, where only a state is carried
 
 
@@ -54,19 +57,30 @@ def windows(stream: Sequence[int], window: int, context: int) -> Iterator[tuple[
         yield list(stream[max(0, first - context) : last]), list(stream[first + 1 : last + 1])
 
 
-class Language(Measured):
-    """Text alone in; what follows any beginning out (Zaremba, Sutskever & Vinyals 2014)."""
+AXES = "token", "tokens before it"  # of an attention map
+
+
+class Language(Task):
+    """Language modelling: a prompt in, its continuation out (Zaremba, Sutskever & Vinyals 2014)."""
 
     name: ClassVar[str] = "language"
-    columns: ClassVar[int] = 1
+    does: str = "Continues {input}."
     counts: ClassVar[str] = "tokens"
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({"searches", "scores"})
     known: ClassVar[tuple[tuple[str, ...], ...]] = (("text",),)
-    notes: Sequence[str] = ()
+    columns: ClassVar[tuple[tuple[str, ...], ...]] = (("text",),)
     default_data: ClassVar[str] = "builtin:stories"
     recipe: ClassVar[Recipe] = staticmethod(language)
     preset: ClassVar[dict[str, Any]] = {
-        "text": {"name": "word", "split": "punctuation"},
-        "network": {"name": "recurrent", "cell": "lstm", "hidden": 128, "layers": 1, "drop_in": 0.0, "drop_out": 0.0},
+        "text": {"tokenizer": {"name": "word", "split": "punctuation"}},
+        "network": {
+            "name": "recurrent",
+            "cell": "lstm",
+            "hidden": 128,
+            "layers": 1,
+            "input_dropout": 0.0,
+            "output_dropout": 0.0,
+        },
         "attention": {"score": {"name": "additive", "hidden": 64}},
         "running": False,
         "search": "greedy",
@@ -76,98 +90,81 @@ class Language(Measured):
     @ranged
     def __init__(
         self,
-        text: Annotated[Spec, In("text"), "how the text is split into tokens"] = "bpe",
+        text: Annotated[Spec, Of("fields.tokens.Tokens"), "the text: its tokenizer and longest continuation"] = TEXT,
         network: Annotated[Spec, In("predict.language"), "the language model"] = "recurrent",
         attention: Annotated[
             Spec | None,
             Of("attend.attention.make"),
             "attention to earlier tokens; none: no attention (recurrent) or the usual one (transformer)",
         ] = None,
-        window: Annotated[Length, "tokens predicted in one training item"] = 100,
+        window: Annotated[Length, "tokens to predict in one training example"] = 100,
         context: Annotated[LengthOrNone, "tokens before each window that are read but not predicted"] = 50,
         running: Annotated[bool, "read all lines as one running text; false reads each line alone"] = True,
         search: Annotated[Spec, In("search"), "how a text is continued"] = "sample",
-        metrics: Metrics = (
-            "perplexity",
-            "word_perplexity",
-            "token_accuracy",
-        ),
+        metrics: Metrics = ("perplexity", "word_perplexity", "token_accuracy"),
         best_metric: BestMetric = "word_perplexity",
-        max_length: Annotated[Length, "longest continuation, in tokens"] = 200,
     ) -> None:
-        super().__init__(metrics, best_metric)
-        self.options = {"text": text, "network": network}
-        self.attention, self.window, self.context, self.running = attention, window, context, running
+        self.field = call(Text, table(text), end=True)
+        self.inputs, self.target, self.metrics = {"text": self.field}, None, MetricSet(metrics, best_metric)
+        looks = None if attention is None else table(attention)
+        self.options: dict[str, Any] = {"network": network, "attention": looks}
+        self.window, self.context, self.running = window, context, running
         self.search: Search = build("search", search)
-        self.max_length = max_length
-        self.text: Text
 
-    # --- words -------------------------------------------------------------------------------------------
+    @property
+    def text(self) -> Tokenizer:
+        found: Tokenizer = self.field.text
+        return found
 
-    def learn(self, examples: Sequence[Example]) -> None:
-        self.text = build("text", self.options["text"]).train(example.source for example in examples)
+    # --- the network -------------------------------------------------------------------------------------
 
-    def keep(self) -> dict[str, Any]:
-        return {"text": self.text.to_dict()}
+    def tried(self, example: Example) -> list[str]:
+        """The first half of a line, so that something is left to be written."""
+        words = example.source.split(" ")
+        return [" ".join(words[: max(1, len(words) // 2)])]
 
-    def restore(self, kept: dict[str, Any]) -> None:
-        self.text = Text.from_dict(kept["text"])
+    @property
+    def answer_text(self) -> Tokenizer:
+        """The tokenizer of the answers, for search constraints."""
+        return self.text
 
-    # --- model and loss ----------------------------------------------------------------------------------
-
-    def model(self) -> LanguageModel:
-        attention = None if self.attention is None else table(self.attention)
-        given = {"vocab": len(self.text), "attention": attention}
+    def network(self) -> LanguageModel:
+        given = {"vocab": len(self.text), "attention": self.options["attention"]}
         network: LanguageModel = build("predict.language", self.options["network"], **given)
         must_learn(network, "attention.normalizer")
         return network
 
-    def items(self, examples: Sequence[Example]) -> list[Item]:
-        return self._items(examples, 1)
+    def encode(self, examples: Sequence[Example]) -> list[Encoded]:
+        return self._windows(examples, 1)
 
-    def _items(self, examples: Sequence[Example], farther: int) -> list[Item]:
+    def _windows(self, examples: Sequence[Example], farther: int) -> list[Encoded]:
         lines = self.text.encode_all([example.source for example in examples])
         streams = [[token for line in lines for token in line]] if self.running else lines
         sizes = self.window * farther, self.context * farther
         # What is read begins with an end, that of a line before.
-        return [Item((read,), said) for one in streams for read, said in windows([Text.end, *one], *sizes)]
+        return [
+            Encoded((read,), said, (len(read), len(said)))
+            for one in streams
+            for read, said in windows([Tokenizer.end, *one], *sizes)
+        ]
 
-    def collate(self, items: Sequence[Item]) -> Batch:
+    def collate(self, items: Sequence[Encoded]) -> Batch:
         read = Sequences.pad([item.inputs[0] for item in items])
         return Batch((read,), Sequences.pad([item.target for item in items]))
-
-    def on_step(self, model: nn.Module, progress: float) -> None:
-        """Nothing here changes on the way."""
-
-    def loss(self, model: nn.Module, batch: Batch) -> Loss:
-        """Cross entropy of each token after those before it."""
-        logits, said = self._forced(model, batch)
-        return Loss(cross_entropy(logits, said, reduction="sum"), len(said))
-
-    def _forced(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Int[Tensor, " some"]]:
-        """Logits of what is to be said, row after row, and what it is; for context only none are worked out."""
-        assert isinstance(model, LanguageModel)
-        assert isinstance(batch.target, Sequences)
-        read, target = batch.source, batch.target
-        _, r = model(read.values)
-        # From lengths, which are on the CPU: counting a mask would wait for the GPU.
-        place = torch.arange(read.values.shape[1])
-        counted = (place < read.lengths[:, None]) & (place >= (read.lengths - target.lengths)[:, None])
-        rows, of_target = (mask.flatten().nonzero().squeeze(1).to(r.device) for mask in (counted, _there(target)))
-        return wide(model.logits(r.flatten(0, 1)[rows])), target.values.flatten()[of_target]
 
     # --- answers -----------------------------------------------------------------------------------------
 
     @torch.no_grad()
     def results(
-        self, model: nn.Module, examples: Sequence[Example], quick: bool = False, search: Search | None = None
+        self, network: nn.Module, examples: Sequence[Example], quick: bool = False, search: Search | None = None
     ) -> Results:
         """How likely the texts are; nothing is searched for, so there are no predictions."""
+        model = network
         assert isinstance(model, LanguageModel)
-        items = self._items(examples, FARTHER if model.carries else 1)
+        items = self._windows(examples, FARTHER if model.carries else 1)
         nats, tokens, right, device = 0.0, 0, 0, next(model.parameters()).device
         for rows in in_order([item.lengths for item in items], tokens=16_384):
-            logits, said = self._forced(model, self.collate([items[row] for row in rows]).to(device))
+            logits, said = model.forced(self.collate([items[row] for row in rows]).to(device))
             nats += float(cross_entropy(logits, said, reduction="sum"))
             right += int((logits.argmax(-1) == said).sum())
             tokens += len(said)
@@ -175,30 +172,23 @@ class Language(Measured):
 
     @torch.no_grad()
     def predict(
-        self,
-        model: nn.Module,
-        texts: Sequence[tuple[str, ...]],
-        look: bool = True,
-        search: Search | None = None,
-        places: Sequence[Example] = (),
-        tokens: int = 8_192,
-        trace: bool = False,
+        self, network: nn.Module, texts: Sequence[Sequence[str]], ask: Ask, where: Sequence[str] = ()
     ) -> list[Prediction]:
-        """Each text with what may follow it up to the end of its line; `look` adds where the network looked back,
-        and `trace` the steps of the search."""
+        """Each text with what may follow it up to the end of its line."""
+        model, look, trace = network, ask.look, ask.trace
         assert isinstance(model, LanguageModel)
-        begun = [[Text.end, *row[:-1]] for row in self.text.encode_all([text[0] for text in texts])]
+        begun = [[Tokenizer.end, *row[:-1]] for row in self.text.encode_all([text[0] for text in texts])]
         device, found = next(model.parameters()).device, [list[Hypothesis]()] * len(texts)
         steps: dict[int, tuple[tuple[Step, ...], ...]] = {}
-        for rows in in_order([len(one) + self.max_length for one in begun], tokens=tokens):
+        for rows in in_order([len(one) + self.field.max_length for one in begun], tokens=ask.batch_tokens):
             watched = Trace() if trace else None
-            hypotheses = (search or self.search)(
+            hypotheses = (ask.search or self.search)(
                 model,
                 model.read(Sequences.pad([begun[row] for row in rows]).to(device)),
-                start=Text.start,
-                end=Text.end,
-                max_length=torch.full((len(rows),), self.max_length),
-                banned=(Text.pad, Text.unknown, Text.start),
+                start=Tokenizer.start,
+                end=Tokenizer.end,
+                max_length=torch.full((len(rows),), self.field.max_length),
+                banned=(Tokenizer.pad, Tokenizer.unknown, Tokenizer.start),
                 trace=watched,
             )
             for row, best in zip(rows, hypotheses, strict=True):
@@ -207,7 +197,9 @@ class Language(Measured):
                 steps |= zip(rows, watched.steps(self.text.pieces), strict=True)
         answers = []
         for text, one, best in zip(texts, begun, found, strict=True):
-            attention_maps = self._gazes(model, one, best, text[0]) if look and model.looks else [None] * len(best)
+            attention_maps = (
+                self._attention_maps(model, one, best, text[0]) if look and model.looks else [None] * len(best)
+            )
             first, *others = [
                 self._answer(text[0], one, h, attention_map)
                 for h, attention_map in zip(best, attention_maps, strict=True)
@@ -217,29 +209,24 @@ class Language(Measured):
 
     @torch.no_grad()
     def score(
-        self,
-        model: nn.Module,
-        rows: Sequence[tuple[str, ...]],
-        look: bool = True,
-        places: Sequence[Example] = (),
-        tokens: int = 8_192,
+        self, network: nn.Module, rows: Sequence[Sequence[str]], ask: Ask, where: Sequence[str] = ()
     ) -> list[Prediction]:
-        """Texts that are given, each by itself, in order: how likely each is and each of its tokens, the end among
-        them, and with `look` where the network looked back meanwhile."""
+        """Given texts, each by itself: how likely each is and each of its tokens, the end among them."""
+        model, look = network, ask.look
         assert isinstance(model, LanguageModel)
         texts = [row[0] for row in rows]
         ids, pieces = self.text.encode_all(texts), self.text.tokens_all(texts)
         found: dict[int, Prediction] = {}
-        for some in in_order([len(one) for one in ids], tokens=tokens):
+        for some in in_order([len(one) for one in ids], tokens=ask.batch_tokens):
             read, said = (Sequences.pad(many).values.to(model.embedding.weight.device) for many in (
-                [[Text.end, *ids[row][:-1]] for row in some], [ids[row] for row in some]
+                [[Tokenizer.end, *ids[row][:-1]] for row in some], [ids[row] for row in some]
             ))  # fmt: skip
-            seen, r = model(read)
+            seen, r = model.states(read)
             log_p = torch.log_softmax(wide(model.logits(r)), -1).gather(-1, said.unsqueeze(-1)).squeeze(-1).tolist()
             weights = seen.by_key.float().cpu().numpy() if look and seen is not None else [None] * len(some)
             for row, told, each in zip(some, log_p, weights, strict=True):
                 parts = tuple(zip(pieces[row], told, strict=False))  # what is told of padding is left out
-                attention_map = None if each is None else self._gaze(model, each, pieces[row], 0, texts[row])
+                attention_map = None if each is None else self._attention_map(model, each, pieces[row], 0, texts[row])
                 total = sum(one for _, one in parts)
                 mean = total / max(len(parts), 1)
                 found[row] = Prediction(
@@ -256,29 +243,33 @@ class Language(Measured):
         mean = found.log_prob_per_token
         return Prediction(text + rest, found.log_prob, attention_map, text, log_prob_per_token=mean)
 
-    def _gazes(
+    def _attention_maps(
         self, model: LanguageModel, begun: list[int], found: Sequence[Hypothesis], text: str
     ) -> list[AttentionMap]:
         """Where each token that was found came from: asked once all are known, for the past grows with every step."""
         read = Sequences.pad([[*begun, *one.tokens[:-1]] for one in found])
-        look, _ = model(read.values.to(model.embedding.weight.device))
+        look, _ = model.states(read.values.to(model.embedding.weight.device))
         assert look is not None
         weights = look.by_key.float().cpu().numpy()
         attention_maps = []
         for one, each in zip(found, weights, strict=True):
             pieces = self.text.pieces([*begun[1:], *one.tokens])
-            attention_maps.append(self._gaze(model, each, pieces, len(begun) - 1, text))
+            attention_maps.append(self._attention_map(model, each, pieces, len(begun) - 1, text))
         return attention_maps
 
-    def _gaze(
+    def _attention_map(
         self, model: LanguageModel, weights: np.ndarray, pieces: Sequence[Token], first: int, title: str
     ) -> AttentionMap:
         """Where each token from the `first` on came from: the tokens before it, and the end before them all."""
-        length, columns = len(pieces), (Token(self.text.seen[Text.end], 0, 0), *pieces[:-1])
+        length, columns = len(pieces), (Token(self.text.seen[Tokenizer.end], 0, 0), *pieces[:-1])
         shown = weights[..., first:length, :length]
-        return AttentionMap(shown, tuple(pieces[first:]), columns, title=title, head_names=model.head_names)
-
-
-def _there(sequences: Sequences) -> Tensor:
-    """The mask, made anew on the CPU."""
-    return torch.arange(sequences.values.shape[1]) < sequences.lengths[:, None]
+        names = model.head_names
+        return AttentionMap(
+            shown,
+            tuple(pieces[first:]),
+            columns,
+            title,
+            head_names=names,
+            panels="layers" if names else "heads",
+            axes=AXES,
+        )

@@ -1,4 +1,4 @@
-"""Tag: a text → a label for each of its tokens. n tokens in, n labels out: the transducer.
+"""Sequence labelling: a text or a list of items → a label for each position.
 
 With nothing given it learns which characters of a written date are its day, month and year. With your own data it
 reads CoNLL columns, or `text TAB labels` lines with as many labels as tokens, both between spaces.
@@ -10,124 +10,91 @@ from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 
 import torch
-from jaxtyping import Float
-from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, log_softmax
+from torch import nn
 
 from regard.encode.recurrent import Recurrent
 from regard.errors import RegardError, counted
+from regard.fields.tags import Tags
+from regard.fields.text import Text
 from regard.find import PLAIN, In, Of, Spec
+from regard.networks.reader import Reader
 from regard.predict.tag import Tag as Head
-from regard.ranges import Dropout, Length
-from regard.tasks._labels import Labels
-from regard.tasks._measured import BestMetric, Metrics
-from regard.tasks._reader import Read, Reader
-from regard.tasks._sentences import Sparsity, WordVectors
+from regard.ranges import Dropout, ranged
+from regard.tasks._decision import Decision
+from regard.tasks._options import BestMetric, Metrics, Reading, SampledTokens, Sparsity
 from regard.train.suggest import Recipe, tagging
-from regard.train.task import Item
-from regard.types import Batch, Example, Prediction, Sequences, wide
+from regard.train.task import Capability, Encoded
+from regard.types import Example
 
 __all__ = ["Stream", "Tag"]
 
-NOTHING = -100  # the label of padding, which cross entropy leaves out
+INPUT: Spec = {"name": "text", "tokenizer": "word"}
 
 
-class Tag(Labels):
-    """A text in, a label for each token out."""
-
-    Head = Head
+class Tag(Decision):
+    """Sequence labelling: a text or a list of items in, a label for each token out."""
 
     name: ClassVar[str] = "tag"
-    columns: ClassVar[int] = 2
+    does: str = "Labels each part of {input}."
     counts: ClassVar[str] = "tokens"
+    capabilities: ClassVar[frozenset[Capability]] = Decision.capabilities | {"streams"}
+    columns: ClassVar[tuple[tuple[str, ...], ...]] = (("text", "items"), ("tags",))
     default_data: ClassVar[str] = "builtin:fields"
     recipe: ClassVar[Recipe] = staticmethod(tagging)
     preset: ClassVar[dict[str, Any]] = {
-        "text": {"name": "character"},
-        "embed": {"dim": 64},
+        "input": {"tokenizer": {"name": "character"}, "embed": {"dim": 64}},
         "encoder": {"name": "bigru", "hidden": 64},
         "dropout": 0.0,
         "train": {"epochs": 5, "time": "100s", "lr": 4e-3, "warmup": 50, "ema": 0.99},
     }
+    Head = Head
+    pools: ClassVar[bool] = False
 
+    @ranged
     def __init__(
         self,
-        text: Annotated[Spec, In("text"), "how texts are split into tokens"] = "word",
-        embed: WordVectors = PLAIN,
-        encoder: Annotated[Spec, In("encode"), "how a text is read"] = "bilstm",
+        input: Reading = INPUT,
+        encoder: Annotated[Spec, In("encode"), "how the input is read"] = "bilstm",
         head: Annotated[
             Spec, Of("predict.tag.Tag"), "layers that turn each token's state into its label's logits"
         ] = PLAIN,
-        reinforce: Annotated[
-            Spec, Of("attend.reinforce.Reinforce"), "how an encoder that samples tokens is trained"
-        ] = PLAIN,
+        reinforce: SampledTokens = PLAIN,
         sparsity: Sparsity = 0.03,
-        metrics: Metrics = (
-            "tag_accuracy",
-            "span_f1",
-            "loss",
-            "chosen",
-        ),
+        metrics: Metrics = ("tag_accuracy", "span_f1", "loss", "chosen"),
         best_metric: BestMetric = "tag_accuracy",
         dropout: Annotated[Dropout, "dropout on the encoder's states"] = 0.3,
-        max_length: Annotated[Length, "longest text, in tokens"] = 1024,
     ) -> None:
-        super().__init__(
-            text, embed, encoder, None, None, head, reinforce, sparsity, metrics, best_metric, dropout, max_length
-        )
+        super().__init__(input, Tags(), encoder, head, reinforce, sparsity, metrics, best_metric, dropout)
 
-    @staticmethod
-    def labels_of(example: Example) -> list[str]:
-        """At spaces only: a label may hold any other character."""
-        return [label for label in example.target.split(" ") if label]
+    def encode(self, examples: Sequence[Example]) -> list[Encoded]:
+        items = super().encode(examples)
+        for item, example in zip(items, examples, strict=True):
+            tokens, labels = item.lengths
+            if tokens != labels:
+                raise RegardError(
+                    f"{example.where}: {counted(labels, 'label')} for {counted(tokens, 'token')}",
+                    expected="one label per token, separated by spaces",
+                )
+        return items
 
-    def _pool(self, encoder: Any) -> None:
-        return None
-
-    def check(self, item: Item, example: Example) -> None:
-        if len(item.target) != len(item.inputs[0]):
-            raise RegardError(
-                f"{example.where}: {counted(len(item.target), 'label')} for {counted(len(item.inputs[0]), 'token')}",
-                expected="a label for each token, with spaces between",
-            )
-
-    def targets(self, items: Sequence[Item]) -> Sequences:
-        return Sequences.pad([item.target for item in items], fill=NOTHING)
-
-    def count(self, batch: Batch) -> int:
-        return int(batch.source.lengths.sum())
-
-    def nats(self, read: Read, target: Sequences) -> Float[Tensor, " batch"]:
-        logits = wide(read.logits).transpose(1, 2)
-        return cross_entropy(logits, target.values, ignore_index=NOTHING, reduction="none").sum(-1)
-
-    def answers(self, read: Read, batch: int) -> list[Prediction]:
-        log_probs, best = log_softmax(wide(read.logits), -1).max(-1)
-        there = [int(length) for length in read.inputs.lengths]
-        return [
-            Prediction(" ".join(self.labels[n] for n in row[:length]), total, log_prob_per_token=total / max(length, 1))
-            for row, each, length in zip(best.tolist(), log_probs.tolist(), there, strict=True)
-            for total in [float(sum(each[:length]))]
-        ]
-
-    def stream(self, model: nn.Module) -> "Stream":
+    def stream(self, network: nn.Module) -> "Stream":
         """A tagger that answers each token as it arrives."""
-        assert isinstance(model, Reader)
-        encoder = model.encoder
-        if not isinstance(encoder, Recurrent) or encoder.bidirectional:
+        assert isinstance(network, Reader)
+        encoder, field = network.encoder, self.inputs["input"]
+        if not isinstance(encoder, Recurrent) or encoder.bidirectional or not isinstance(field, Text):
             raise RegardError(
-                "an encoder that must see the whole sentence",
-                expected="a one-way one, to tag a stream",
+                "an encoder that needs the whole sentence",
+                expected="a unidirectional encoder, to tag a stream",
                 do="train with encoder=lstm, or encoder=recurrent encoder.bidirectional=false",
             )
-        return Stream(self, model, encoder)
+        return Stream(field, self.target.names, network, encoder)
 
 
 class Stream:
     """One sentence being tagged, token by token; `end` begins the next."""
 
-    def __init__(self, task: Tag, model: Reader, encoder: Recurrent) -> None:
-        self.task, self.model, self.encoder, self.state = task, model, encoder, None
+    def __init__(self, field: Text, names: Sequence[str], network: Reader, encoder: Recurrent) -> None:
+        self.field, self.names, self.network, self.encoder, self.state = field, names, network, encoder, None
 
     def __call__(self, token: str) -> str:
         """The label of the next token; one that is split into several is labelled by its last part."""
@@ -138,14 +105,14 @@ class Stream:
 
     @torch.no_grad()
     def labels(self, text: str) -> list[str]:
-        """The labels of all tokens of the text that comes next, as the model's own splitting tells them apart."""
-        numbers = self.task.text.encode(text)[:-1]
+        """The labels of all tokens of the text that comes next."""
+        numbers = self.field.text.encode(text)[:-1]
         if not numbers:
             return []
-        device = next(self.model.parameters()).device
-        words = self.model.words(torch.tensor([numbers], device=device))
-        states, self.state = self.encoder.follow(words, self.state)
-        return [self.task.labels[number] for number in self.model.head(states)[0].argmax(-1).tolist()]
+        device = next(self.network.parameters()).device
+        words = self.network.embed(self.field.collate([numbers]).to(device))
+        states, self.state = self.encoder.follow(words.values, self.state)
+        return [self.names[number] for number in self.network.head(states)[0].argmax(-1).tolist()]
 
     def end(self) -> None:
         self.state = None

@@ -1,4 +1,4 @@
-"""Translate: a text in one language (or notation) → the same in another. n tokens in, m tokens out.
+"""Translation: a source text → a target text.
 
 With nothing given it learns to read dates written out in dozens of languages as ISO dates, in a few
 minutes on two cores. With your own pairs it takes subwords and a larger network.
@@ -8,11 +8,12 @@ minutes on two cores. With your own pairs it takes subwords and a larger network
 
 from typing import Annotated, Any, ClassVar
 
+from regard.fields import input_field
 from regard.find import PLAIN, In, Of, Spec
-from regard.ranges import Dropout, Length, NonNegative, Width
-from regard.tasks._generation import Generation, SampledAttention, Searching, Teaching
-from regard.tasks._measured import BestMetric, LabelSmoothing, Metrics
-from regard.tasks._sampled import REINFORCE
+from regard.networks.hard_attention import REINFORCE
+from regard.ranges import NonNegative, ranged
+from regard.tasks._generation import Generation
+from regard.tasks._options import BestMetric, LabelSmoothing, Metrics, SampledAttention, Searching, Teaching
 from regard.train.suggest import Recipe, generation
 
 __all__ = ["Translate"]
@@ -21,54 +22,45 @@ __all__ = ["Translate"]
 # What did best on Multi30k's validation set (docs/LOG.md): strong dropout, two layers below, Luong's attention.
 ENCODER: Spec = {"name": "recurrent", "hidden": 256, "layers": 2, "dropout": 0.4}
 DECODER: Spec = {"name": "recurrent", "hidden": 512, "place": "after", "feed": False, "dropout": 0.4}
+SOURCE: Spec = {"name": "text", "embed": {"dim": 256, "dropout": 0.4}}
 ATTENTION: Spec = {"score": "additive", "normalizer": "softmax"}
 
 
 class Translate(Generation):
-    """A text in, the same text in another language out (Bahdanau 2014, Luong 2015)."""
+    """Translation: a source text in, a target text out (Bahdanau 2014, Luong 2015)."""
 
     name: ClassVar[str] = "translate"
+    does: str = "Translates {input}."
     default_data: ClassVar[str] = "builtin:dates"
     recipe: ClassVar[Recipe] = staticmethod(generation)
     preset: ClassVar[dict[str, Any]] = {
-        "source": {"name": "character"},
-        "target": {"name": "character"},
+        "source": {"tokenizer": {"name": "character"}, "embed": {"dim": 64, "dropout": 0.0}},
+        "target": {"tokenizer": {"name": "character"}},
         "best_metric": "exact_match",
-        "embed": 64,
         "encoder": {"name": "recurrent", "hidden": 128, "layers": 1, "dropout": 0.0},
         "decoder": {"name": "recurrent", "embed": 64, "hidden": 128, "dropout": 0.0},
         "attention": {"score": {"name": "additive", "hidden": 64}},
-        "dropout": 0.0,
         "label_smoothing": 0.0,
         "train": {"epochs": 5, "time": "150s", "lr": 4e-3, "warmup": 100, "ema": 0.99},
     }
 
+    @ranged
     def __init__(
         self,
-        source: Annotated[Spec, In("text"), "how the source is split into tokens"] = "bpe",
-        target: Annotated[Spec, In("text"), "how the target is split into tokens"] = "bpe",
-        embed: Annotated[Width, "size of the source embeddings"] = 256,
-        encoder: Annotated[Spec, In("encode"), "how the source is read"] = ENCODER,
+        source: Annotated[Spec, In("fields"), "the source: text, with its tokenizer and word vectors"] = SOURCE,
+        target: Annotated[Spec, Of("fields.tokens.Tokens"), "the target: its tokenizer and longest length"] = PLAIN,
+        encoder: Annotated[Spec, In("encode"), "the encoder that reads the source"] = ENCODER,
         attention: Annotated[Spec, Of("attend.attention.make"), "how the decoder attends to the source"] = ATTENTION,
-        decoder: Annotated[Spec, In("predict.generate"), "how the target is written"] = DECODER,
+        decoder: Annotated[Spec, In("predict.generate"), "the decoder that writes the target"] = DECODER,
         search: Searching = "beam",
-        metrics: Metrics = (
-            "exact_match",
-            "token_accuracy",
-            "perplexity",
-            "bleu",
-            "chrf",
-            "alignment",
-        ),
+        metrics: Metrics = ("exact_match", "token_accuracy", "perplexity", "bleu", "chrf", "alignment"),
         best_metric: BestMetric = "chrf",
         label_smoothing: LabelSmoothing = 0.1,
-        dropout: Annotated[Dropout, "dropout on the source embeddings"] = 0.4,
-        max_length: Annotated[Length, "longest source, target or answer, in tokens"] = 1024,
         teach: Teaching = PLAIN,
         fertility: Annotated[
             NonNegative, "weight of the loss on each source token's total attention; 0 turns it off"
         ] = 0.0,
         reinforce: SampledAttention = REINFORCE,
     ) -> None:
-        parts = (source, target, embed, encoder, attention, decoder, search, metrics, best_metric)
-        super().__init__(*parts, label_smoothing, dropout, max_length, teach, fertility, reinforce)
+        parts = (input_field(source, end=True), target, encoder, attention, decoder, search, metrics, best_metric)
+        super().__init__(*parts, label_smoothing, teach, fertility, reinforce)

@@ -1,4 +1,4 @@
-"""Text ↔ token numbers, with the way back to the reader's own characters.
+"""Tokenizers: text to token ids and back, with the character offsets of every token.
 
 A kind of text (`character`, `word`, `bpe`) is trained on texts and gives a `Text`; all three are
 `tokenizers.Tokenizer`s inside, so one form of `tokenizer.json` serves them all.
@@ -21,10 +21,10 @@ from tokenizers import Encoding, Tokenizer, normalizers
 from tokenizers.trainers import Trainer
 
 from regard.errors import RegardError
-from regard.text._forms import sound
-from regard.types import Token
+from regard.regions import Token
+from regard.text._forms import own, sound
 
-__all__ = ["Text"]
+__all__ = ["Text", "own"]
 
 special = ("< pad >", "< unk >", "< s >", "< /s >")
 mark = "▁"  # U+2581 stands for a space inside a vocabulary, as in SentencePiece
@@ -69,7 +69,7 @@ _named = lru_cache(2**12)(Token)
 
 
 class Text:
-    """A trained tokeniser."""
+    """A trained tokenizer."""
 
     pad, unknown, start, end = 0, 1, 2, 3
 
@@ -78,10 +78,14 @@ class Text:
         self.vocabulary = [tokenizer.id_to_token(number) or "" for number in range(tokenizer.get_vocab_size())]
         if tuple(self.vocabulary[:4]) != special:
             raise RegardError(
-                f"a tokeniser that begins with {self.vocabulary[:4]}",
+                f"a tokenizer whose first tokens are {self.vocabulary[:4]}",
                 expected=f"{list(special)}",
                 do="use one that regard trained",
             )
+        unknown = getattr(tokenizer.model, "unk_token", special[self.unknown])  # some models have a number for it
+        if unknown != special[self.unknown]:
+            said = f"a tokenizer whose unknown token is {unknown!r:.50}"
+            raise RegardError(said, expected=f"{special[self.unknown]!r}", do="use one that regard trained")
         kind = (json.loads(tokenizer.to_str())["decoder"] or {}).get("type")
         self.first_marked = kind == "Metaspace"  # a mark stands before the first word too
         spaces_marked = kind in ("Metaspace", "Sequence")
@@ -141,19 +145,20 @@ class Text:
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text up to the end; padding and start say nothing, an unknown piece says `<unk>`."""
-        return self._write(ids)[0]
+        return self.written(ids)[0]
 
     def pieces(self, ids: Sequence[int]) -> tuple[Token, ...]:
         """One for each number, standing in `decode(ids)`; what says nothing there is shown by name, of no width."""
-        return tuple(self._write(ids)[1])
+        return tuple(self.written(ids)[1])
 
-    def _write(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
+    def written(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
+        """`decode` and `pieces` of the same ids."""
         parts: list[str] = []
         tokens: list[Token] = []
         place, over, after_word = 0, False, False
         for number in ids:
             if not 0 <= number < len(self.seen):
-                raise RegardError(f"token number {number}", expected=f"0 to {len(self.seen) - 1}")
+                raise RegardError(f"token id {number}", expected=f"0 to {len(self.seen) - 1}")
             shown = self.seen[number]
             over = over or number == self.end
             if over or number in (self.pad, self.start):
@@ -178,9 +183,9 @@ class Text:
         table = self.to_dict()
         model, decoder = table["model"], table["decoder"] or {}
         if model["type"] != "WordLevel" or decoder.get("type") == "Fuse":  # fused pieces are characters
-            raise RegardError("words for a vocabulary of smaller pieces", expected="whole words", do="use text=word")
+            raise RegardError("cannot add words to a vocabulary of characters or subwords", do="use tokenizer=word")
         if "" in words:
-            raise RegardError("an empty word for a vocabulary", expected="at least one character")
+            raise RegardError("an empty word in a vocabulary", expected="at least one character")
         held = dict.fromkeys([*self.vocabulary, *map(clean, words)])
         model["vocab"] = {piece: number for number, piece in enumerate(held)}
         return Text.from_dict(table)
@@ -195,5 +200,5 @@ class Text:
         try:
             tokenizer = Tokenizer.from_str(json.dumps(table))
         except Exception as error:  # tokenizers raises Exception itself
-            raise RegardError(f"a tokeniser that cannot be read ({error})", expected="a tokenizer.json") from None
+            raise RegardError(f"cannot read the tokenizer ({error})", expected="a tokenizer.json") from None
         return Text(tokenizer)

@@ -2,7 +2,7 @@
 
 tokenizers takes the file at its word: a number of 10⁹ in a vocabulary costs it gigabytes, padding to 10⁹ tokens as
 much at the first text, and a pattern may take for ever or replace a space by a book. So numbers are checked in every
-tokeniser (`sound`), and one from a stranger must split and join texts just as one of regard's own kinds does (`own`).
+tokenizer (`sound`), and one from a stranger must split and join texts just as one of regard's own kinds does (`own`).
 
     sound(table)            # RegardError says what it cannot be
     own("runs/downloaded", table)
@@ -25,21 +25,21 @@ def sound(table: Any) -> None:
     model = table.get("model") if isinstance(table, Mapping) else None
     words = model.get("vocab") if isinstance(model, Mapping) else None
     if not isinstance(words, Mapping):
-        raise RegardError("a tokeniser without a vocabulary", expected="one that regard trained")
+        raise RegardError("a tokenizer without a vocabulary", expected="one that regard trained")
     for number, held in enumerate(sorted(n if isinstance(n, int) else -1 for n in words.values())):
         if held != number:
-            raise RegardError("a vocabulary with gaps or doubles", expected=f"the numbers 0 to {len(words) - 1}")
+            raise RegardError("a vocabulary with missing or duplicate ids", expected=f"ids 0 to {len(words) - 1}")
     if there := next((key for key in ABSENT if table.get(key)), None):
-        raise RegardError(f"a tokeniser with {there}", expected="one that regard trained")
+        raise RegardError(f"a tokenizer with {there}", expected="one that regard trained")
 
 
 def own(whose: object, table: Mapping[str, Any]) -> None:
     """Raise where texts would be split or joined in another way than by one of regard's own kinds."""
     if [table.get(key) for key in SPLITTING] not in _forms():
         raise RegardError(
-            f"{whose} has a tokeniser that splits texts in a way of its own",
-            expected="one of regard's kinds of text",
-            do="add --trust (in Python trust=True) if you know where it is from",
+            f"{whose} has a tokenizer that regard did not make",
+            expected="one of regard's tokenizers",
+            do="add --trust (trust=True in Python) if you trust it",
         )
 
 

@@ -1,4 +1,4 @@
-"""Pieces of words: characters, merged pair by pair where they often stand together.
+"""Byte-pair encoding: characters are merged to frequent pairs, step by step.
 
 Sennrich, Haddow and Birch 2016, "Neural Machine Translation of Rare Words with Subword Units" (§3.2),
 with the space before a word kept as `▁` (Kudo and Richardson 2018), so that decoding gives back every
@@ -27,16 +27,16 @@ inside = rf"{mark}?\w+|{mark}?[^\w{mark}]+|{mark}"
 
 
 class Bpe:
-    """Byte-pair encoding: frequent pieces of words, down to single characters."""
+    """Byte-pair encoding: words are split into frequent subwords, down to single characters."""
 
     @ranged
     def __init__(
         self,
         vocab_size: Annotated[
-            int, Range(6, 10**7), "largest vocabulary, in pieces, with the four special ones"
+            int, Range(6, 10**7), "largest vocabulary, in subwords, including the four special tokens"
         ] = 8_000,
         lower: Annotated[bool, "lower-case the text first"] = False,
-        min_frequency: Annotated[Number, "times a character or a pair must occur to enter the vocabulary"] = 2,
+        min_frequency: Annotated[Number, "occurrences a character or a merge needs to enter the vocabulary"] = 2,
     ) -> None:
         self.vocab_size = vocab_size
         self.lower = lower

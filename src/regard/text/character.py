@@ -1,7 +1,7 @@
-"""One token a character: every Unicode code point, spaces too.
+"""Characters: one token per Unicode code point, spaces included.
 
-What was written is what is read: the pieces put side by side are the text. Characters seen fewer than
-`min_frequency` times in training become `<unk>`, so that the model learns to live with it.
+Decoding restores the text exactly. Characters that occur fewer than `min_frequency` times in training become `<unk>`,
+so that the model learns to handle it.
 
     Character().train(["Mar 3"]).encode("Mar")
 """
@@ -18,13 +18,13 @@ __all__ = ["Character"]
 
 
 class Character:
-    """One token a Unicode code point, spaces too."""
+    """One token per character (Unicode code point), spaces included."""
 
     @ranged
     def __init__(
         self,
         lower: Annotated[bool, "lower-case the text first"] = False,
-        min_frequency: Annotated[Number, "times a character must occur to enter the vocabulary"] = 1,
+        min_frequency: Annotated[Number, "occurrences a character needs to enter the vocabulary"] = 1,
     ) -> None:
         self.lower = lower
         self.min_frequency = min_frequency

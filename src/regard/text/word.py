@@ -1,10 +1,10 @@
-"""One token a word: the `vocab_size` most frequent that were seen at least `min_frequency` times; the rest is `<unk>`.
+"""Words: the `vocab_size` most frequent ones that occur at least `min_frequency` times; the rest are `<unk>`.
 
-`split` says what a word is:
+`split` defines a word:
 
-- `space`: whatever stands between white space; what is decoded are the words with one space between.
-- `punctuation`: signs stand apart from words, and a sign keeps the spaces that stood around it (`,▁`,
-  `▁(`), so that what is decoded has its commas where they were. A word is one piece wherever it stands.
+- `space`: split at white space; decoding joins words with one space.
+- `punctuation`: punctuation is split from words and keeps the spaces around it (`,▁`, `▁(`), so that decoding restores
+  them.
 
     Word(split="punctuation").train(["Yes, please."]).tokens("Yes, please.")   # Yes  ,  please  .  </s>
 """
@@ -40,14 +40,14 @@ def punctuation(tokenizer: Tokenizer) -> None:
 
 
 class Word:
-    """Whole words, split at spaces or also at punctuation."""
+    """One token per word, split at spaces or also at punctuation."""
 
     @ranged
     def __init__(
         self,
-        vocab_size: Annotated[Vocabulary, "largest vocabulary, in words, with the four special ones"] = 30_000,
+        vocab_size: Annotated[Vocabulary, "largest vocabulary, in words, including the four special tokens"] = 30_000,
         lower: Annotated[bool, "lower-case the text first"] = False,
-        min_frequency: Annotated[Number, "times a word must occur to enter the vocabulary"] = 1,
+        min_frequency: Annotated[Number, "occurrences a word needs to enter the vocabulary"] = 1,
         split: Annotated[
             Literal["space", "punctuation"], "split at spaces only, or also between words and punctuation"
         ] = "space",

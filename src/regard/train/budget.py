@@ -1,8 +1,8 @@
-"""A time budget for a whole command, and what it leaves for training.
+"""Time budget of a command.
 
-`--time 5m` is for everything: reading, training, validating, testing, writing. So the budget learns on the way how long
-a step, a validation and the test take, keeps back what comes after the last step, and plans as many steps as fit into
-the rest; the learning rate's decay follows that plan to its end. Without a limit there are no probes and no cuts.
+`--time 5m` covers everything: reading, training, validation, the test and writing. The budget measures how long a
+step, a validation and the test take, reserves time for what follows the last step, and plans as many steps as fit.
+The learning rate decays over that plan. Without a limit nothing is probed or cut.
 
     budget = Budget(300.0, began=start, now=time.monotonic)
     budget.stepped(20, 1.5);  budget.plan(wanted=10_000, step=20, every=100)   # → 3,960 or so
@@ -28,7 +28,7 @@ MEMORY = 0.98
 
 
 class Budget:
-    """Seconds for one command, counted from `began`; without a limit it never runs out."""
+    """Seconds for one command, counted from `began`; None for no limit."""
 
     def __init__(self, limit: float, began: float, now: Callable[[], float]) -> None:
         self.limit, self.began, self.now = limit, began, now
@@ -52,11 +52,11 @@ class Budget:
 
     @property
     def tail(self) -> float:
-        """Seconds for what is written after everything else."""
+        """Seconds reserved for the files written at the end."""
         return min(TAIL, TAIL_SHARE * self.limit) if self.limited else 0.0
 
     def reserved(self) -> float:
-        """Seconds kept back for what comes after the last step. A test that would take more than its share is cut."""
+        """Seconds reserved for what follows the last step. A test that would take more than its share is cut."""
         if not self.limited:
             return 0.0
         return min(self.validation + min(self.test, TESTING * self.limit) + self.tail, self.limit / 2)
@@ -66,17 +66,17 @@ class Budget:
         return self.left() <= self.reserved()
 
     def stepped(self, steps: int, seconds: float) -> None:
-        """So many more steps took so long; validations and probes not counted."""
+        """Records the time of some steps, without validations and probes."""
         self.steps, self.seconds = MEMORY * self.steps + steps, MEMORY * self.seconds + seconds
         self.taken += steps
 
     @property
     def pace(self) -> float:
-        """Seconds a step; 0 where none is known yet."""
+        """Seconds per step; 0 if unknown."""
         return self.seconds / self.steps if self.steps else 0.0
 
     def plan(self, wanted: int, step: int, every: int) -> int:
-        """As many of the wanted steps as the time allows, with a validation every so many of them."""
+        """How many of the wanted steps fit into the time, with their validations."""
         if self.over():
             return step
         known = self.taken >= TRUSTED or (self.taken > 1 and self.seconds > NOTICEABLE * self.limit)
@@ -85,27 +85,26 @@ class Budget:
         return max(step, min(wanted, step + int((self.left() - self.reserved()) / self._each(every))))
 
     def _each(self, every: int) -> float:
-        """Seconds a step, its part of the validations among them."""
+        """Seconds per step, including its share of the validations."""
         beside = self.validation / every
         return self.pace + (min(beside, self.pace * VALIDATING / (1 - VALIDATING)) if self.limited else beside)
 
     def remaining(self, step: int, steps: int, every: int) -> float:
-        """Seconds until the end, as far as that is known; not a number before it is."""
+        """Seconds until the end; NaN while unknown."""
         if not self.pace:
             return self.left() if self.limited else math.nan
         ahead = (steps - step) * self._each(every)
         return min(ahead + self.reserved(), self.left()) if self.limited else ahead + self.validation
 
     def may_validate(self) -> bool:
-        """Whether a validation now would leave all of them together within their share of the time so far, and time
-        for more steps after it."""
+        """Whether a validation now keeps validations within their share of the time, with time for more steps."""
         if not self.limited:
             return True
         within = self.validated + self.validation <= VALIDATING * self.spent()
         return within and self.left() - self.reserved() > self.validation
 
     def due(self) -> bool:
-        """Whether it is time for a probe; it then counts as taken."""
+        """Whether a probe is due; if so, it counts as done."""
         if not self.limited or not self.moments or self.spent() < self.moments[0] * self.limit:
             return False
         while self.moments and self.spent() >= self.moments[0] * self.limit:
@@ -113,8 +112,8 @@ class Budget:
         return True
 
     def fitting(self, wanted: int, each: float) -> int:
-        """How many examples one validation may have, of so many seconds each. A few are too few to choose weights by,
-        and may take half as long again."""
+        """How many examples one validation may have at this many seconds each. Too few cannot tell weights apart, so a
+        small set may take half as long again."""
         if not self.limited or each <= 0:
             return wanted
         usual, most = (int(share * self.limit / each) for share in (ONE, 1.5 * ONE))
@@ -127,7 +126,7 @@ NO_LIMIT = Budget(math.inf, 0.0, lambda: 0.0)
 def seconds_each(
     answer: Callable[[Sequence[Any]], Any], examples: Sequence[Any], most: float, now: Callable[[], float]
 ) -> float:
-    """Seconds an example, from answering a few of them, spread over the set; more of them while that is cheap."""
+    """Seconds per example, measured on a few examples spread over the set; more of them if they are fast."""
     took, count = 0.0, 1
     for size in (1, 8, 64, 256):
         some = spread(examples, size)
@@ -140,7 +139,7 @@ def seconds_each(
 
 
 def spread(examples: Sequence[Any], size: int) -> list[Any]:
-    """So many of them, evenly spaced; the same ones every time."""
+    """That many items, evenly spaced; the same ones every time."""
     if size >= len(examples):
         return list(examples)
     return [examples[number * len(examples) // size] for number in range(size)]

@@ -1,4 +1,4 @@
-"""card.md: what a run is, what it learned from, how well it does, and how to use it; every figure is this run's own."""
+"""card.md: the model card of a run, with its data, results and usage."""
 
 import platform
 import shlex
@@ -26,7 +26,7 @@ def card(
     tested: int = 0,
     warnings: Sequence[str] = (),
 ) -> Path:
-    """Write the card beside the model; `tested` is how many test examples were measured, where not all were."""
+    """Writes the card; `tested` is the number of test examples, if not all were used."""
     size = sum(parameter.numel() for parameter in model.parameters())
     data = run.config["data"].get("train") or "built-in data"
     on_gpu = next(model.parameters()).is_cuda

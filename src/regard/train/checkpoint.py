@@ -1,8 +1,8 @@
-"""All that a run needs to go on as if it had never stopped: weights, optimiser, averages, random state, place.
+"""Checkpoints: weights, optimizer, averages, random state and position, for an exact resume.
 
-`state/step-N/` holds one such moment, in safetensors and JSON, with a checksum of each file. A new one is written out
-of sight, put on disk and moved to its name; only then are older ones removed, but for the one before it. Whatever
-kills the writer, the newest complete moment is there, and if its files are damaged later, so is the one before.
+`state/step-N/` is one checkpoint, in safetensors and JSON, with a checksum of each file. A new one is written under a
+temporary name, flushed and renamed; then all older ones but the last are removed. If the writer is killed, the newest
+complete checkpoint is still there, and if its files are damaged later, so is the one before.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ MOMENTS = ("step", "exp_avg", "exp_avg_sq")  # what Adam keeps of each parameter
 
 @dataclass(frozen=True)
 class Restored:
-    """Where training stands again, and a line for each newer moment that could not be used."""
+    """The restored training state, and a line for each newer checkpoint that is damaged."""
 
     place: TrainState
     damaged: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ def _random() -> dict[str, Tensor]:
 def save(
     folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: dict[str, Tensor], place: TrainState
 ) -> None:
-    """Write this moment; those before it stay until it is complete."""
+    """Writes a checkpoint; older ones stay until it is complete."""
     folder.mkdir(exist_ok=True)
     target = folder / f"step-{place.step}"
     if target.exists():  # this very moment was saved already
@@ -84,7 +84,7 @@ def _sum(path: Path) -> str:
 
 
 def _keep(folder: Path, moments: list[Path]) -> None:
-    """Moments other than the first of these, and what a killed writer left, are of no more use."""
+    """Removes all other checkpoints and the temporary files of killed writers."""
     for old in folder.iterdir():
         if old not in moments[:KEPT] and (old.name.startswith("step-") or ".tmp-" in old.name):
             shutil.rmtree(old, ignore_errors=True)
@@ -93,8 +93,8 @@ def _keep(folder: Path, moments: list[Path]) -> None:
 def restore(
     folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: dict[str, Tensor], data: str = ""
 ) -> Restored | None:
-    """Go back to the newest moment that is whole; None where there is none yet. Of one that was trained on other `data`
-    (a digest) only the place is given: its tensors need not fit."""
+    """Restores the newest intact checkpoint; None if there is none. If it was trained on other `data` (a digest), only
+    the training state is returned, since its tensors need not fit."""
     found, damaged = _moments(folder), list[str]()
     for number, moment in enumerate(found):
         try:
@@ -112,7 +112,7 @@ def restore(
 def _restore(
     moment: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: dict[str, Tensor], data: str
 ) -> TrainState:
-    """Go back to this moment, or raise and change nothing."""
+    """Restores this checkpoint, or raises and changes nothing."""
     name, random = SUMS, _random()
     random.setdefault("cuda", torch.zeros(16, dtype=torch.uint8))  # it may come from a machine that has a GPU
     try:
@@ -163,7 +163,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def _like(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """Tensors of the kinds and shapes that the optimiser keeps of its parameters."""
+    """Tensors with the dtypes and shapes of the optimizer's state."""
     parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
     return {
         f"{number}.{key}": torch.zeros((), dtype=torch.float32) if key == "step" else parameter

@@ -1,4 +1,4 @@
-"""The learning curve beside the run: curve.png, loss and measure against steps, from log.jsonl."""
+"""The learning curve, curve.png: loss and metric over steps, from log.jsonl."""
 
 import io
 import math
@@ -11,7 +11,7 @@ __all__ = ["draw"]
 
 
 def draw(folder: Path) -> Path | None:
-    """Draw curve.png from the validations in the log; nothing where there are none yet."""
+    """Draws curve.png from the validations in the log, if there are any."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

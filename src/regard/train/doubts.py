@@ -1,7 +1,7 @@
-"""Whether a model has learned anything: its answers beside those of somebody who never looks at the input.
+"""Warnings about a model that has not learned: its predictions against baselines that ignore the input.
 
-A model that answers everything alike, or no better than the commonest answer, the mean or the frequency of words, says
-so in a plain line. A good model says nothing.
+There is one line if all predictions are the same, or no better than the most frequent label, the mean or word
+frequencies. A good model gets none.
 
     doubts(task, results, splits.train, epochs=0.4)   # → ["only 6 different predictions for 500 inputs", …]
 """
@@ -18,16 +18,16 @@ from regard.types import Example, Prediction
 
 __all__ = ["doubts", "doubts_of", "uniform"]
 
-FEW = 20  # inputs; of fewer nothing can be said
-ALIKE = 0.1  # different answers beside different targets
-LOOKS = 8  # examples whose looks are asked for
-EVEN = 0.97  # of the largest entropy that weights can have
+FEW = 20  # inputs; with fewer there are no warnings
+ALIKE = 0.1  # smallest ratio of distinct predictions to distinct targets
+LOOKS = 8  # examples whose attention is checked
+EVEN = 0.97  # share of the largest possible entropy from which weights count as uniform
 
 
 def doubts_of(model: Any, results: Results, train: Sequence[Example], epochs: float | None = None) -> list[str]:
-    """The same of a `regard.Model`, with where it looks, if it looks at an input to write an answer."""
+    """The warnings for a `regard.Model`, including uniform attention of a decoder."""
     found = doubts(model.task, results, train, epochs)
-    if model.searches and model.task.columns == 2:
+    if model.searches and model.task.target is not None:
         found += uniform(model.predict([example.inputs for example in results.examples[:LOOKS]]))
     return found
 
@@ -38,41 +38,12 @@ def doubts(task: Any, results: Results, train: Sequence[Example], epochs: float 
     if epochs is not None and epochs < 1:
         found.append(f"the model has seen only {epochs:.0%} of the training data")
     if len(results.examples) >= FEW:
-        if hasattr(task, "labels"):
-            found += _labels(task, results, train)
-        elif hasattr(task, "low"):  # a number on a scale
-            found += _numbers(results, train)
-        else:
-            found += _texts(task, results, train)
+        guessed = None
+        if task.target is not None:
+            pairs = [(example.target, prediction.text) for example, prediction in results.pairs()]
+            guessed = task.target.doubts([one.target for one in train], pairs)
+        found += _texts(task, results, train) if guessed is None else guessed
     return found
-
-
-def _labels(task: Any, results: Results, train: Sequence[Example]) -> list[str]:
-    usual = Counter(label for example in train for label in task.labels_of(example)).most_common(1)[0][0]
-    true, said = list[str](), list[str]()
-    for example, prediction in results.pairs():
-        labels = list(task.labels_of(example))
-        true += labels
-        said += prediction.text.split(" ") if len(labels) > 1 else [prediction.text]
-    if len(true) != len(said):
-        return []
-    if len(set(said)) == 1 and len(set(true)) > 1:
-        return [f"the same prediction for all {len(results.examples):,} inputs"]
-    right = sum(a == b for a, b in zip(true, said, strict=True)) / len(true)
-    always = sum(label == usual for label in true) / len(true)
-    if right > always or always == 1:
-        return []
-    return [f"accuracy {right:.1%}; always predicting the most frequent label gives {always:.1%}"]
-
-
-def _numbers(results: Results, train: Sequence[Example]) -> list[str]:
-    mean = sum(float(example.target) for example in train) / max(1, len(train))
-    pairs = [(float(example.target), float(prediction.text)) for example, prediction in results.pairs()]
-    error = sum((true - said) ** 2 for true, said in pairs) / len(pairs)
-    always = sum((true - mean) ** 2 for true, _ in pairs) / len(pairs)
-    if error < always or always == 0:
-        return []
-    return [f"mean squared error {error:.3g}; always predicting the mean gives {always:.3g}"]
 
 
 def _texts(task: Any, results: Results, train: Sequence[Example]) -> list[str]:
@@ -97,7 +68,7 @@ def _texts(task: Any, results: Results, train: Sequence[Example]) -> list[str]:
 
 
 def uniform(predictions: Sequence[Prediction]) -> list[str]:
-    """A line where the attention of a decoder is spread evenly over its input."""
+    """A warning if the attention of a decoder is nearly uniform."""
     shares = []
     for look in (prediction.look for prediction in predictions):
         if look is None or look.weights.shape[-1] < 4 or look.weights.ndim < 2:

@@ -1,7 +1,7 @@
-"""A moving average of the weights, which predicts better than the weights of any one step.
+"""Exponential moving average of the weights, which usually predicts better than the last weights.
 
-`θ̄ ← d θ̄ + (1 − d) θ`, with d rising from 0 to `decay` over the first steps so that the random start is
-soon forgotten. Polyak & Juditsky 1992; the rising d as in Tensor2Tensor's and TensorFlow's averages.
+`θ̄ ← d θ̄ + (1 − d) θ`, with d rising from 0 to `decay` over the first steps, so that the random start is
+soon forgotten. Polyak & Juditsky 1992; the rising d is that of Tensor2Tensor and TensorFlow.
 
     average = Ema(model, decay=0.999);  average.update(step);  with average.applied(): evaluate(model)
 """
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
+from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 __all__ = ["Ema"]
 
@@ -28,11 +29,11 @@ class Ema:
         """After a step (the first is 1)."""
         if self.mean:
             decay = min(self.decay, (1 + step) / (10 + step))
-            torch._foreach_lerp_(list(self.mean.values()), list(self.live.values()), 1 - decay)
+            get_ema_multi_avg_fn(decay)(list(self.mean.values()), list(self.live.values()), step)  # type: ignore[no-untyped-call]
 
     @contextlib.contextmanager
     def applied(self) -> Iterator[None]:
-        """The model with its averaged weights, for as long as the block lasts."""
+        """The model with its averaged weights, within the block."""
         self._swap()
         try:
             yield

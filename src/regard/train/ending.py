@@ -1,17 +1,17 @@
-"""What comes after the last step: the test, in the time that is left; doubts; how to train for longer."""
+"""After the last step: the test in the time left, warnings, and how to train for longer."""
 
 import math
 import shlex
 from collections.abc import Callable, Sequence
 
 from regard.measure import Results
+from regard.own_code import code_flags
 from regard.train.budget import Budget, seconds_each, spread
 from regard.train.loop import Outcome
 from regard.train.progress import Progress
 from regard.train.progress import clock as spoken
 from regard.train.run import Run
 from regard.train.schedule import seconds, spelled
-from regard.trust import outside
 from regard.types import Example
 
 __all__ = ["advised", "longer", "tested"]
@@ -27,7 +27,7 @@ MANY = 20
 def tested(
     answer: Callable[[Sequence[Example]], Results], examples: Sequence[Example], budget: Budget, show: Progress
 ) -> Results:
-    """Answers to the test set, or to as many of its examples as the time allows."""
+    """Predictions on the test set, or on as many examples as the time allows."""
     some, about = examples, ""
     if budget.limited:
         show.phase("testing", "a few examples to estimate the time")
@@ -47,7 +47,7 @@ def tested(
 
 
 def advised(found: Sequence[str], command: str, outcome: Outcome) -> tuple[str, ...]:
-    """Each doubt in a line, and in the last line what to do."""
+    """One line per warning, and a last line with what to do."""
     if not found:
         return ()
     do = f"train longer: {command}"
@@ -59,7 +59,7 @@ def advised(found: Sequence[str], command: str, outcome: Outcome) -> tuple[str, 
 
 
 def longer(run: Run, outcome: Outcome) -> str:
-    """The command that would train a finished run for twice as long as it was."""
+    """The command that trains a finished run for twice as long."""
     plan = run.config["train"]
     words = ["regard", "train", run.config["task"], "--out", str(run.folder)]
     if outcome.ended == "time":
@@ -69,6 +69,4 @@ def longer(run: Run, outcome: Outcome) -> str:
     else:
         steps, epochs = max(plan["steps"], outcome.step), max(plan["epochs"], math.ceil(outcome.epochs))
         words.append(f"train.steps={2 * steps}" if plan["steps"] else f"train.epochs={2 * epochs}")
-    if any(outside(run.config)):
-        words.append("--trust")
-    return shlex.join(words)
+    return shlex.join([*words, *code_flags(run.config)])

@@ -1,9 +1,9 @@
-"""A run folder is written by one process at a time. `.lock` in it says which, on which host, since when.
+"""Locks a run folder: one process writes at a time. `.lock` names the process, the host and the time.
 
-The lock is an `flock` on that file: the system lets go of it when its holder dies, however it dies, so a killed
-training never blocks the next one. Where a file system has no `flock`, the process named in the file counts.
+The lock is an `flock` on that file, which the system releases when its holder dies, so a killed training never blocks
+the next one. On file systems without `flock`, the process named in the file decides.
 
-    with lock(folder): ...      # RegardError in one line where somebody else holds it
+    with lock(folder): ...      # RegardError if another process holds it
 """
 
 import contextlib
@@ -28,7 +28,7 @@ NONE = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVA
 
 @contextlib.contextmanager
 def lock(folder: Path) -> Iterator[None]:
-    """Hold a folder for as long as the block lasts."""
+    """Holds the lock of a folder within the block."""
     path = folder / NAME
     file = _taken(path)
     try:
@@ -48,7 +48,7 @@ Hold = Callable[[], None]
 
 @contextlib.contextmanager
 def held(folder: Path, at_once: bool) -> Iterator[Hold]:
-    """The same for a folder that may have to be made first: what is given takes the lock of the new one."""
+    """The same for a folder that may not exist yet; call the result to lock it once it is created."""
     with contextlib.ExitStack() as locks:
 
         def hold() -> None:
@@ -105,7 +105,7 @@ def _is(file: int, path: Path) -> bool:
 
 
 def _read(told: bytes) -> tuple[int, str, str]:
-    """Process, host and time of the holder; 0 where the file does not say."""
+    """Process, host and time of the holder; 0 if the file does not say."""
     try:
         table = json.loads(told)
         process, host, since = (table[key] for key in ("process", "host", "since"))
@@ -121,7 +121,7 @@ def _read(told: bytes) -> tuple[int, str, str]:
 
 
 def _gone(process: int) -> bool:
-    """Whether no such process runs on this host; our own number can only be that of one before us."""
+    """Whether no such process runs on this host; our own pid can only be a reused one."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

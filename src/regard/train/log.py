@@ -1,4 +1,4 @@
-"""log.jsonl: one line an event, appended as it happens; after a stop it is cut back to the saved moment."""
+"""log.jsonl: one line per event, appended as it happens; on resume it is cut back to the checkpoint."""
 
 import contextlib
 import json
@@ -14,8 +14,7 @@ LARGEST = 2**25  # bytes; of a longer one the end is read
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """Every whole event. What a killed writer or a damaged disk left between them is passed over: no training waits
-    for a line in its log."""
+    """All valid events. Damaged lines are skipped, so that they never stop a training."""
     events = []
     try:
         with regular(path) as file:
@@ -30,7 +29,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def _whole(event: Any) -> bool:
-    """Whether it is one of ours: a step, and figures that are numbers or words."""
+    """Whether it is a valid event: a step, and values that are numbers or strings."""
     if not isinstance(event, dict) or not _number(event.get("step")) or not isinstance(event["step"], int):
         return False
     valid = event.get("valid", {})
@@ -54,6 +53,6 @@ class Log:
             file.write(json.dumps({"step": step, **event}, ensure_ascii=False) + "\n")
 
     def cut(self, step: int) -> None:
-        """Forget what came after a step: it will happen again."""
+        """Removes the events after a step, since they will happen again."""
         kept = [event for event in read(self.path) if event["step"] <= step]
         write_whole(self.path, "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in kept))

@@ -1,7 +1,7 @@
-"""The loop: batches → loss → step, again and again; validated with real decoding, saved, resumed.
+"""Training loop: batches, loss, optimizer step, validation with real decoding, saving and resuming.
 
-Everything that decides the numbers (weights, optimiser, averages, random state, place in the data,
-plan) is in `state/`, so a run that was stopped goes on bit for bit as if it never had been.
+Everything that determines the result (weights, optimizer, averages, random state, position in the data, plan) is in
+`state/`, so a run resumes bit for bit.
 
     outcome = fit(task, splits, run, model, Progress(), None, epochs=20, rate=2e-3)
 """
@@ -9,13 +9,15 @@ plan) is in `state/`, so a run that was stopped goes on bit for bit as if it nev
 import copy
 import math
 import time as clock
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import torch
 from torch import nn
+from torch.utils.data import DataLoader
 
 from regard.data.batch import batches
 from regard.data.splits import Splits
@@ -23,10 +25,10 @@ from regard.errors import RegardError
 from regard.files import sweep
 from regard.find import nearest
 from regard.ranges import BatchSize, BelowOne, Count, FewOrNone, NonNegative, Number, Range, Seed
-from regard.train import checkpoint
+from regard.train import about, checkpoint
 from regard.train.budget import NO_LIMIT, PROBE, Budget, seconds_each
 from regard.train.curve import draw
-from regard.train.device import device_of, precise, widest
+from regard.train.device import device_of, precise, usable_cores, widest
 from regard.train.ema import Ema
 from regard.train.log import Log
 from regard.train.progress import Progress
@@ -37,9 +39,10 @@ from regard.train.schedule import Decay, Plan, seconds
 from regard.train.state import TrainState, digest
 from regard.train.step import step
 from regard.train.stop import Stop
-from regard.train.task import Task
+from regard.train.task import Encoded, Task
 from regard.train.threads import quicker, usable
-from regard.types import Batch
+from regard.train.track import ReportTo, Tracking
+from regard.types import Batch, Network
 
 __all__ = ["Outcome", "fit"]
 
@@ -53,7 +56,7 @@ RARELY = 100
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a training ended: done, or stopped by a signal (its number) and ready to go on."""
+    """How a training ended: done, or stopped by a signal (its number) and ready to resume."""
 
     step: int
     best: float
@@ -70,52 +73,62 @@ def fit(
     task: Task,
     splits: Splits,
     run: Run,
-    model: nn.Module,
+    model: Network,
     show: Progress,
     began: float | None,
     *,
     epochs: Annotated[Number, "passes over the training data"] = 30,
-    steps: Annotated[Count, "optimizer steps to take instead of epochs; 0 counts epochs"] = 0,
-    time: Annotated[str, "time limit for the whole run, as 90s, 5m or 1h30m; empty sets none"] = "",
-    batch_tokens: Annotated[BatchSize, "tokens in a batch, padding counted; 0 sets no limit"] = 4096,
-    batch_size: Annotated[BatchSize, "examples in a batch; 0 sets no limit"] = 0,
+    steps: Annotated[Count, "optimizer steps to train for, instead of epochs; 0 uses epochs"] = 0,
+    time: Annotated[str, "time limit for the whole run, for example 90s, 5m or 1h30m; empty for no limit"] = "",
+    batch_tokens: Annotated[BatchSize, "largest number of tokens in a batch, padding included; 0 for no limit"] = 4096,
+    batch_size: Annotated[BatchSize, "largest number of examples in a batch; 0 for no limit"] = 0,
     lr: Annotated[float, Range(0, 1000, above=True), "peak learning rate of AdamW"] = 1e-3,
-    warmup: Annotated[Count, "steps over which the learning rate rises; at most a quarter of all steps"] = 200,
-    decay: Annotated[Decay, "how the learning rate falls after the warm-up"] = "cosine",
+    warmup: Annotated[Count, "warm-up steps of the learning rate; at most a quarter of all steps"] = 200,
+    decay: Annotated[Decay, "learning-rate schedule after the warm-up"] = "cosine",
     weight_decay: Annotated[NonNegative, "weight decay of AdamW, on matrices only"] = 0.01,
-    clip: Annotated[NonNegative, "largest norm of the gradient; 0 does not clip"] = 1.0,
+    clip: Annotated[NonNegative, "largest gradient norm (clipping); 0 turns clipping off"] = 1.0,
     ema: Annotated[
         BelowOne, "decay of the moving average of the weights that is validated and saved; 0 turns it off"
     ] = 0.999,
-    validate_every: Annotated[Count, "steps between validations; 0 is an epoch, but at least 100 steps"] = 0,
-    max_validation: Annotated[Number, "examples of the validation set to use, the first ones"] = 2000,
-    patience: Annotated[Number, "validations without a better result after which training ends"] = 10,
+    validate_every: Annotated[
+        Count, "steps between validations; 0 validates after each epoch, but not more often than every 100 steps"
+    ] = 0,
+    max_validation: Annotated[Number, "largest number of validation examples to use, from the start of the set"] = 2000,
+    patience: Annotated[Number, "validations without improvement before training stops"] = 10,
     save_every: Annotated[Count, "seconds between saves of the training state, for resuming"] = 60,
     seed: Annotated[Seed, "seed of weights, batches and dropout"] = 1,
-    device: Annotated[str, "where to train: cpu, cuda, mps, or auto for a GPU if there is one"] = "auto",
+    device: Annotated[str, "device to train on: cpu, cuda, mps, or auto to use a GPU if there is one"] = "auto",
     precision: Annotated[
         Literal["auto", "float32", "bf16"],
-        "floating-point numbers of the forward pass; auto takes bf16 on GPUs that gain by it",
+        "precision of the forward pass; auto uses bf16 on GPUs where it is faster",
     ] = "auto",
-    threads: Annotated[FewOrNone, "CPU threads of PyTorch; 0 is one per core, or one if that is faster"] = 0,
-    auto: Annotated[bool, "fit the options you did not set to the data, the device and the time"] = True,
+    threads: Annotated[
+        FewOrNone, "CPU threads for PyTorch; 0 chooses one per core, or a single one if that is faster"
+    ] = 0,
+    workers: Annotated[
+        int, Range(-1, 64), "processes that decode pictures or sound; -1 is one per two cores, and none for text"
+    ] = -1,
+    keep_examples: Annotated[
+        int, Range(0, 10), "validation inputs saved with the run, for its page to offer as examples; 0 saves none"
+    ] = 3,
+    auto: Annotated[bool, "choose the options you did not set from the data, the device and the time limit"] = True,
+    report_to: Annotated[ReportTo, "experiment tracker that also gets the figures of log.jsonl"] = "none",
 ) -> Outcome:
-    """Train until the plan is done, patience is out, or a signal asks to stop; `model` then holds the best weights.
+    """Train until all steps are done, patience runs out or a signal arrives; `model` then holds the best weights.
 
-    The plan is `steps`, or else `epochs`; `time`, counted from `began` (None: now), shortens it where the machine is
-    too slow for it, and leaves time for the test. A batch is filled up to `batch_tokens` padded tokens, or holds
-    `batch_size` examples. Validation comes every `validate_every` steps (0: once an epoch, not within 100 steps), over
-    the first `max_validation` examples, more seldom and over fewer where it would take too much of `time`; state is
-    saved then, and every `save_every` seconds. Gradients are clipped to the norm `clip` (0: they are not). On a CPU
-    PyTorch has `threads` threads (0: as many as there are cores, or one where that is quicker), and keeps them. `auto`
-    is read before all this: options that nobody set are chosen for the data, the device and the time (see `suggest`),
-    or left as they are.
+    The plan is `steps`, or else `epochs`; `time`, counted from `began` (None: now), shortens it if the machine is too
+    slow, and leaves time for the test. A batch has up to `batch_tokens` padded tokens, or `batch_size` examples.
+    Validation comes every `validate_every` steps (0: once per epoch, not within 100 steps) on the first
+    `max_validation` examples, less often and on fewer if it would take too much of `time`. State is saved then, and
+    every `save_every` seconds. Gradients are clipped to the norm `clip` (0: no clipping). On a CPU PyTorch uses
+    `threads` threads (0: one per core, or one if that is faster). `auto` is read before all this: options that are not
+    set are chosen for the data, the device and the time (see `suggest`). `report_to` names a tracker (see `track`).
     """
     began = clock.monotonic() if began is None else began
     where, limit = device_of(device), seconds(time)
     model.to(where)
     items = task.items(splits.train)
-    lengths = [item.lengths for item in items]
+    lengths, best = [item.lengths for item in items], task.metrics.best
 
     def batches_of(epoch: int) -> list[list[int]]:
         return batches(lengths, tokens=batch_tokens, rows=batch_size, seed=seed, epoch=epoch)
@@ -134,6 +147,7 @@ def fit(
     budget = Budget(limit, began - earlier, lambda: clock.monotonic())
     log.cut(place.step)
     sweep(run.folder)
+    about.keep(run, task, splits, keep_examples)
 
     spent_before, first = place.spent, place.step
     saved, sitting, tokens_before = clock.monotonic(), clock.monotonic(), place.tokens
@@ -153,7 +167,7 @@ def fit(
         return (place.tokens - tokens_before) / max(1e-9, clock.monotonic() - sitting)
 
     def probe() -> None:
-        """How long a validation and the test would take now. It leaves no trace in the training."""
+        """Measures how long a validation and the test would take, without any effect on the training."""
         before, held = clock.monotonic(), splits.valid[:max_validation]
         with _aside(model, mean, where, precision), torch.random.fork_rng([where] if where.type == "cuda" else []):
             if not budget.probed:  # the first answer also pays for what is done once
@@ -175,45 +189,43 @@ def fit(
     if most:
         torch.set_num_threads(min(place.threads, most) if place.threads and not threads else most)
 
-    def choose_threads(batch: Batch, rounds: int) -> None:
-        """Several or one, tried on a copy of the model. It leaves no trace in the training but the number itself."""
+    def choose_threads(batch: Batch, progress: float, rounds: int) -> None:
+        """Chooses several threads or one by timing a copy of the model."""
         trial = copy.deepcopy(model)
 
         def work() -> None:
-            loss = task.loss(trial, batch)
-            (loss.total / loss.count).backward()  # type: ignore[no-untyped-call]
+            loss = trial(batch, progress)
+            (loss.total / loss.count).backward()
             trial.zero_grad(set_to_none=True)
 
         with torch.random.fork_rng([]):
             place.threads = quicker(work, most, clock.monotonic, rounds)
 
-    with Stop() as stop:
+    with Stop() as stop, Tracking("none" if place.finished else report_to, run, place.step, stop, show.warn) as track:
         for line in (*(restored.damaged if restored else ()), *gone):
             show.warn(line)
         if place.step and not place.finished:
             show.say(f"resuming at step {place.step} of {place.steps}")
-        for note in (*splits.notes, *task.notes):
-            show.say(note)
         if not place.finished:
             show.phase("training", f"on {where.type}, {len(splits.train):,} examples, {an_epoch:,} batches per epoch")
             if budget.limited and budget.left() < 0.5 * limit:
                 show.say(f"{spoken(limit - budget.left())} of {spoken(limit)} passed before the first step")
         model.train()
-        stream = _stream(place, batches_of)
+        stream = _stream(place, batches_of, items, task.collate, workers_for(task, workers))
         may_choose, tried = not threads and most > 1, clock.monotonic()
         glanced, counted = clock.monotonic(), place.step
         while not place.finished and stop.asked is None:
-            batch = task.collate([items[row] for row in next(stream)]).to(where)
-            task.on_step(model, place.step / place.steps)
+            batch = next(stream).to(where)
+            progress = place.step / place.steps
             if may_choose and not place.threads:
-                choose_threads(batch, rounds=3)
+                choose_threads(batch, progress, rounds=3)
             plan = Plan(place.steps, warmup, decay)
             if plan.shortened and not told and place.step < warmup:  # time may cut the plan on the way, too
                 show.say(plan.shortened)
                 told = True
             for group in optimiser.param_groups:
                 group["lr"] = lr * plan.rate(place.step)
-            loss = step(task, model, batch, optimiser, clip=clip, precision=precision)
+            loss = step(model, batch, optimiser, progress, clip=clip, precision=precision)
             place.step += 1
             mean.update(place.step)
             place.tokens += loss.count
@@ -250,30 +262,31 @@ def fit(
                 show.phase("validating", f"{len(held):,} examples")
                 with _aside(model, mean, where, precision):
                     figures = task.measure(task.results(model, held, quick=True))
-                    if task.best not in figures:
+                    if best not in figures:
                         raise RegardError(
-                            f"best={task.best!r} is not a metric of this task", do=nearest(task.best, figures)
+                            f"best_metric={best!r} is not a metric of this task", do=nearest(best, figures)
                         )
                     place.since += 1
-                    new = float(figures[task.best])
-                    if not place.ready and (task.ready(model) or place.step >= place.steps):
+                    new = float(figures[best])
+                    if not place.ready and (model.ready(progress) or place.step >= place.steps):
                         place.ready, place.best = True, math.nan
-                    if math.isnan(place.best) or task.better(new, place.best):
+                    if math.isnan(place.best) or task.metrics.better(new, place.best):
                         place.since = 0
                     if place.since == 0 or new == place.best:  # of equals the later: it has learned for longer
                         place.best = new
                         run.save_weights(model)
-                log.add(
-                    place.step,
-                    loss=value,
-                    valid=figures,
-                    epoch=place.epoch,
-                    lr=optimiser.param_groups[0]["lr"],
-                    seconds=round(spent(), 2),
-                    **{f"{task.counts}_per_second": round(speed())},
+                event = {
+                    "loss": value,
+                    "valid": figures,
+                    "epoch": place.epoch,
+                    "lr": optimiser.param_groups[0]["lr"],
+                    "seconds": round(spent(), 2),
+                    f"{task.counts}_per_second": round(speed()),
                     **({"notes": notes} if notes else {}),
-                )
-                latest = f"  {task.best} {figures[task.best]:.4g}"
+                }
+                log.add(place.step, **event)
+                track.add(place.step, event)
+                latest = f"  {best} {figures[best]:.4g}"
                 shown = (f"{name} {number:.4g}" for name, number in figures.items() if isinstance(number, float))
                 show.say(f"step {place.step}: loss {value:.4f}; valid: " + ", ".join(shown))
                 loss_sum.zero_()
@@ -284,7 +297,7 @@ def fit(
                 glanced = clock.monotonic()
             if validate or place.finished or clock.monotonic() - saved > save_every:
                 if may_choose and not place.finished and clock.monotonic() - tried > AGAIN:
-                    choose_threads(batch, rounds=1)  # now, so that what is saved goes on with what it says
+                    choose_threads(batch, progress, rounds=1)  # now, so that what is saved goes on with what it says
                     tried = clock.monotonic()
                 save()
                 saved = clock.monotonic()
@@ -302,18 +315,18 @@ def fit(
 
 
 @contextmanager
-def _aside(model: nn.Module, mean: Ema, where: torch.device, precision: str) -> Iterator[None]:
-    """The averaged model, as it will be used, for a while in the middle of training."""
+def _aside(model: Network, mean: Ema, where: torch.device, precision: str) -> Iterator[None]:
+    """The averaged model in evaluation mode, within the block."""
     with ExitStack() as stack:
         model.eval()
         stack.callback(model.train)
         stack.enter_context(mean.applied())
-        stack.enter_context(precise(where, precision, model))
+        stack.enter_context(precise(where, precision, model.wide))
         yield
 
 
 def _groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
-    """Matrices shrink, vectors (biases, gains) do not."""
+    """Weight decay applies to matrices, not to vectors (biases, gains)."""
     parameters = [p for p in model.parameters() if p.requires_grad]
     return [
         {"params": [p for p in parameters if p.dim() >= 2], "weight_decay": weight_decay},
@@ -321,12 +334,38 @@ def _groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
     ]
 
 
-def _stream(place: TrainState, batches_of: Any) -> Iterator[list[int]]:
-    """Rows of one batch after another, epoch after epoch, from where training stands; it keeps the place."""
+def workers_for(task: Task, asked: int) -> int:
+    """Processes that decode while the model trains: by default one for every two cores where decoding is slow."""
+    if asked >= 0:
+        return asked
+    return usable_cores() // 2 if any(field.slow for field in task.inputs.values()) else 0
+
+
+def _collated(collate: Callable[[Sequence[Encoded]], Batch], items: Sequence[Encoded]) -> Batch | RegardError:
+    """A batch, or why there is none: an error that a worker process raises would arrive with its traceback."""
+    try:
+        return collate(items)
+    except RegardError as error:
+        return error
+
+
+def _stream(
+    place: TrainState,
+    batches_of: Callable[[int], list[list[int]]],
+    items: Sequence[Encoded],
+    collate: Callable[[Sequence[Encoded]], Batch],
+    workers: int,
+) -> Iterator[Batch]:
+    """One batch after another, epoch after epoch, from where training stands; it keeps the place."""
     while True:
-        today = batches_of(place.epoch)
-        while place.batch < len(today):
-            rows = today[place.batch]
+        today = batches_of(place.epoch)[place.batch :]
+        # A generator of its own: the loader would draw from the one that decides the training.
+        chance = torch.Generator()
+        how: dict[str, Any] = {"collate_fn": partial(_collated, collate), "num_workers": workers, "generator": chance}
+        loader: DataLoader[Any] = DataLoader(items, batch_sampler=today, **how)  # type: ignore[arg-type]
+        for batch in loader:
+            if isinstance(batch, RegardError):
+                raise batch
             place.batch += 1
-            yield rows
+            yield batch
         place.epoch, place.batch = place.epoch + 1, 0

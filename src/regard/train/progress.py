@@ -1,4 +1,4 @@
-"""Live progress: what is being done, with a bar, figures and the time left in a terminal; plain lines elsewhere."""
+"""Live progress: a bar with figures and the time left in a terminal, plain lines elsewhere."""
 
 import math
 import sys
@@ -50,7 +50,7 @@ class Progress:
             self.bar.stop()
 
     def phase(self, name: str, about: str = "") -> None:
-        """What is done from now on, and something about it; outside a terminal it is a line if it takes a while."""
+        """Starts a phase with a note; outside a terminal it is printed if the phase takes a while."""
         self._sooner()
         if self.quiet:
             return
@@ -63,25 +63,32 @@ class Progress:
             self.later.start()
 
     def _sooner(self) -> None:
-        """What took no while is not told."""
+        """Drops the line of a phase that ended quickly."""
         if self.later is not None:
             self.later.cancel()
             self.later = None
 
     def step(self, step: int, steps: int, figures: str, left: float) -> None:
-        """Where training stands. Cheap to call; plain lines come at most every `lines_every` seconds."""
+        """Updates the progress. Cheap to call; plain lines come at most every `lines_every` seconds."""
+        self._shown("training", "step ", step, steps, f"  {figures}", left)
+
+    def part(self, name: str, done: int, every: int, left: float) -> None:
+        """Updates the progress of a phase that is made of pieces of work. Cheap to call too."""
+        self._shown(name, f"{name} ", done, every, "", left)
+
+    def _shown(self, name: str, start: str, done: int, every: int, figures: str, left: float) -> None:
         if self.quiet:
             return
-        line = f"{step}/{steps}  {figures}  left {clock(left)}"
+        line = f"{done}/{every}{figures}  left {clock(left)}"
         self._sooner()
         if self.bar is not None:
-            self.bar.update(self.row, description="training", total=1.0, completed=step / max(1, steps), line=line)
+            self.bar.update(self.row, description=name, total=1.0, completed=done / max(1, every), line=line)
         elif time.monotonic() - self.said > self.lines_every:
             self.said = time.monotonic()
-            print(f"step {line}", file=sys.stderr, flush=True)
+            print(f"{start}{line}", file=sys.stderr, flush=True)
 
     def warn(self, text: str) -> None:
-        """What nobody should miss, quiet or not."""
+        """Prints a warning, even if quiet."""
         if self.quiet:
             print(text, file=sys.stderr, flush=True)
         else:

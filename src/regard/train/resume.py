@@ -1,4 +1,4 @@
-"""Where a training goes on: the saved place if more is wanted of it, and what takes the place of damaged weights."""
+"""Resuming a training: from the checkpoint if there is more to do, with a fallback for damaged weights."""
 
 import math
 
@@ -13,8 +13,8 @@ __all__ = ["lost", "resumed"]
 
 
 def lost(run: Run, model: nn.Module, mean: Ema, place: TrainState) -> list[str]:
-    """A line where the best weights are damaged. The present ones take their place, and the next validation is the
-    first to compare with."""
+    """A line if the best weights are damaged. The current ones replace them, and the next validation counts as the
+    first."""
     try:
         run.check_weights(model)
     except RegardError:
@@ -26,7 +26,7 @@ def lost(run: Run, model: nn.Module, mean: Ema, place: TrainState) -> list[str]:
 
 
 def resumed(fresh: TrainState, run: Run, place: TrainState | None, patience: int) -> TrainState:
-    """The saved place, if there is one and it is of this data; a finished one goes on only if more is wanted."""
+    """The checkpoint's state, if there is one for this data; a finished run continues only if the plan is longer."""
     if place is None:
         return fresh
     if place.data != fresh.data:

@@ -1,4 +1,4 @@
-"""A run is a folder: config.toml, model.safetensors, tokenizer.json, state/, log.jsonl, curve.png, card.md.
+"""A run is a folder: config.toml, model.safetensors, tokenizer.json, state/, log.jsonl, about.json, curve.png, card.md.
 
 run = Run.create(Path("runs/translate"), config, kept, model);  run = Run.open(Path("runs/translate"))
 """
@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from regard.errors import RegardError
 from regard.files import new_folder, read_whole, sweep, tables, write_whole
 from regard.format import FORMAT, check_format
-from regard.text._forms import own
+from regard.text import own
 from regard.train import lock
 from regard.train.sizes import Shapes, UnfitError, bounded, check, shapes
 from regard.train.tensors import packed, reason, unpacked
@@ -28,9 +28,10 @@ __all__ = ["Run", "plain"]
 
 Made = TypeVar("Made")
 
+ABOUT = "about.json"
 FILES = (
-    *("config.toml", "tokenizer.json", "model.safetensors", "log.jsonl", "curve.png", "card.md"),
-    *("faithful.json", "faithful.md", "faithful.png", "state", lock.NAME),
+    *("config.toml", "tokenizer.json", "model.safetensors", "log.jsonl", ABOUT, "curve.png", "card.md"),
+    *("faithful.json", "faithful.md", "faithful.png", "errors", "tensorboard", "tracking.json", "state", lock.NAME),
 )
 
 WEIGHTS = "model.safetensors"
@@ -39,7 +40,7 @@ CONFIG, WORDS = 2**18, 2**25
 
 
 def plain(config: Any) -> Any:
-    """A configuration as TOML can hold it: no None, no tuples."""
+    """A configuration for TOML: without None and tuples."""
     if isinstance(config, dict):
         return {key: plain(value) for key, value in config.items() if value is not None}
     return [plain(value) for value in config] if isinstance(config, list | tuple) else config
@@ -61,7 +62,7 @@ class Run:
 
     @staticmethod
     def create(folder: Path, config: dict[str, Any], kept: dict[str, Any], model: nn.Module) -> "Run":
-        """Make the whole folder at once, with the untrained weights in it: it loads from the first moment."""
+        """Creates the folder with the untrained weights, so that it can be loaded at once."""
         if (folder / "config.toml").is_file() and any((folder / name).exists() for name in ("tokenizer.json", WEIGHTS)):
             missing = "tokenizer.json" if (folder / WEIGHTS).exists() else WEIGHTS
             raise RegardError(f"{folder} is a damaged run ({missing} is missing)", do="remove it, or use another --out")
@@ -82,7 +83,7 @@ class Run:
 
     @staticmethod
     def open(folder: Path, trust: Trust = False) -> "Run":
-        """A run that is there. Its configuration is only to be had where all code that it names is trusted."""
+        """Opens a run. Raises if its configuration names untrusted code."""
         if not (folder / "config.toml").is_file():
             what = "does not exist"
             if folder.exists():
@@ -102,19 +103,18 @@ class Run:
         check_format(str(folder / "config.toml"), config)
         admit(folder, config, trust)
         if trust is not True and not any(outside(config)):
-            for table in kept.values():
-                if isinstance(table, dict) and "model" in table:  # else no tokeniser is made of it
-                    own(folder, table)
+            for table in _tokenizers(kept):
+                own(folder, table)
         return Run(folder, config, kept)
 
     @staticmethod
     def is_in(folder: Path) -> bool:
-        """Whether the folder is a run: a file of that name alone could be anybody's."""
+        """Whether the folder is a run; a config.toml alone is not enough."""
         return all((folder / name).is_file() for name in ("config.toml", "tokenizer.json", "model.safetensors"))
 
     @staticmethod
     def remove(folder: Path) -> None:
-        """Take a run away, at once and whole; not where its folder also holds something else."""
+        """Removes a run atomically; raises if its folder has other files."""
         sweep(folder)
         if others := sorted(path.name for path in folder.iterdir() if path.name not in FILES):
             raise RegardError(
@@ -125,12 +125,12 @@ class Run:
         shutil.rmtree(aside, ignore_errors=True)
 
     def configure(self, config: dict[str, Any]) -> None:
-        """Write a changed configuration (a longer training, say)."""
+        """Writes a changed configuration, for example a longer training."""
         self.config = plain(config)
         write_whole(self.folder / "config.toml", _written(self.config))
 
     def built(self, make: Callable[[], Made]) -> Made:
-        """What is made by the run's configuration; what is wrong with that is told with the name of its file."""
+        """Builds something from the run's configuration; errors name its file."""
         try:
             return make()
         except RegardError as error:
@@ -140,14 +140,14 @@ class Run:
         return RegardError(f"{self.folder / 'config.toml'}: {error}")
 
     def load_words(self, task: Any) -> None:
-        """Give a task the words and labels that it learned."""
+        """Restores a task's vocabulary and labels."""
         try:
             task.restore(self.kept)
-        except (KeyError, TypeError, ValueError, RecursionError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
             raise _damaged(self.folder, "tokenizer.json", error) from None
 
     def check_sizes(self, build: Callable[[], nn.Module]) -> None:
-        """Say so if the weights beside the configuration cannot be those of the model that it describes."""
+        """Raises if the weights do not fit the model that the configuration describes."""
         if any(outside(self.config)):  # code that is trusted may build what it likes
             return
         try:
@@ -158,8 +158,8 @@ class Run:
             raise self._unusable(error) from None
 
     def check_room(self, build: Callable[[], nn.Module]) -> None:
-        """Say so if the model would be much larger than what was trained so far: weights that are damaged can be made
-        good from a checkpoint, so any file that can be read will do."""
+        """Raises if the model would be much larger than the saved weights. Damaged weights can be restored from a
+        checkpoint, so any readable file counts."""
         if any(outside(self.config)):
             return
         trained: Shapes = {}
@@ -176,7 +176,7 @@ class Run:
         write_whole(self.folder / WEIGHTS, packed(model.state_dict()))
 
     def check_weights(self, model: nn.Module) -> None:
-        """Say so if the weights that are kept cannot be those of this model."""
+        """Raises if the saved weights do not fit this model."""
         self._weights(model)
 
     def load_weights(self, model: nn.Module) -> None:
@@ -188,9 +188,21 @@ class Run:
 
     def _weights(self, model: nn.Module) -> dict[str, Tensor]:
         try:
-            return unpacked(self.folder / WEIGHTS, model.state_dict())
+            found = unpacked(self.folder / WEIGHTS, model.state_dict())
+            if wrong := next((name for name, value in found.items() if not value.isfinite().all()), None):
+                raise ValueError(f"tensor {wrong!r} has values that are not finite")
+            return found
         except (OSError, ValueError) as error:
             raise _damaged(self.folder, WEIGHTS, error) from None
+
+
+def _tokenizers(kept: Any) -> Iterator[dict[str, Any]]:
+    """Every table from which a tokenizer could be made."""
+    for table in kept.values() if isinstance(kept, dict) else ():
+        if isinstance(table, dict) and "model" in table:
+            yield table
+        else:
+            yield from _tokenizers(table)
 
 
 def _damaged(folder: Path, name: str, error: Exception) -> RegardError:

@@ -1,9 +1,8 @@
-"""How long to train and how fast to learn at each step.
+"""The number of steps and the learning-rate schedule.
 
-`rate(step)` rises in a line over `warmup` steps (at most a quarter of the plan; `shortened` says so
-where they are cut), then falls to 0 at the last planned one. The plan is a number of steps. A time budget
-(see `regard.train.budget`) shortens the plan where the machine is too slow for it, so that the fall of the rate
-always comes to its end in time; what is planned is part of a run's state.
+`rate(step)` rises linearly over `warmup` steps (at most a quarter of the plan; `shortened` says so if they are cut),
+then falls to 0 at the last planned step. A time budget (see `regard.train.budget`) shortens the plan if the machine is
+too slow, so that the rate always reaches the end of its decay. The plan is part of a run's state.
 
     plan = Plan(steps=2000, warmup=100, decay="cosine");  plan.rate(150)   # share of the full rate
 """
@@ -23,7 +22,7 @@ LONGEST = 10_000 * 3600.0  # seconds: more than a year is a typing error
 
 
 def seconds(text: str) -> float:
-    """90, 90s, 5m or 1h30m as seconds; nothing means no limit."""
+    """90, 90s, 5m or 1h30m in seconds; an empty text means no limit."""
     if not text:
         return math.inf
     found = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s?)?", text.strip())
@@ -37,7 +36,7 @@ def seconds(text: str) -> float:
 
 
 def spelled(length: float) -> str:
-    """Seconds as `seconds` reads them: 90s, 5m, 1h30m."""
+    """Seconds in the form that `seconds` reads: 90s, 5m, 1h30m."""
     minutes, rest = divmod(math.ceil(length), 60)
     if minutes < 2 and rest:
         return f"{math.ceil(length)}s"
@@ -47,7 +46,7 @@ def spelled(length: float) -> str:
 
 @dataclass(frozen=True)
 class Plan:
-    """The number of steps aimed at, and the shape of the rate on the way there."""
+    """The planned number of steps and the shape of the schedule."""
 
     steps: int
     warmup: int
@@ -55,19 +54,19 @@ class Plan:
 
     @property
     def rises(self) -> int:
-        """The steps of warm-up there are: at most a quarter, so that a short plan still learns at the full rate."""
+        """The warm-up steps: at most a quarter of the plan, so that a short plan still reaches the peak rate."""
         return min(self.warmup, self.steps // 4)
 
     @property
     def shortened(self) -> str | None:
-        """A line for the user where warm-up is shorter than asked for."""
+        """A line for the user if the warm-up is shorter than requested."""
         if self.rises == self.warmup:
             return None
         plan = counted(self.steps, "planned step")
         return f"train.warmup={self.warmup} is reduced to {self.rises}: warm-up is at most a quarter of the {plan}"
 
     def rate(self, step: int) -> float:
-        """Share of the full rate at a step (the first step is 0)."""
+        """Share of the peak learning rate at a step (the first step is 0)."""
         warmup = self.rises
         if step < warmup:
             return (step + 1) / warmup

@@ -1,8 +1,8 @@
-"""Do the sizes in a configuration fit the weights beside it? Asked before a model of these sizes is made.
+"""Checks the sizes in a configuration against the weights, before the model is built.
 
-The header of a safetensors file names every tensor with its shape, and the file is as long as they need. The model is
-built once on PyTorch's `meta` device, where tensors have shapes and no memory, and is stopped as soon as it has more
-than the header can account for. So a small file that says `layers = 1000000000` costs no more than a small model does.
+The header of a safetensors file has the name and shape of every tensor. The model is first built on PyTorch's `meta`
+device, without memory, and building stops as soon as it has more than the header. So a small file with
+`layers = 1000000000` costs no more than a small model.
 
     check(task.model, shapes(folder / "model.safetensors"))       # RegardError says what does not fit
 """
@@ -49,20 +49,20 @@ def shapes(path: Path) -> Shapes:
 
 
 class UnfitError(RegardError):
-    """Options and weights are not of one model."""
+    """Options and weights do not belong to the same model."""
 
     def __init__(self, why: str) -> None:
         super().__init__(f"it does not fit config.toml: {why}")
 
 
 def bounded(build: Callable[[], nn.Module], weights: Shapes) -> Shapes:
-    """What would be built; raise where that is much more than these weights."""
+    """The model on the meta device; raises if it is much larger than these weights."""
     with torch.device("meta"), Bounded(weights):
         return {name: tuple(value.shape) for name, value in build().state_dict().items()}
 
 
 def check(build: Callable[[], nn.Module], weights: Shapes) -> None:
-    """Raise where what is built would not have just these weights."""
+    """Raises if the model would not have exactly these weights."""
     found = bounded(build, weights)
     for name in sorted(found.keys() | weights.keys()):
         if found.get(name) != weights.get(name):
@@ -75,7 +75,7 @@ def _shown(shape: tuple[int, ...] | None) -> str:
 
 
 class Bounded(TorchFunctionMode):
-    """Within it modules and tensors can be made, but not many more than weights of these shapes need."""
+    """Limits the modules and tensors that can be created to about what these weights need."""
 
     def __init__(self, weights: Shapes) -> None:
         super().__init__()

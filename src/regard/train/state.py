@@ -1,4 +1,4 @@
-"""Where training stands: the numbers that, with the tensors in `state/`, are all there is to know of it."""
+"""The state of a training: with the tensors in `state/`, everything needed to resume."""
 
 import hashlib
 import math
@@ -13,7 +13,7 @@ __all__ = ["TrainState", "digest"]
 
 @dataclass
 class TrainState:
-    """The one thing of the loop that changes; saved as JSON."""
+    """The mutable state of the loop, saved as JSON."""
 
     data: str  # a digest of the training examples: going on with others would not be going on
     steps: int  # the plan: what is wanted, or what of it the time allows
@@ -36,7 +36,7 @@ class TrainState:
 
     @staticmethod
     def read(table: Any) -> "TrainState":
-        """A place as JSON holds it; ValueError says what of it cannot be."""
+        """The state from JSON; ValueError if it is invalid."""
         if not isinstance(table, dict):
             raise ValueError("it holds no table")
         known = {field.name: field for field in fields(TrainState)}
@@ -61,7 +61,7 @@ def _check(name: str, value: Any, kind: Any) -> None:
 
 
 def digest(examples: Sequence[Example]) -> str:
-    """A short name for exactly these examples in this order."""
+    """A hash of these examples in this order."""
     total = hashlib.blake2b(digest_size=16)
     for example in examples:
         total.update(b"%d " % len(example.inputs))

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM ask; the loop finishes its step, saves, and leaves. A second Ctrl-C does not ask."""
+"""Graceful stop: on Ctrl-C or SIGTERM the loop finishes its step, saves and exits. A second Ctrl-C exits at once."""
 
 import signal
 import threading

@@ -9,8 +9,8 @@ On a CPU the time of a training step is estimated as `overhead + multiply-adds �
 measured on two cores (docs/LOG.md). The estimate only has to be right within a factor of two: it chooses between sizes
 that differ by that much, and the time limit itself is kept by the training loop.
 
-    facts = Facts.of(splits.train, device="cpu", cores=2, seconds=300)
-    for choice in generation(facts, Parts(Translate, asked)): print(choice.key, choice.value, choice.why)
+    facts = Facts.of(splits.train, [*task.fields.values()], device="cpu", cores=2, seconds=300)
+    for choice in generation(facts, Parts(asked, config)): print(choice.key, choice.value, choice.why)
 """
 
 import math
@@ -19,10 +19,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from regard.errors import counted
+from regard.fields import Field, Profile
 from regard.find import find, settable
 from regard.types import Example
 
-__all__ = ["Choice", "Facts", "Parts", "Recipe", "generation", "language", "nested", "sentence", "tagging"]
+__all__ = [
+    *("Choice", "Facts", "Parts", "Recipe", "captions", "generation", "language", "nested", "pictures", "sentence"),
+    "summary",
+    "tagging",
+]
 
 SAMPLE = 50_000  # examples whose words are counted
 ASSUMED = 600.0  # seconds that a training on a CPU may take where no time was given
@@ -48,33 +53,36 @@ class Facts:
     """What the choice depends on. The last entry of `words` and `distinct` is the target's."""
 
     examples: int
-    words: tuple[float, ...]  # in a text, on average
+    words: tuple[float, ...]  # in a value, on average
     distinct: tuple[int, ...]  # different words over all texts
     letters: int  # different characters
-    longest: int  # characters of the longest text
+    longest: int  # characters of the longest input
     longest_target: int = 0  # characters of the longest target
+    encoder: str = ""  # the encoder that suits the input, where that is not the task's usual one
     device: str = "cpu"
     cores: int = 2
     seconds: float = math.inf
 
     @staticmethod
-    def of(examples: Sequence[Example], device: str, cores: int, seconds: float) -> "Facts":
+    def of(examples: Sequence[Example], fields: Sequence[Field], device: str, cores: int, seconds: float) -> "Facts":
+        """`fields` are those of the inputs and, last, of the target; without a target that of the text alone."""
         some = examples[:: max(1, len(examples) // SAMPLE)]
-        sides = [[one.inputs[side] for one in some] for side in range(len(some[0].inputs) if some else 1)]
-        words, distinct, letters, longest, last = [], [], set[str](), 0, 0
-        for texts in (*sides, [one.target for one in some]):
-            met: set[str] = set()
-            count, last = 0, max(map(len, texts), default=0)
-            for text in texts:
-                split = text.split()
-                count += len(split)
-                met.update(split)
-            longest = max(longest, last)
-            words.append(count / max(1, len(texts)))
-            distinct.append(len(met))
-            letters.update("".join(met))
-        sizes = tuple(words), tuple(distinct), len(letters), longest, last
-        return Facts(len(examples), *sizes, device, cores, seconds)
+        values = [[one.inputs[side] for one in some] for side in range(len(some[0].inputs) if some else 1)]
+        every = [field.profile(side) for field, side in zip(fields, [*values, [e.target for e in some]], strict=False)]
+        if len(every) == len(values):  # text alone
+            every.append(Profile(0.0))
+        return Facts(
+            len(examples),
+            tuple(one.length for one in every),
+            tuple(one.distinct for one in every),
+            max(one.letters for one in every),
+            max(one.longest for one in every[:-1]),
+            every[-1].longest,
+            every[0].encoder,
+            device,
+            cores,
+            seconds,
+        )
 
     @property
     def budget(self) -> float:
@@ -104,19 +112,30 @@ class Facts:
 
 
 class Parts:
-    """Which parts a configuration names, so that options are only chosen for parts that have them."""
+    """Which parts a configuration has, so that options are only chosen for parts that have them.
 
-    def __init__(self, task: Callable[..., Any], asked: Mapping[str, Any]) -> None:
-        self.task, self.asked = task, asked
+    `asked` is what the user set, `config` the whole configuration that follows from it.
+    """
+
+    def __init__(self, asked: Mapping[str, Any], config: Mapping[str, Any]) -> None:
+        self.asked, self.config = asked, config
 
     def name(self, key: str) -> str:
-        """The name of the part in a place, asked for or by default; "" where options stand without one."""
-        usual = {option: parameter.default for option, parameter in settable(self.task).items()}
-        return _name(self.given(key)) or _name(_reach(usual, key))
+        """The name of the part in a place; "" where there is none, or options stand without one."""
+        return _name(_reach(self.config, key))
 
     def given(self, key: str) -> Any:
         """What was asked for under a dotted name, or None."""
         return _reach(self.asked, key)
+
+    def has(self, key: str) -> bool:
+        """Whether there is an option of this dotted name."""
+        *path, last = key.split(".")
+        table = _reach(self.config, ".".join(path)) if path else self.config
+        return isinstance(table, Mapping) and last in table
+
+    def default(self, key: str) -> Any:
+        return _reach(self.config, key)
 
 
 Recipe = Callable[[Facts, Parts], list[Choice]]
@@ -150,10 +169,15 @@ USUAL = 3e6  # target tokens to train on where nobody limits the time
 MOST_EPOCHS = 60
 
 
-def generation(facts: Facts, parts: Parts) -> list[Choice]:
+def summary(facts: Facts, parts: Parts) -> list[Choice]:
+    """As `generation`, and of long documents only the beginning is read."""
+    return generation(facts, parts, truncates=True)
+
+
+def generation(facts: Facts, parts: Parts, truncates: bool = False) -> list[Choice]:
     """Encoder and decoder, each side with its own subwords."""
     first = FIRST if facts.gpu else FIRST // 2
-    cut = "truncate" in settable(parts.task) and facts.longest > first * LETTERS
+    cut = truncates and parts.has("source.truncate") and facts.longest > first * LETTERS
     source, target = facts.words[0], max(facts.words[-1], 1.0)
     words = facts.examples * target
     if facts.gpu and words >= LARGE:
@@ -184,20 +208,24 @@ def generation(facts: Facts, parts: Parts) -> list[Choice]:
     lr = 2e-3 if transformer else _round(min(1e-2, 8e-3 * (128 / width) ** 0.7))
     enough = f"{counted(round(words), 'word')} to write; {facts.time}"
     often = f"about {counted(epochs, 'epoch')}" + (" in this time" if math.isfinite(facts.budget) else "")
-    choices = [Choice("embed", width, enough)]
+    choices = []
+    if parts.has("source.embed.dim"):
+        choices += [Choice("source.embed.dim", width, enough), Choice("source.embed.dropout", dropout, often)]
     if cut:
-        choices.append(Choice("truncate", first, f"a beginning tells most; the longest has {facts.longest:,} letters"))
-    choices += _room(facts.longest_target if cut else facts.longest, parts)
+        why = f"a beginning tells most; the longest has {facts.longest:,} letters"
+        choices.append(Choice("source.truncate", first, why))
+    else:
+        choices += _room("source", facts.longest, parts)
+    choices += _room("target", facts.longest_target, parts)
     for role, size in zip(("source", "target"), vocabularies, strict=True):
-        if parts.name(role) == "bpe":
+        if parts.name(f"{role}.tokenizer") == "bpe":
             met = facts.distinct[0 if role == "source" else -1]
-            choices.append(Choice(f"{role}.vocab_size", size, f"{met:,} different words"))
+            choices.append(Choice(f"{role}.tokenizer.vocab_size", size, f"{met:,} different words"))
     choices += _sized("encoder", "encode", parts, width, dropout, enough, often)
     choices += _sized("decoder", "predict.generate", parts, width, dropout, enough, often)
     if parts.name("attention.score") == "additive":
         choices.append(Choice("attention.score.hidden", width, enough))
     choices += [
-        Choice("dropout", dropout, often),
         Choice("train.batch_tokens", batch, f"{often}, small batches for more steps"),
         Choice("train.lr", lr, "the smaller the model, the higher"),
         *_schedule(facts, epochs, seen * (ratio if cut else 1.0) / batch, often),
@@ -232,10 +260,13 @@ def _sized(key: str, folder: str, parts: Parts, width: int, dropout: float, why:
     return sizes + ([Choice(f"{key}.dropout", dropout, often)] if dropout and "dropout" in known else [])
 
 
-def _room(longest: int, parts: Parts) -> list[Choice]:
+def _room(role: str, longest: int, parts: Parts) -> list[Choice]:
     """Room for the longest text, where the default is too short for it."""
-    usual, room = settable(parts.task)["max_length"].default, longest + 1  # no more tokens than characters, and an end
-    return [Choice("max_length", room, f"the longest text has {longest:,} characters")] if room > usual else []
+    room = longest + 1  # no more tokens than characters, and an end
+    usual = parts.default(f"{role}.max_length")
+    if usual is None or room <= usual:
+        return []
+    return [Choice(f"{role}.max_length", room, f"the longest text has {longest:,} characters")]
 
 
 def _schedule(facts: Facts, epochs: int, steps: float, why: str, most: int = MOST_EPOCHS) -> list[Choice]:
@@ -250,6 +281,46 @@ def _schedule(facts: Facts, epochs: int, steps: float, why: str, most: int = MOS
         ),
         Choice("train.warmup", int(_clamp(steps / 10, 10, 200)), f"a tenth of about {counted(round(steps), 'step')}"),
         Choice("train.ema", 0.99 if steps < 5000 else 0.999, "a mean over the last steps, not over all"),
+    ]
+
+
+# --- a picture in, a text out ------------------------------------------------------------------------------
+
+CAPTION_EPOCHS = 20
+A_PICTURE = 2_000.0  # microseconds of a training step on two cores, for one of 64 × 64 pixels and the usual network
+RARE = {0: 1, 20_000: 2, 150_000: 5}  # words of captions → times a word must occur to be known
+
+
+def captions(facts: Facts, parts: Parts) -> list[Choice]:
+    """A decoder after a small convolutional network, or after features that were computed before."""
+    target = max(facts.words[-1], 1.0)
+    words = facts.examples * target
+
+    def passes(width: int) -> float:
+        adds = 3 * (width * 2 * width + 4 * width * width) + width * facts.distinct[-1]
+        an_example = target * facts.microseconds("decoder", adds / 1e6)
+        an_example += A_PICTURE / (50 if facts.gpu else 1)
+        return facts.budget * 1e6 / max(1.0, facts.examples * an_example)
+
+    fits = [width for width in WIDTHS if words >= HELD[width] and passes(width) >= min(4, CAPTION_EPOCHS)]
+    width = max(fits, default=WIDTHS[0])
+    epochs = max(1, round(min(passes(width), CAPTION_EPOCHS)))
+    enough = f"{counted(round(words), 'word')} to write; {facts.time}"
+    often = f"about {counted(epochs, 'epoch')}"
+    rows = 32 if facts.examples < 5_000 else 64
+    choices = [*_room("target", facts.longest_target, parts)]
+    if parts.name("target.tokenizer") == "word":
+        least = max(times for many, times in RARE.items() if words >= many)
+        choices.append(Choice("target.tokenizer.min_frequency", least, f"{facts.distinct[-1]:,} different words"))
+    choices += _sized("decoder", "predict.generate", parts, width, 0.3, enough, often)
+    if parts.name("attention.score") == "additive":
+        choices.append(Choice("attention.score.hidden", width, enough))
+    return [
+        *choices,
+        Choice("train.batch_tokens", 0, "batches are counted in examples"),
+        Choice("train.batch_size", rows, "small batches for more steps"),
+        Choice("train.lr", 5e-4 if parts.name("decoder") == "transformer" else 1e-3, "the usual one for captions"),
+        *_schedule(facts, epochs, epochs * facts.examples / rows, often, most=CAPTION_EPOCHS),
     ]
 
 
@@ -293,7 +364,7 @@ def _epochs(facts: Facts, *passes: tuple[int | float, int]) -> int:
 
 
 def _reading(
-    facts: Facts, parts: Parts, held: int, epochs: int, drop: float, drop_words: float, head: bool = True
+    facts: Facts, parts: Parts, held: int, epochs: int, drop: float, embedding_dropout: float, head: bool = True
 ) -> list[Choice]:
     tokens = facts.examples * sum(facts.words[:-1]) * 1.1
 
@@ -306,18 +377,23 @@ def _reading(
     epochs = max(1, min(epochs, round(passes(width)))) if math.isfinite(facts.budget) else epochs
     why = f"{counted(facts.examples, 'example')}; {facts.time}"
     choices: list[Choice] = []
-    if parts.given("embed.vectors"):
+    if parts.given("input.embed.vectors"):
         drop = 0.3
     dropout = "without it a set of this size is overfitted in a few epochs" if drop else "it hides how sentences differ"
-    if not parts.given("embed.vectors"):
+    if facts.encoder and parts.given("encoder") is None:
+        choices.append(Choice("encoder.name", facts.encoder, "it suits this kind of input"))
+    else:
+        choices += _sized("encoder", "encode", parts, width, 0.0, why, "")
+    if parts.has("input.embed.init_std") and not parts.given("input.embed.vectors"):
         choices += [
-            Choice("embed.dim", width, why),
-            Choice("embed.dropout", drop_words, dropout),
-            Choice("embed.init_std", SENTENCE_INIT, "word vectors are learned from scratch"),
+            Choice("input.embed.dim", width, why),
+            Choice("input.embed.dropout", embedding_dropout, dropout),
+            Choice("input.embed.init_std", SENTENCE_INIT, "vectors are learned from scratch"),
         ]
-        if parts.name("text") == "word":
-            choices.append(Choice("text.min_frequency", 2, "words seen once teach what to do with unknown words"))
-    choices += [*_sized("encoder", "encode", parts, width, 0.0, why, ""), *_room(facts.longest, parts)]
+        if parts.name("input.tokenizer") == "word":
+            rare = "words seen once teach what to do with unknown words"
+            choices.append(Choice("input.tokenizer.min_frequency", 2, rare))
+    choices += _room("input", facts.longest, parts)
     if head:
         choices.append(Choice("head.hidden", width, why))
     rows = 32 if facts.examples < 20_000 else 64
@@ -345,7 +421,7 @@ def language(facts: Facts, parts: Parts) -> list[Choice]:
     if facts.gpu and words >= LARGE:
         return []
     pieces = _pieces(words, facts.distinct[0], facts.letters)
-    vocabulary = pieces if parts.name("text") == "bpe" else min(facts.distinct[0], 30_000)
+    vocabulary = pieces if parts.name("text.tokenizer") == "bpe" else min(facts.distinct[0], 30_000)
 
     def tokens(width: int) -> float:
         return facts.budget * 1e6 / facts.microseconds("encoder", (8 * width * width + width * vocabulary) / 1e6)
@@ -357,13 +433,16 @@ def language(facts: Facts, parts: Parts) -> list[Choice]:
     why = f"{counted(round(words), 'word')} of text; {facts.time}"
     often = f"about {counted(epochs, 'epoch')}"
     choices = []
-    if parts.name("text") == "bpe":
-        choices.append(Choice("text.vocab_size", pieces, f"{facts.distinct[0]:,} different words"))
+    if parts.name("text.tokenizer") == "bpe":
+        choices.append(Choice("text.tokenizer.vocab_size", pieces, f"{facts.distinct[0]:,} different words"))
     if parts.name("network") == "recurrent":
         choices += [
             Choice("network.hidden", width, why),
             Choice("network.layers", 1 if width < 400 else 2, why),
-            *(Choice(f"network.{name}", dropout, often) for name in ("drop_in", "drop_between", "drop_out")),
+            *(
+                Choice(f"network.{name}", dropout, often)
+                for name in ("input_dropout", "hidden_dropout", "output_dropout")
+            ),
         ]
     elif parts.name("network") == "transformer":
         sizes = {"size": width, "layers": 2, "ffn": 2 * width}
@@ -377,6 +456,22 @@ def language(facts: Facts, parts: Parts) -> list[Choice]:
         *_schedule(facts, epochs, epochs * an_epoch / 1024, often, MOST_EPOCHS_OF_TEXT),
     ]
     return choices
+
+
+# --- pictures -----------------------------------------------------------------------------------------------
+
+PICTURES_SEEN = 1_200_000
+
+
+def pictures(facts: Facts, parts: Parts) -> list[Choice]:
+    """A network whose glimpses are learned by reinforcement needs many passes."""
+    epochs = int(_clamp(PICTURES_SEEN / max(facts.examples, 1), 5, 200))
+    rows = 32 if facts.examples < 5_000 else 128
+    return [
+        Choice("train.batch_tokens", 0, "batches are counted in examples"),
+        Choice("train.batch_size", rows, counted(facts.examples, "example")),
+        *_schedule(facts, epochs, epochs * facts.examples / rows, "where to look is learned slowly", most=epochs),
+    ]
 
 
 def _reach(table: Any, key: str) -> Any:

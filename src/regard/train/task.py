@@ -1,87 +1,235 @@
-"""What the loop knows of a task: what it learns its words from, its model, its loss, its measures."""
+"""The contract of a task: the fields of its roles, its network, its metrics, and how predictions are read off.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, runtime_checkable
+A task is one module in `tasks/`; its constructor's options are its configuration. What a task can do beyond that it
+declares in `capabilities`, and nobody finds out by probing:
 
-from torch import Tensor, nn
+- `searches`: predictions are searched for token by token, so `Ask.search`, `Ask.trace` and constraints apply
+- `scores`: `score` gives the log-probability of a given target
+- `drops_tokens`: positions of the input can be dropped before it is encoded
+- `features`: single features of feature-wise attention can be shown
+- `streams`: `stream` answers a token at a time
 
+    task = Classify();  task.learn(examples);  network = task.network()
+    batch = task.collate(task.items(examples))
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from torch import nn
+
+from regard.data.splits import Splits
+from regard.errors import RegardError
+from regard.fields import Field, Input
 from regard.measure import Results
-from regard.types import Batch, Example, Prediction
+from regard.search import Search
+from regard.text import Text
+from regard.train.metrics import MetricSet
+from regard.train.suggest import Recipe
+from regard.types import Batch, Example, Network, Prediction
 
-__all__ = ["Item", "Loss", "Task"]
+__all__ = ["Ask", "Capability", "DropTokens", "Encoded", "Features", "Task", "places"]
+
+Capability = Literal["searches", "scores", "drops_tokens", "features", "streams"]
+
+DropTokens = Sequence[Sequence[Sequence[int]]]
+"""Example → input → positions to drop, counted from 0; empty where nothing is dropped."""
+
+Features = int | Sequence[int]
+"""How many features to show (those that vary most), or their numbers from 1; 0 or empty for none."""
 
 
 @dataclass(frozen=True)
-class Item:
-    """One example in numbers: its inputs, each a list of token numbers, and its target: token numbers, or labels."""
+class Encoded:
+    """One example as numbers: each input and the target as their fields encode them."""
 
-    inputs: tuple[list[int], ...]
-    target: Sequence[int | float]
-
-    @property
-    def lengths(self) -> tuple[int, int]:
-        return max(map(len, self.inputs)), len(self.target)
+    inputs: tuple[Any, ...]
+    target: Any
+    lengths: tuple[int, ...]  # of the inputs and the target, for batches of like length
 
 
 @dataclass(frozen=True)
-class Loss:
-    """What is minimised, summed over what `count` counts (target tokens, examples); the loop takes the mean.
+class Ask:
+    """How predictions are asked for."""
 
-    `notes` are numbers to be shown and logged beside it, each a mean over the batch (the share of tokens chosen)."""
+    look: bool = True  # with attention maps
+    search: Search | None = None  # another search than the task's own
+    trace: bool = False  # with every step of the search
+    drop_tokens: DropTokens = ()
+    features: Features = ()
+    batch_tokens: int = 8_192
 
-    total: Tensor
-    count: int
-    notes: Mapping[str, Tensor] = field(default_factory=dict)
-    shown: Tensor | None = None  # what is told as the loss, where what is minimised says little (a policy's)
 
-
-@runtime_checkable
-class Task(Protocol):
-    """One file in `tasks/` each; the constructor's options are the task's configuration."""
+class Task(ABC):
+    """What the loop, the command line and the service know of a task."""
 
     name: ClassVar[str]
-    columns: ClassVar[int]  # texts an example has: its inputs and its target
+    does: str = ""  # in plain words, for whoever opens the page: "Translates {input}."
     default_data: ClassVar[str]  # what `regard train TASK` reads when nothing is given
     preset: ClassVar[dict[str, Any]]  # options that suit the default data
-    counts: ClassVar[str]  # what the loss is counted in: "tokens", "examples"
-    best: str  # the measure by which the weights to keep are chosen
-    notes: Sequence[str]  # what a person should know of what was learned from the data, said once
+    recipe: ClassVar[Recipe]  # chooses options for other data
+    counts: ClassVar[str]  # what the loss is counted in: "tokens" or "examples"
+    capabilities: ClassVar[frozenset[Capability]] = frozenset()
+    known: ClassVar[tuple[tuple[str, ...], ...]] = ()  # columns of well-known files, recognised by their names
+    # For each column of the data the options of `data` that name it, beside `source` and `target`.
+    columns: ClassVar[tuple[tuple[str, ...], ...]] = (("source",), ("target",))
+    yields: ClassVar[tuple[str, ...]] = ()  # runs of their own that `finish` writes into the run's folder
+
+    inputs: dict[str, Input]  # role → field, in the order of the columns
+    target: Field | None  # None where the data is text alone
+    metrics: MetricSet
+    _learned: tuple[Sequence[Example], list[Encoded]] | None = None
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        """Role → field, in the order of the columns of the data."""
+        return {**self.inputs, **({} if self.target is None else {"target": self.target})}
+
+    @property
+    def notes(self) -> list[str]:
+        """What the user should know about what was learned from the data."""
+        return [note for field in self._own().values() for note in field.notes]
+
+    @property
+    def answer_text(self) -> Text:
+        """The tokenizer of the answers, where they are searched for: constraints are compiled with it."""
+        raise NotImplementedError
+
+    def can(self, capability: Capability) -> bool:
+        return capability in self.capabilities
+
+    def _own(self) -> dict[str, Field]:
+        """Each field once, by the first of its roles."""
+        found: dict[int, tuple[str, Field]] = {}
+        for role, field in self.fields.items():
+            found.setdefault(id(field), (role, field))
+        return dict(found.values())
+
+    # --- data --------------------------------------------------------------------------------------------
 
     def learn(self, examples: Sequence[Example]) -> None:
-        """Take vocabularies from the training examples."""
+        """Fit the fields to the training examples. A mistake in the data is told here, before a run is begun."""
+        values: dict[int, list[str]] = {}
+        seen = self.prepared(examples)
+        for side, field in enumerate(self.inputs.values()):
+            values.setdefault(id(field), []).extend(example.inputs[side] for example in seen)
+        try:
+            for field in {id(one): one for one in self.inputs.values()}.values():
+                field.fit(values[id(field)])
+            if self.target is not None:
+                self.target.fit([example.target for example in seen])
+        except RegardError as error:
+            where = examples[0].where if examples else ""
+            raise RegardError(f"{where}: {error}" if where and where not in str(error) else str(error)) from None
+        self._learned = examples, self.encode(seen)
+
+    def prepared(self, examples: Sequence[Example]) -> Sequence[Example]:
+        """The examples as the fields see them."""
+        return examples
 
     def keep(self) -> dict[str, Any]:
         """What was learned, for tokenizer.json; `restore` takes it back."""
-        ...
+        return {role: field.state() for role, field in self._own().items()}
 
-    def restore(self, kept: dict[str, Any]) -> None: ...
+    def restore(self, kept: dict[str, Any]) -> None:
+        for role, field in self._own().items():
+            field.restore(kept[role])
 
-    def model(self) -> nn.Module: ...
+    def items(self, examples: Sequence[Example]) -> list[Encoded]:
+        """The examples as numbers; those it learned from are only encoded once."""
+        if self._learned is not None and examples is self._learned[0]:
+            return self._learned[1]
+        return self.encode(self.prepared(examples))
 
-    def items(self, examples: Sequence[Example]) -> list[Item]: ...
+    def encode(self, examples: Sequence[Example]) -> list[Encoded]:
+        """Prepared examples as numbers."""
+        where = [example.where for example in examples]
+        sides: list[list[Any]] = [
+            field.encode([example.inputs[side] for example in examples], where, role)
+            for side, (role, field) in enumerate(self.inputs.items())
+        ]
+        fields: list[Field] = [*self.inputs.values()]
+        if self.target is not None:
+            fields.append(self.target)
+            sides.append(self.target.encode([example.target for example in examples], where, "target"))
+        lengths = [[field.length(row) for row in side] for field, side in zip(fields, sides, strict=True)]
+        made = zip(zip(*sides, strict=True), zip(*lengths, strict=True), strict=True)
+        inputs = len(self.inputs)
+        return [Encoded(rows[:inputs], rows[inputs] if inputs < len(rows) else (), each) for rows, each in made]
 
-    def collate(self, items: Sequence[Item]) -> Batch: ...
+    def collate(self, items: Sequence[Encoded]) -> Batch:
+        inputs = self.batched([item.inputs for item in items])
+        target: Any = None if self.target is None else self.target.collate([item.target for item in items])
+        return Batch(inputs, target)
 
-    def loss(self, model: nn.Module, batch: Batch) -> Loss: ...
+    def batched(self, rows: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
+        """Encoded inputs side by side."""
+        return tuple(
+            field.collate(side) for field, side in zip(self.inputs.values(), zip(*rows, strict=True), strict=True)
+        )
 
-    def on_step(self, model: nn.Module, progress: float) -> None:
-        """Told before each step how much of the training is done (0 to 1)."""
+    def rows(self, texts: Sequence[Sequence[str]], ask: Ask, where: Sequence[str]) -> list[tuple[Any, ...]]:
+        """The inputs of each prediction, encoded, without what is to be dropped."""
+        sides: list[list[Any]] = []
+        for side, (role, field) in enumerate(self.inputs.items()):
+            encoded = field.encode([text[side] for text in texts], where, role)
+            for number, drop in enumerate(ask.drop_tokens):
+                try:
+                    encoded[number] = field.drop(encoded[number], drop[side])
+                except RegardError as error:
+                    raise RegardError(f"{where[number]}: {role}: {error}") from None
+            sides.append(encoded)
+        return list(zip(*sides, strict=True))
 
-    def ready(self, model: nn.Module) -> bool:
-        """Whether the model is already trained as what it will be used as; what was best before that does not count."""
-        ...
+    # --- the network -------------------------------------------------------------------------------------
 
+    @abstractmethod
+    def network(self) -> Network:
+        """A new network for what was learned."""
+
+    # --- predictions -------------------------------------------------------------------------------------
+
+    @abstractmethod
     def results(
-        self, model: nn.Module, examples: Sequence[Example], quick: bool = False, search: Any = None
+        self, network: nn.Module, examples: Sequence[Example], quick: bool = False, search: Search | None = None
     ) -> Results:
-        """Answer every example for real, by the task's own search or another; `quick` (in training) by the cheapest."""
-        ...
+        """Predict every example, by the task's own search or another; `quick` (in training) by the cheapest."""
 
-    def measure(self, results: Results) -> dict[str, float | str]: ...
+    @abstractmethod
+    def predict(
+        self, network: nn.Module, texts: Sequence[Sequence[str]], ask: Ask, where: Sequence[str] = ()
+    ) -> list[Prediction]:
+        """Predictions in the order of the texts; `where` names each in messages."""
 
-    def better(self, new: float, old: float) -> bool:
-        """Whether one value of the `best` measure beats another."""
-        ...
+    def score(
+        self, network: nn.Module, rows: Sequence[Sequence[str]], ask: Ask, where: Sequence[str] = ()
+    ) -> list[Prediction]:
+        """Given targets, each row holding the inputs and the target: how likely each is, and each of its tokens."""
+        raise NotImplementedError
 
-    def predict(self, model: nn.Module, texts: Sequence[tuple[str, ...]], look: bool = True) -> list[Prediction]: ...
+    def stream(self, network: nn.Module) -> Any:
+        """What answers a token at a time."""
+        raise NotImplementedError
+
+    def measure(self, results: Results) -> dict[str, float | str]:
+        return self.metrics.measure(results)
+
+    def tried(self, example: Example) -> list[str]:
+        """The inputs of an example as somebody would ask them of the trained model, also from elsewhere."""
+        return [field.source(value) or value for field, value in zip(self.inputs.values(), example.inputs, strict=True)]
+
+    # --- after the training --------------------------------------------------------------------------------
+
+    def finish(self, run: Any, network: nn.Module, splits: Splits) -> None:  # noqa: B027
+        """Write what else belongs into the run's folder."""
+
+    def clear(self, folder: Path) -> None:  # noqa: B027
+        """Remove what `finish` wrote."""
+
+
+def places(texts: Sequence[Any], where: Sequence[str]) -> Sequence[str]:
+    """Where each text was read, or its number."""
+    return [at or f"input {number}" for number, at in enumerate(where or [""] * len(texts), 1)]

@@ -1,6 +1,6 @@
-"""Tensors in a safetensors file with a checksum over them; read only where they are what is expected.
+"""Tensors in a safetensors file with a checksum; read only if names, dtypes and shapes are as expected.
 
-What the header says is compared before any data is read: a file that does not fit is never loaded.
+The header is checked before any data is read, so a file that does not fit is never loaded.
 
     path.write_bytes(packed({"weight": weight}))
     tensors = unpacked(path, like={"weight": weight})      # ValueError says what is wrong
@@ -30,7 +30,7 @@ def packed(tensors: Mapping[str, Tensor]) -> bytes:
 
 
 def unpacked(path: Path, like: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors of a file, each of the same name, kind and shape as one in `like`; some of those may be missing."""
+    """The tensors of a file, each with the name, dtype and shape of one in `like`; some may be missing."""
     most = sum(value.numel() * value.element_size() for value in like.values())
     with regular(path, most + HEADER) as file:
         if int.from_bytes(file.read(8), "little") > HEADER:
@@ -65,7 +65,7 @@ def _sum(tensors: Mapping[str, Tensor]) -> str:
 
 
 def reason(error: Exception) -> str:
-    """Why a file could not be used, in a few words of one line."""
+    """The reason why a file could not be used, in one short line."""
     text = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, OSError):
         text = error.strerror or text
@@ -73,4 +73,6 @@ def reason(error: Exception) -> str:
         text = f"{text} is missing"
     elif isinstance(error, RecursionError):
         text = "it is nested too deeply"
+    elif isinstance(error, TypeError | AttributeError | OverflowError):  # what Python says of it helps nobody
+        text = "a value in it is of the wrong kind"
     return text[:200]

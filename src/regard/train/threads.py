@@ -1,9 +1,9 @@
-"""How many threads a training on a CPU uses: as many as there are cores, or one where others keep them busy.
+"""The number of CPU threads in training: one per core, or one if the cores are busy.
 
-Threads that wait for each other's core are slower than one thread alone. So a training tries one step's work both ways
-when it begins, and again whenever it saves; the number is saved with it, for it may change the last bits of a sum.
+Threads that wait for a busy core are slower than one thread alone. So training times a step both ways at the start and
+at every save. The number is saved too, since it may change the last bits of a sum.
 
-    with restored():                     # whoever called has the number back afterwards
+    with restored():                     # restores the caller's number of threads
         torch.set_num_threads(quicker(lambda: work(), most=usable(), now=time.monotonic))
 """
 
@@ -24,8 +24,8 @@ CGROUP = Path("/sys/fs/cgroup/cpu.max")
 
 
 def usable() -> int:
-    """PyTorch's own number of threads, but no more than the cores that this process may use; 0 where the user has set
-    the number (OMP_NUM_THREADS), which is then left as it is."""
+    """PyTorch's number of threads, at most the cores this process may use; 0 if the user has set the number
+    (OMP_NUM_THREADS), which is then kept."""
     if os.environ.get("OMP_NUM_THREADS"):
         return 0
     cores = usable_cores()
@@ -36,7 +36,7 @@ def usable() -> int:
 
 
 def quicker(work: Callable[[], object], most: int, now: Callable[[], float], rounds: int = 3) -> int:
-    """`most` or 1, by which the work is done sooner now; it is left set."""
+    """`most` or 1, whichever is faster now; it stays set."""
     if most <= 1:
         return 1
     best = {most: float("inf"), 1: float("inf")}
@@ -55,7 +55,7 @@ def quicker(work: Callable[[], object], most: int, now: Callable[[], float], rou
 
 @contextlib.contextmanager
 def restored() -> Iterator[None]:
-    """PyTorch's number of threads as it was, when the block is left."""
+    """Restores PyTorch's number of threads after the block."""
     before = torch.get_num_threads()
     try:
         yield

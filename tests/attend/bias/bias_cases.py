@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.autograd import gradcheck
 from torch.testing import assert_close
 
+from generation_tasks import sides
 from regard.attend.attention import Attention, make
 from regard.find import Spec
 from regard.search import Hypothesis
@@ -14,6 +15,7 @@ from regard.search.beam import Beam
 from regard.search.sample import Sample
 from regard.tasks.translate import Translate
 from regard.text import Text
+from regard.train.task import Ask
 from regard.types import Example, Look, Memory, Sequences
 
 SIZE, VALUE, KEYS = 4, 6, 6
@@ -158,16 +160,13 @@ def gradients_are_right(attention: Attention) -> None:
 
 def small(*bias: Spec, place: str = "before", **attention: Any) -> Translate:
     return Translate(
-        source="character",
-        target="character",
-        embed=8,
+        **sides(dim=8),
         encoder={"name": "recurrent", "hidden": 8, "layers": 1, "dropout": 0.0},
         attention={"score": {"name": "additive", "hidden": 8}, "bias": list(bias), **attention},
         decoder={"name": "recurrent", "embed": 8, "hidden": 16, "place": place, "feed": False, "dropout": 0.0},
         metrics=("exact_match",),
         best_metric="exact_match",
         label_smoothing=0.0,
-        dropout=0.0,
     )
 
 
@@ -178,13 +177,13 @@ def translated(*bias: Spec, place: str = "before", **attention: Any) -> None:
     """A small model trains a few steps with the bias; what it then finds is what it says of it when read back."""
     task, examples = small(*bias, place=place, **attention), [Example((a,), b) for a, b in PAIRS.items()]
     task.learn(examples)
-    model = task.model().double()
+    model = task.network().double()
     own = list(model.decoder.attention.bias.parameters())
     before = [p.detach().clone() for p in own]
     batch = task.collate(task.items(examples))
     optimiser, losses = torch.optim.Adam(model.parameters(), lr=0.03), []
     for _ in range(8):
-        total, count = task.loss(model, batch).total, int(batch.target.lengths.sum())
+        total, count = model(batch).total, int(batch.target.lengths.sum())
         optimiser.zero_grad()
         (total / count).backward()
         optimiser.step()
@@ -202,7 +201,7 @@ def translated(*bias: Spec, place: str = "before", **attention: Any) -> None:
         for row, hypotheses in enumerate(found):
             for one in hypotheses:
                 _read_back(model, source.select(torch.tensor([row])), one)
-    [answer] = task.predict(model, [("eins",)])
+    [answer] = task.predict(model, [("eins",)], Ask())
     assert answer.look is not None
 
 

@@ -15,7 +15,7 @@ from torch.nn.functional import pad
 from torch.testing import assert_close
 
 from regard.attend.attention import Attention
-from regard.attend.bias import Bias, Terms
+from regard.attend.bias import Bias, Counting, Terms
 from regard.attend.heads import Heads
 from regard.attend.normalizer.argmax import Argmax
 from regard.attend.score.additive import Additive
@@ -318,3 +318,15 @@ def test_a_bias_may_remember_a_hard_choice(heads: int | None) -> None:
     remembered = first.state[1] if heads is None else first.state[1].transpose(1, 2)
     assert torch.equal(remembered, first.weights)
     assert remembered.unique().tolist() == [0.0, 1.0]
+
+
+def test_who_counts_steps_is_asked_step_by_step_and_waits_for_nobody() -> None:
+    """Or every step would be taken for the first."""
+    counting = Attention(ScaledDot(SIZE, SIZE), Argmax(), bias=(Counting(),))
+    assert counting.stateful
+    assert not counting.waits
+    memory = Memory(torch.zeros(BATCH, KEYS, SIZE), torch.zeros(BATCH, KEYS, VALUE))
+    (_, state) = counting.start(memory)
+    assert state.tolist() == [[0], [0]]
+    assert Counting().steps(state, 3).tolist() == [[0, 1, 2]] * BATCH
+    assert Counting().steps(Counting().advance(state, 3), 1).tolist() == [[3]] * BATCH

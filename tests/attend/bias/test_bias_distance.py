@@ -114,9 +114,9 @@ def test_one_set_serves_all_heads_where_none_were_told() -> None:
     state = attention.start(memory)
     assert_close(attention(queries, memory, state).context, other(queries, memory, state).context)
     wrong = Attention(attention.score, bias=[Distance(heads=3)], heads=around).double()
-    with pytest.raises(RegardError, match="distance of 3 heads in attention with 2"):
+    with pytest.raises(RegardError, match="distance bias for 3 heads in attention with 2"):
         wrong(queries, memory)
-    with pytest.raises(RegardError, match="distance of 3 heads in attention with none"):
+    with pytest.raises(RegardError, match="distance bias for 3 heads in attention with none"):
         Attention(ScaledDot(SIZE, SIZE), bias=[Distance(heads=3)]).double()(queries, memory_of(attention_of())[0])
 
 

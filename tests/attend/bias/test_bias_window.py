@@ -129,7 +129,7 @@ def test_a_learned_query_has_no_place_to_foretell() -> None:
     keys = torch.randn(1, 3, 4)
     attention = make(4, 4, 4, score="learned_query", bias=("window",))
     memory = attention.prepare(keys)
-    with pytest.raises(RegardError, match="window foretells its place from a query, and got none"):
+    with pytest.raises(RegardError, match="a predictive window needs a query"):
         attention(None, memory)
     attention = make(4, 4, 4, score="learned_query", bias=(monotone,))
     assert attention(None, attention.prepare(keys)).weights[0, 0, 2] == 0

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.attend.normalizer.sample import Mixed, Sample
+from regard.attend.normalizer.sample import Sample, keeping
 
 # softmax = (1, 2, 5) / 8
 scores = torch.tensor([0.0, math.log(2), math.log(5)])
@@ -116,10 +116,11 @@ def test_the_narrowest_numbers_overflow_without_harm() -> None:
     assert e.grad.isfinite().all()
 
 
-def test_a_mixed_weighing_by_hand() -> None:
+def test_some_sentences_take_the_expected_value_by_hand() -> None:
     scores = torch.tensor([[[0.0, 1.0, 2.0]], [[0.0, 1.0, 2.0]], [[0.0, 0.0, 0.0]]], dtype=torch.float64)
     mask = torch.tensor([[[True, True, False]], [[True, True, False]], [[False, False, False]]])
-    normalized = Mixed(Sample().eval(), torch.tensor([True, False, False]))(scores, mask)
+    with keeping(torch.tensor([True, False, False])):
+        normalized = Sample().eval()(scores, mask)
     second = torch.sigmoid(torch.tensor(1.0)).item()
     assert normalized.soft is not None
     assert normalized.soft[:, 0].tolist() == [[0, 1, 0], pytest.approx([1 - second, second, 0]), [0, 0, 0]]

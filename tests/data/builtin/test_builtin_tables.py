@@ -11,7 +11,7 @@ import pytest
 from regard.data.builtin.tables import OPENINGS, PLACES, Tables, example, say
 from regard.data.splits import Splits
 from regard.errors import RegardError
-from regard.text._fields import parse
+from regard.records import parse
 
 
 @pytest.fixture(scope="module")

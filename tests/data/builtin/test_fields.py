@@ -71,6 +71,7 @@ def test_months_by_number_and_by_name(locale: str, pattern: str, text: str, mont
     assert spans(example)["month"] == month
 
 
+@pytest.mark.sweep
 def test_true_to_the_links_of_dates() -> None:
     days = [date(2024, 3, 5), date(2023, 12, 31)]
     for locale, months in dates.readable().items():
@@ -90,7 +91,7 @@ def test_the_same_string_has_the_same_labels_by_brute_force() -> None:
     seen: dict[str, list[str]] = {}
     for locale, months in dates.readable().items():
         for month, pattern in [(month, pattern) for month, some in months.items() for pattern in some]:
-            pieces = dates._compiled(locale, pattern)
+            pieces = dates.compiled(locale, pattern)
             weekdays = range(7 if any(piece.field == "weekday" for piece in pieces) else 1)
             for weekday, day in product(weekdays, (5, 12)):
                 numbers = {"year": 2012, "month": month, "day": day, "weekday": weekday, "": 0}

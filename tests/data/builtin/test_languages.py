@@ -48,7 +48,7 @@ def test_no_string_is_of_two_languages_by_brute_force() -> None:
     used: dict[str, str] = {}
     for locale in dates.LOCALES:
         for pattern in dates.patterns(locale):
-            pieces = dates._compiled(locale, pattern)
+            pieces = dates.compiled(locale, pattern)
             for day in days:
                 numbers = {"year": day.year, "month": day.month, "day": day.day, "weekday": day.weekday(), "": 0}
                 text = "".join([p.said[numbers[p.field]] for p in pieces]).casefold().translate(stops)
@@ -65,11 +65,11 @@ def test_what_was_left_out_was_left_out_for_a_reason() -> None:
     templates: dict[str, set[str]] = {}
     for locale in dates.LOCALES:
         for pattern in dates.patterns(locale):
-            for key, _ in dates._templates(dates._compiled(locale, pattern), 4):
+            for key, _ in dates.templates(dates.compiled(locale, pattern), 4):
                 templates.setdefault(key, set()).add(language(locale))
     for locale, months in dates.readable().items():
         for pattern in months[4]:
-            found = [key for key, _ in dates._templates(dates._compiled(locale, pattern), 4)]
+            found = [key for key, _ in dates.templates(dates.compiled(locale, pattern), 4)]
             for weekday in range(7):
                 alone = len(templates[found[weekday % len(found)]]) == 1
                 assert (pattern in ways()[locale].get((4, weekday), ())) == alone

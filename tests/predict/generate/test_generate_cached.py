@@ -12,7 +12,8 @@ from regard.attend.attention import Attention, make
 from regard.attend.normalizer.sparsemax import Sparsemax
 from regard.attend.positions import Kind
 from regard.errors import RegardError
-from regard.predict.generate import Decoder
+from regard.kernels.choose import NARROW
+from regard.predict.generate import Decoder, _cached
 from regard.predict.generate._cached import CHUNK, Plan, Quick, State
 from regard.predict.generate.transformer import Transformer
 from regard.search.beam import Beam
@@ -203,3 +204,16 @@ def test_learned_places_end() -> None:
         state, _, _ = walk(part, part.start(memory), steps=3)
         with pytest.raises(RegardError, match=r"4 tokens.*at most 3"):
             part.step(state, torch.ones(3, 4, dtype=torch.long))
+
+
+def test_few_questions_over_many_keys_are_answered_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a GPU they take the readable path."""
+    q, k, v, bias = torch.randn(2, 2, 3, 4), torch.randn(2, 2, 5, 4), torch.randn(2, 2, 5, 4), torch.randn(2, 1, 3, 5)
+    fused = [_cached._attend(q, k, v, some, 0.7) for some in (None, bias)]
+    monkeypatch.setattr(_cached, "choose", lambda *_: NARROW)
+    same(fused, [_cached._attend(q, k, v, some, 0.7) for some in (None, bias)], half=False)
+
+
+def test_one_layer_carries_nothing_to_later_tokens() -> None:
+    assert not decoder(layers=1).carries
+    assert decoder(layers=2).carries

@@ -182,9 +182,7 @@ def test_a_context_of_lower_precision_is_taken_in_its_own(context: str, cell: st
 
 
 def test_a_context_of_another_size_cannot_be_the_first_state() -> None:
-    said = (
-        r"context=start got a summary of size 6 and hidden=5; expected one size for both; set hidden=6, or use .*transf"
-    )
+    said = r"context=start got a summary of size 6 and hidden=5; expected the same size; set hidden=6, or use .*transf"
     with pytest.raises(RegardError, match=said):
         Plain(vocab, 6, "start", hidden=5)
     for context in contexts[1:]:

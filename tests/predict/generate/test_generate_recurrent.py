@@ -118,6 +118,63 @@ def test_one_step_of_luong_by_hand() -> None:
     assert logits.flatten().tolist() == pytest.approx([-0.81766, 0.34706], abs=1e-5)
 
 
+def sigmoid(x: float) -> float:
+    return 1 / (1 + exp(-x))
+
+
+def test_one_step_of_show_attend_and_tell_by_hand() -> None:
+    """Gate, deep output and both first states; every weight of the LSTM is 0.5, and its biases are 0."""
+    xu: dict[str, Any] = {"cell": "lstm", "gate": True, "output": "deep", "init_cell": True}
+    part = Recurrent(2, 1, 1, lambda query, key, value: Attention(Dot(query, key)), embed=1, hidden=1, **xu)
+    part = part.double().eval()
+    with torch.no_grad():
+        for parameter in part.rnn.parameters():
+            parameter.fill_(0.5 if parameter.dim() == 2 else 0.0)
+        assert part.bridge_cell is not None
+        assert part.gate is not None
+        for linear, weight, bias in ((part.bridge, 0.5, 0.0), (part.bridge_cell, -1.0, 0.2), (part.gate, 2.0, -0.5)):
+            linear.weight.fill_(weight)
+            linear.bias.fill_(bias)
+        part.embedding.weight.copy_(torch.tensor([[-1.0], [0.4]], dtype=torch.float64))
+        part.readout.weight.copy_(torch.tensor([[0.6, -0.2]], dtype=torch.float64))  # of h, of z
+        part.readout.bias.fill_(0.3)
+    keys = torch.tensor([[[1.0], [-1.0]]]).double()
+    memory = Memory(keys, 3 * keys, None, torch.tensor([[0.8]], dtype=torch.float64))
+    state, look, logits = part.step(part.start(memory), torch.tensor([[1]]))
+
+    h, c = tanh(0.5 * 0.8), tanh(-0.8 + 0.2)  # 0.37995, −0.53705
+    a = exp(h) / (exp(h) + exp(-h))  # 0.68133
+    beta = sigmoid(2 * h - 0.5)  # 0.56461
+    z = beta * (3 * a - 3 * (1 - a))  # 0.61429
+    gates = 0.5 * 0.4 + 0.5 * z + 0.5 * h  # the same for all four: 0.69712
+    c = sigmoid(gates) * c + sigmoid(gates) * tanh(gates)
+    h = sigmoid(gates) * tanh(c)
+    r = 0.4 + 0.6 * h - 0.2 * z + 0.3
+    assert look.context.item() == pytest.approx(z, abs=1e-12)
+    assert (state.hidden[0].item(), state.cell[0].item()) == pytest.approx((h, c), abs=1e-12)
+    assert logits.flatten().tolist() == pytest.approx([-r, 0.4 * r], abs=1e-12)
+    assert z == pytest.approx(0.61429, abs=1e-5)
+
+
+def test_a_first_cell_needs_an_lstm() -> None:
+    with pytest.raises(RegardError, match="init_cell with cell=gru; expected cell=lstm"):
+        decoder(cell="gru", init_cell=True)
+
+
+@in_every_place
+def test_with_gate_and_deep_output_all_at_once_is_one_by_one(place: str, feed: bool) -> None:
+    part = decoder(cell="lstm", place=place, feed=feed, gate=True, output="deep", init_cell=True, tie=False)
+    memory = a_memory()
+    found = []
+    for unroll in [part.unroll, partial(one_by_one, part)]:
+        look, logits = unroll(memory, tokens)
+        gradients = torch.autograd.grad(logits.square().sum(), list(part.parameters()))
+        assert all(gradient.any() for gradient in gradients if gradient.numel() > 1)
+        found.append([logits, look.context, look.weights, *gradients])
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other)
+
+
 def recur(cell: str, x: Tensor, s: Tensor, c: Tensor, weights: list[Tensor]) -> tuple[Tensor, Tensor]:
     """One step of one layer."""
     W_x, W_s, b_x, b_s = weights

@@ -381,7 +381,7 @@ def test_what_cannot_be_is_said() -> None:
         decoder(layers=0)
     with pytest.raises(RegardError, match="decoder"):
         find.check(Transformer, {"look": "first"}, "decoder.")
-    with pytest.raises(RegardError, match="3 heads over a width of 8"):
+    with pytest.raises(RegardError, match="3 heads with size 8"):
         decoder(heads=3)
     part = decoder(positions="learned", max_length=2)
     with pytest.raises(RegardError, match=r"3 tokens.*at most 2"):
@@ -457,16 +457,16 @@ def test_other_layers_are_shown_by_name_and_change_nothing() -> None:
     part, given, tokens = decoder(layers=3, dropout=0.0), a_memory(), some_tokens()
     seen = {}
     for layers in ("last", "1", "2", "3", "mean", "all"):
-        part.look_at(layers)
-        look, logits = part.unroll(given, tokens)
+        view = part.showing(layers)
+        look, logits = view.unroll(given, tokens)
         seen[layers] = look.weights
         torch.testing.assert_close(logits, seen.setdefault("logits", logits), rtol=0, atol=0)
         heads = seen["last"].shape[1]
-        assert part.head_names == (
+        assert view.head_names == (
             tuple(f"layer {i} head {j}" for i in (1, 2, 3) for j in range(1, heads + 1)) if layers == "all" else ()
         )
     torch.testing.assert_close(seen["3"], seen["last"], rtol=0, atol=0)
     torch.testing.assert_close(seen["all"], torch.cat([seen["1"], seen["2"], seen["3"]], 1), rtol=0, atol=0)
     for wrong in ("0", "4", "-1", "some"):
         with pytest.raises(RegardError, match=rf"layers {wrong}; expected a number from 1 to 3"):
-            part.look_at(wrong)
+            part.showing(wrong)

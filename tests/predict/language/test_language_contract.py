@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.func import functional_call
 
 from regard.errors import RegardError
@@ -60,13 +60,13 @@ def small(kind: str, vocab: int = 7) -> LanguageModel:
 
 
 def told(model: LanguageModel, rows: list[list[int]]) -> Tensor:
-    return model.logits(model(Sequences.pad(rows).values)[1])
+    return model.logits(model.states(Sequences.pad(rows).values)[1])
 
 
 @kinds
 def test_one_by_one_is_all_at_once(kind: str) -> None:
     model = small(kind)
-    (whole, _), wanted = model(tokens), told(model, tokens.tolist())
+    (whole, _), wanted = model.states(tokens), told(model, tokens.tolist())
     for read in (1, 2, 5):
         state = model.start(model.read(Sequences.pad(tokens[:, :read].tolist())))
         state, _, logits = model.step(state, torch.full((2, 1), START))  # reads nothing
@@ -135,13 +135,24 @@ def test_searches_find_what_enumeration_finds(kind: str) -> None:
             assert one.log_prob == pytest.approx(likelihood(model, begun, one.tokens))
 
 
+class States(nn.Module):
+    """The states of a language model as a forward pass."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return self.model.states(tokens)[1]
+
+
 @kinds
 def test_gradients(kind: str) -> None:
     model = small(kind)
     names, values = zip(*model.named_parameters(), strict=True)
 
     def loss(*given: Tensor) -> Tensor:
-        _, r = functional_call(model, dict(zip(names, given, strict=True)), (tokens,))
+        r = functional_call(States(model), {f"model.{n}": one for n, one in zip(names, given, strict=True)}, (tokens,))
         return r @ given[names.index("embedding.weight")].T
 
     assert torch.autograd.gradcheck(loss, tuple(v.detach().requires_grad_() for v in values), fast_mode=True)
@@ -149,7 +160,7 @@ def test_gradients(kind: str) -> None:
 
 @kinds
 def test_nothing_to_go_on_from(kind: str) -> None:
-    with pytest.raises(RegardError, match="without a beginning"):
+    with pytest.raises(RegardError, match="an empty prompt"):
         small(kind).read(Sequences.pad([[3], []]))
 
 

@@ -37,7 +37,7 @@ def small(look: str = "none", cell: str = "lstm", vocab: int = 7, **options: Any
 
 
 def told(model: Recurrent, rows: list[list[int]]) -> Tensor:
-    return model.logits(model(Sequences.pad(rows).values)[1])
+    return model.logits(model.states(Sequences.pad(rows).values)[1])
 
 
 def test_by_hand() -> None:
@@ -48,7 +48,7 @@ def test_by_hand() -> None:
         model.bias.copy_(torch.tensor([0.1, 0.2, 0.3]))
         for name, value in (("weight_ih_l0", 1.0), ("weight_hh_l0", 0.5), ("bias_ih_l0", 0.0), ("bias_hh_l0", 0.0)):
             getattr(model.rnn[0], name).fill_(value)
-    look, r = model(torch.tensor([[1, 2]]))
+    look, r = model.states(torch.tensor([[1, 2]]))
     h_1 = math.tanh(1)
     h_2 = math.tanh(2 + h_1 / 2)
     assert look is None
@@ -65,9 +65,9 @@ def test_the_look_back_by_hand() -> None:
         model.attention.score.w.zero_()
     plain = small("none")
     plain.load_state_dict({name: value for name, value in model.state_dict().items() if name in plain.state_dict()})
-    _, h = plain(tokens)
+    _, h = plain.states(tokens)
     means = h.cumsum(1) / torch.arange(1, 6)[:, None]
-    look, r = model(tokens)
+    look, r = model.states(tokens)
     assert look is not None
     torch.testing.assert_close(r, torch.tanh(model.readout(torch.cat([means, h], dim=-1))))
     torch.testing.assert_close(look.weights[0, 2], torch.tensor([1 / 3, 1 / 3, 1 / 3, 0, 0]).double())
@@ -90,26 +90,26 @@ def test_one_mask_for_all_steps() -> None:
     assert locked(x, 0.0, True) is x
 
 
-@pytest.mark.parametrize("place", ["drop_in", "drop_between", "drop_out"])
+@pytest.mark.parametrize("place", ["input_dropout", "hidden_dropout", "output_dropout"])
 def test_each_dropout_acts_in_training_alone(place: str) -> None:
-    rates = {"drop_in": 0.0, "drop_between": 0.0, "drop_out": 0.0, place: 0.5}
+    rates = {"input_dropout": 0.0, "hidden_dropout": 0.0, "output_dropout": 0.0, place: 0.5}
     model = small(**rates)
-    quiet = model(tokens)[1]
-    torch.testing.assert_close(model(tokens)[1], quiet)
+    quiet = model.states(tokens)[1]
+    torch.testing.assert_close(model.states(tokens)[1], quiet)
     model.train()
-    assert not torch.allclose(model(tokens)[1], quiet)
-    if place == "drop_out":  # nothing before it is touched
-        found = model(tokens)[1]
+    assert not torch.allclose(model.states(tokens)[1], quiet)
+    if place == "output_dropout":  # nothing before it is touched
+        found = model.states(tokens)[1]
         torch.testing.assert_close(found[found != 0], 2 * quiet[found != 0])
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"drop_in": 1.0}, "drop_in: got 1.0"),
-        ({"drop_out": -0.1}, "drop_out: got -0.1"),
+        ({"input_dropout": 1.0}, "input_dropout: got 1.0"),
+        ({"output_dropout": -0.1}, "output_dropout: got -0.1"),
         ({"layers": 0}, "layers: got 0"),
-        ({"attention": {"bias": ["markov"]}}, "keeps a state"),
+        ({"attention": {"bias": ["markov"]}}, "keeps state"),
     ],
 )
 def test_what_makes_no_model(options: dict[str, Any], said: str) -> None:
@@ -120,11 +120,11 @@ def test_what_makes_no_model(options: dict[str, Any], said: str) -> None:
 @pytest.mark.parametrize("cell", ["elman", "lstm", "gru"])
 def test_weights_left_out_are_those_from_state_to_state(cell: str) -> None:
     """The same as a network whose matrices were masked beforehand; nothing is left out in use."""
-    rates = {"drop_in": 0.0, "drop_between": 0.0, "drop_out": 0.0}
-    model = Recurrent(9, None, cell=cell, hidden=4, layers=2, drop_weights=0.5, **rates).double()
+    rates = {"input_dropout": 0.0, "hidden_dropout": 0.0, "output_dropout": 0.0}
+    model = Recurrent(9, None, cell=cell, hidden=4, layers=2, weight_dropout=0.5, **rates).double()
     tokens = torch.tensor([[1, 2, 3, 4, 5], [5, 1, 1, 2, 8]])
     torch.manual_seed(3)
-    _, once = model(tokens)
+    _, once = model.states(tokens)
     once.sum().backward()
     masked = copy.deepcopy(model).eval()
     torch.manual_seed(3)
@@ -133,13 +133,13 @@ def test_weights_left_out_are_those_from_state_to_state(cell: str) -> None:
         assert set(mask.unique().tolist()) == {0.0, 2.0}
         assert not own.weight_hh_l0.grad[mask == 0].any()
         layer.weight_hh_l0.data *= mask
-    torch.testing.assert_close(once, masked(tokens)[1])
-    torch.testing.assert_close(model.eval()(tokens)[1], model(tokens)[1], rtol=0, atol=0)
-    assert not torch.allclose(model(tokens)[1], once)
+    torch.testing.assert_close(once, masked.states(tokens)[1])
+    torch.testing.assert_close(model.eval().states(tokens)[1], model.states(tokens)[1], rtol=0, atol=0)
+    assert not torch.allclose(model.states(tokens)[1], once)
 
 
 def test_a_word_is_left_out_wherever_it_stands() -> None:
-    model = Recurrent(9, None, hidden=4, drop_words=0.5)
+    model = Recurrent(9, None, hidden=4, embedding_dropout=0.5)
     tokens = torch.arange(9).repeat(2, 3)
     E, words = model.embedding.weight, model._words(tokens)
     kept = (words.detach() != 0).any(-1)
@@ -159,3 +159,22 @@ def test_what_was_read_knows_no_padding(look: str) -> None:
         torch.testing.assert_close(memory.summary[number], alone.summary[0])
         torch.testing.assert_close(memory.keys[number, : len(row)], alone.keys[0])
         assert not memory.keys[number, len(row) :].any()
+
+
+def test_embeddings_begin_with_a_length_of_about_one() -> None:
+    """The logits are products with them: longer ones would begin sure of something."""
+    torch.manual_seed(1)
+    assert 0.9 < Recurrent(200, None, hidden=64).embedding.weight.norm(dim=-1).mean() < 1.1
+
+
+@kinds
+def test_what_was_read_beside_longer_texts_goes_on_as_alone(look: str) -> None:
+    model, rows = small(look), [[3, 5, 4, 6, 5], [3, 4], [3]]
+    token = torch.tensor([[4]] * len(rows))
+    state = model.start(model.read(Sequences.pad(rows)))
+    state, _, first = model.step(state, token)
+    _, _, second = model.step(state, token)
+    for number, row in enumerate(rows):
+        alone = told(model, [[*row, 4]])
+        torch.testing.assert_close(first[number, 0], alone[0, -2])
+        torch.testing.assert_close(second[number, 0], alone[0, -1])

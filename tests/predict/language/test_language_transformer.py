@@ -40,29 +40,28 @@ def test_by_loops() -> None:
             seen.append(sum(weight * v[i][head] for i, weight in enumerate(weights)))
         y = x[at] + around.W_o(torch.cat(seen))
         y = y + block.W_2(torch.relu(block.W_1(norm(y, block.norm_think))))
-        look, r = model(tokens)
+        look, r = model.states(tokens)
         torch.testing.assert_close(model.logits(r)[0, at], E @ norm(y, model.norm))
         torch.testing.assert_close(look.weights[0, 1, at, : at + 1], weights)
 
 
 def test_whose_looks_are_shown() -> None:
     model = made(layers=3)
-    first, last = (model.look_at(str(layer)) or model(tokens)[0].weights for layer in (1, 3))
-    model.look_at("all")
-    every, r = model(tokens)
+    first, last = (model.showing(str(layer)).states(tokens)[0].weights for layer in (1, 3))
+    view = model.showing("all")
+    every, r = view.states(tokens)
     assert every.weights.shape == (1, 6, 5, 5)
     torch.testing.assert_close(every.weights[:, :2], first)
     torch.testing.assert_close(every.weights[:, 4:], last)
-    assert model.head_names[:3] == ("layer 1 head 1", "layer 1 head 2", "layer 2 head 1")
-    model.look_at("last")
-    assert torch.equal(model(tokens)[1], r)
+    assert view.head_names[:3] == ("layer 1 head 1", "layer 1 head 2", "layer 2 head 1")
+    assert torch.equal(model.states(tokens)[1], r)
     assert model.head_names == ()
 
 
 def test_learned_places_end() -> None:
     model = made(positions="learned", max_length=4)
     with pytest.raises(RegardError, match="a sequence of 5 tokens"):
-        model(tokens)
+        model.states(tokens)
     state = model.start(model.read(Sequences.pad([[3, 5, 4], [3]])))
     for _ in range(2):
         state, _, _ = model.step(state, torch.full((2, 1), 5))
@@ -77,9 +76,9 @@ def test_one_matrix_serves_both_ends() -> None:
 
 def test_dropout_acts_in_training_alone() -> None:
     model = made(dropout=0.5)
-    quiet = model(tokens)[1]
-    assert torch.equal(model(tokens)[1], quiet)
-    assert not torch.equal(model.train()(tokens)[1], quiet)
+    quiet = model.states(tokens)[1]
+    assert torch.equal(model.states(tokens)[1], quiet)
+    assert not torch.equal(model.train().states(tokens)[1], quiet)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,12 @@
-"""Biases: what else than query and key speaks for a position. One file a bias.
+"""Biases: terms added to the attention scores, for example by position or by earlier weights. One module per bias.
 
-A bias may speak in five places, and says so by which fields of its `Terms` it fills: added to the
-projected query, to the projected keys, to both together for each pair of query and key (inside the
-tanh of an additive score), or to the scores; or it hides keys. State from earlier steps (the last
-weights, their sum) travels by argument: `start` makes it, `update` gives the next one. A bias that
-needs to know only the number of the step is a `Counting` one.
+A bias can act in five places, the fields of its `Terms`: added to the projected query, to the projected keys, to each
+pair of them (inside the tanh of an additive score), or to the scores; or it hides keys. State from earlier steps (the
+last weights, their sum) is passed as an argument: `start` makes it, `update` returns the next one. A bias that depends
+only on the step number is a `Counting` bias.
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,8 +32,8 @@ class Terms:
 
 
 class Bias(nn.Module):
-    """What every bias is. The code that makes one offers `hidden` (the width of its score's projected queries and
-    keys), `query` (the width of a query as it comes) and `heads`; a bias takes what it names."""
+    """The interface of a bias. Its constructor may take `hidden` (the width of the score's projected queries and keys),
+    `query` (the width of a query) and `heads`."""
 
     stateful: bool = False  # whether it has a state that travels from step to step
     reads: bool = False  # whether `terms` gets the queries too, as they come (before any heads)
@@ -42,6 +42,7 @@ class Bias(nn.Module):
         """State before the first step, tensors `[batch, query, …]`; asked only of a stateful bias."""
         return None
 
+    @abstractmethod
     def terms(self, memory: Memory, queries: int, state: Any) -> Terms:
         raise NotImplementedError
 

@@ -20,7 +20,7 @@ __all__ = ["Causal"]
 
 
 class Causal(Counting):
-    """Hides the keys after the query's own place"""
+    """Hides later keys: a query sees keys up to its own position"""
 
     def terms(self, memory: Memory, queries: int, state: Int[Tensor, "batch hypothesis"]) -> Terms:
         i = torch.arange(memory.keys.shape[-2], device=memory.keys.device)

@@ -27,7 +27,7 @@ __all__ = ["Distance"]
 
 
 class Distance(Counting):
-    """`b` of the clipped distance between key and query, one set a head; or a fixed slope"""
+    """A learned bias for each distance between query and key, or a fixed slope (ALiBi); each head has its own"""
 
     @ranged
     def __init__(
@@ -36,7 +36,9 @@ class Distance(Counting):
         kind: Annotated[
             Literal["learned", "linear"], "a learned bias for each distance, or a fixed slope (linear, as ALiBi)"
         ] = "learned",
-        largest: Annotated[Length, "distance from which on all keys share one bias, in tokens (kind=learned)"] = 16,
+        largest: Annotated[
+            Length, "largest distance with its own bias, in tokens; keys further away share the last one (kind=learned)"
+        ] = 16,
     ) -> None:
         super().__init__()
         self.heads, self.kind, self.largest = heads, kind, largest
@@ -50,7 +52,10 @@ class Distance(Counting):
     def terms(self, memory: Memory, queries: int, state: Int[Tensor, "batch hypothesis"]) -> Terms:
         heads = memory.keys.shape[1] if memory.keys.dim() == 4 else None
         if self.heads not in (None, heads):
-            raise RegardError(f"distance of {self.heads} heads in attention with {heads or 'none'}", expected="as many")
+            raise RegardError(
+                f"a distance bias for {self.heads} heads in attention with {heads or 'none'}",
+                expected="the same number",
+            )
         i = torch.arange(memory.keys.shape[-2], device=memory.keys.device)
         apart = (i - self.steps(state, queries).unsqueeze(-1)).unsqueeze(1)  # [batch, 1, query, key]
         if self.kind == "linear":

@@ -18,7 +18,7 @@ __all__ = ["Fertility"]
 
 
 class Fertility(Markov):
-    """`W ξ`: the sum of all earlier weights in a window around each key"""
+    """`W ξ`: the sum of all earlier weights in a window around each key (coverage)"""
 
     def update(
         self, state: Float[Tensor, "batch query *head key"], weights: Float[Tensor, "batch query *head key"]

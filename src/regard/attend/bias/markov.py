@@ -29,7 +29,7 @@ def windows(weights: Float[Tensor, "*lead key"], k: int) -> Float[Tensor, "*lead
 
 
 class Markov(Bias):
-    """`W ξ`: the last step's weights in a window around each key"""
+    """`W ξ`: the previous step's weights in a window around each key"""
 
     stateful = True
 
@@ -37,7 +37,7 @@ class Markov(Bias):
     def __init__(
         self,
         hidden: int,
-        k: Annotated[FewOrNone, "neighbours on each side of a key whose earlier weights are read"] = 2,
+        k: Annotated[FewOrNone, "neighbours on each side of a key whose earlier weights count too"] = 2,
     ) -> None:
         super().__init__()
         self.k = k

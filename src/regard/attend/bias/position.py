@@ -19,7 +19,7 @@ __all__ = ["Position"]
 
 
 class Position(Counting):
-    """`W [log(1+j), log(1+i), log(1+I)]`: step, place and length of the source"""
+    """`W [log(1+j), log(1+i), log(1+I)]`: decoder step, key position and source length"""
 
     def __init__(self, hidden: int) -> None:
         super().__init__()

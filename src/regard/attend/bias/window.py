@@ -27,7 +27,7 @@ __all__ = ["Window"]
 
 
 class Window(Counting):
-    """Keys at most `D` from a place that is the step's own number (monotone) or foretold from the query (predictive)"""
+    """Local attention: only keys within `D` of a centre, predicted from the query or moving one key per step"""
 
     @ranged
     def __init__(
@@ -42,7 +42,7 @@ class Window(Counting):
     ) -> None:
         super().__init__()
         self.D = D
-        # A foretold place needs no count of steps: it is the query's own.
+        # A predicted centre depends on the query alone, so no step counter is needed.
         self.stateful, self.reads = kind == "monotone", kind == "predictive"
         if kind == "predictive":
             self.W = nn.Linear(query, hidden, bias=False)
@@ -58,7 +58,7 @@ class Window(Counting):
             near = (i - p.unsqueeze(-1)).abs() <= self.D
             return Terms(mask=beside_heads(near, memory))
         if query is None:
-            raise RegardError("window foretells its place from a query, and got none", do='use kind="monotone"')
+            raise RegardError("a predictive window needs a query", do='use kind="monotone"')
         share = torch.sigmoid(torch.tanh(self.W(query)) @ self.v)
         p = length * wide(share)  # short numbers cannot count far
         apart = i - p.unsqueeze(-1)

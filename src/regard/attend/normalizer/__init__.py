@@ -1,10 +1,10 @@
-"""Normalizers: how scores become weights, `a = normalizer(e, mask)`. One file a normalizer.
+"""Normalizers: turn scores into weights, `a = normalizer(e, mask)`. One module per normalizer.
 
-A normalizer sees the keys on the last axis and a mask that broadcasts to the scores (True = may be
-looked at, None = everything). Hidden keys get weight exactly 0; a row with nothing visible gets
-weights 0 and gradients 0.
+A normalizer sees the keys on the last axis and a mask that broadcasts to the scores (True = visible, None = all).
+Hidden keys get a weight of exactly 0; a row without visible keys gets zero weights and zero gradients.
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import torch
@@ -17,7 +17,7 @@ __all__ = ["Normalizer", "Weighed", "lowered"]
 
 @dataclass(frozen=True)
 class Normalized:
-    """Weights, or the one key that was chosen; where it was sampled, how likely and how open the choice was."""
+    """Weights, or the one selected key; for a sampled key also its log-probability and entropy."""
 
     soft: Float[Tensor, "*lead key"] | None = None
     choice: Int[Tensor, "*lead"] | None = None
@@ -52,11 +52,12 @@ class Normalized:
 
 
 class Normalizer(nn.Module):
-    """What every normalizer is."""
+    """The interface of a normalizer."""
 
     kernel: str | None = None  # "softmax" for the one that fused kernels know
     passes: bool = True  # whether gradients pass through the weights to the scores; if not, the loss cannot teach these
 
+    @abstractmethod
     def forward(self, scores: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Normalized:
         raise NotImplementedError
 

@@ -1,5 +1,5 @@
-"""Argmax: all weight on the best key. No gradient passes through the choice, so nothing teaches the scores: tasks
-refuse to train with it. `straight_through` makes the same choice and can be trained.
+"""Argmax: all weight on the best key. It has no gradient, so tasks refuse to train with it; `straight_through` makes
+the same choice and can be trained.
 
 Argmax()(scores, mask).choice
 """

@@ -27,7 +27,9 @@ class Gumbel(Normalizer):
     @ranged
     def __init__(
         self,
-        temperature: Annotated[Temperature, "divides the noisy scores; the lower, the closer to a single key"] = 1.0,
+        temperature: Annotated[
+            Temperature, "temperature that divides the noisy scores; lower values concentrate the weights on one key"
+        ] = 1.0,
         hard: Annotated[bool, "use a single key in the forward pass and soft weights in the backward pass"] = False,
     ) -> None:
         super().__init__()

@@ -4,11 +4,15 @@ Xu et al. 2015, "Show, Attend and Tell", section 4.1. The choice passes no gradi
 log-probability and the entropy of the distribution are returned, for learning by reinforcement.
 Outside training the most likely key is taken, unless `always` is set.
 
-For some sentences the expected value may stand in for the sample, `Mixed`: their weights are the softmax itself.
+For some sentences of a batch the expected value may stand in for the sample, `keeping`: their weights are the softmax
+itself.
 
     found = Sample()(scores, mask);  found.choice, found.log_prob, found.entropy
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Annotated
 
 import torch
@@ -19,7 +23,19 @@ from regard.attend.normalizer import Normalized, Normalizer, lowered, visible
 from regard.attend.normalizer.softmax import softmax
 from regard.attend.reinforce import mix
 
-__all__ = ["Mixed", "Sample"]
+__all__ = ["Sample", "keeping"]
+
+_kept: ContextVar[Tensor | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def keeping(kept: Bool[Tensor, " batch"]) -> Iterator[None]:
+    """In this block and thread only the sentences that are `kept` sample; the others take what is expected."""
+    token = _kept.set(kept)
+    try:
+        yield
+    finally:
+        _kept.reset(token)
 
 
 class Sample(Normalizer):
@@ -28,7 +44,7 @@ class Sample(Normalizer):
     passes = False  # the log-probability of the choice is what teaches it
 
     def __init__(
-        self, always: Annotated[bool, "sample outside training too, instead of taking the likeliest key"] = False
+        self, always: Annotated[bool, "sample at inference too, instead of taking the most likely key"] = False
     ) -> None:
         super().__init__()
         self.always = always
@@ -46,18 +62,9 @@ class Sample(Normalizer):
         seen = visible(mask, choice.shape)
         if seen is not None:
             log_prob, entropy = log_prob.masked_fill(~seen, 0.0), entropy.masked_fill(~seen, 0.0)
-        return Normalized(choice=choice, visible=seen, keys=p.shape[-1], log_prob=log_prob, entropy=entropy)
-
-
-class Mixed(Normalizer):
-    """What another normalizer samples for the sentences that are `kept`; for the others its expected value."""
-
-    def __init__(self, normalizer: Sample, kept: Bool[Tensor, " batch"]) -> None:
-        super().__init__()
-        self.normalizer, self.kept = normalizer, kept
-
-    def forward(self, scores: Float[Tensor, "*lead key"], mask: Bool[Tensor, "*some key"] | None = None) -> Normalized:
-        normalized: Normalized = self.normalizer(scores, mask)
+        found = Normalized(choice=choice, visible=seen, keys=p.shape[-1], log_prob=log_prob, entropy=entropy)
+        if (kept := _kept.get()) is None:
+            return found
         expected = softmax(scores, mask)
-        soft, _ = mix(normalized.weights(expected.dtype), expected, chance=0.0, kept=self.kept)
-        return Normalized(soft=soft, log_prob=normalized.log_prob, entropy=normalized.entropy)
+        soft, _ = mix(found.weights(expected.dtype), expected, chance=0.0, kept=kept)
+        return Normalized(soft=soft, log_prob=log_prob, entropy=entropy)

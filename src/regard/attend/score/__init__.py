@@ -1,8 +1,7 @@
-"""Scores: how well a key answers a query, `e_i = score(q, k_i)`. One file a score.
+"""Scores: how well a key matches a query, `e_i = score(q, k_i)`. One module per score.
 
-Work that concerns one side alone is done once: `prepare` projects the keys when a memory is made,
-`project` the query when it arrives, and `scores` compares what they left. A score names the fused
-kernel that could serve it; it never calls one.
+`prepare` projects the keys once per memory, `project` the query once per step, and `scores` compares the two. A score
+names its fused kernel; it never calls one.
 """
 
 from typing import Any
@@ -17,7 +16,7 @@ __all__ = ["Score", "same_size"]
 
 
 class Score(nn.Module):
-    """What every score is. Leading axes (batch, head) are the caller's."""
+    """The interface of a score. Leading axes (batch, head) are the caller's."""
 
     kernel: str | None = None  # "dot": scores are `scale · q·k` of what project and prepare give
     scale: float = 1.0
@@ -27,7 +26,7 @@ class Score(nn.Module):
 
     def project(self, query: Float[Tensor, "*lead query dim"] | None) -> Float[Tensor, "*lead query hidden"]:
         if query is None:
-            raise RegardError(f"{type(self).__name__} got no query", expected="one", do="or use learned_query")
+            raise RegardError(f"{type(self).__name__} got no query", do="pass a query, or use learned_query")
         return query
 
     def prepare(self, keys: Float[Tensor, "*lead key dim"]) -> Float[Tensor, "*lead key hidden"]:
@@ -51,7 +50,7 @@ def same_size(name: str, query: int, key: int) -> int:
     if query != key:
         raise RegardError(
             f"{name} got queries of size {query} and keys of size {key}",
-            expected="one size for both",
+            expected="the same size",
             do="use bilinear or additive, or heads",
         )
     return key

@@ -32,7 +32,7 @@ class Cosine(Score):
         self,
         query: int,
         key: int,
-        temperature: Annotated[Temperature, "factor on the cosine at the start; it is learned"] = 10.0,
+        temperature: Annotated[Temperature, "initial value of the learned factor on the cosine"] = 10.0,
     ) -> None:
         super().__init__()
         self.hidden = same_size("cosine", query, key)

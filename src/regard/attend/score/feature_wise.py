@@ -1,7 +1,7 @@
-"""Feature-wise (multi-dimensional): an score for each feature, `e_i = c · tanh((W_q q + W_k k_i + b) / c)`, c = 5.
+"""Feature-wise (multi-dimensional): a score for each feature, `e_i = c · tanh((W_q q + W_k k_i + b) / c)`, c = 5.
 
-The normalizer runs over the positions separately for each feature, and `answer = Σ_i a_i ⊙ v_i`: one position may
-speak for one feature and another for the next. Shen et al. 2018, "DiSAN: Directional Self-Attention Network for
+The normalizer runs over the positions separately for each feature, and `context = Σ_i a_i ⊙ v_i`: each feature can
+attend to another position. Shen et al. 2018, "DiSAN: Directional Self-Attention Network for
 RNN/CNN-Free Language Understanding", sections 2.3 and 3.1. Values are as wide as the scores.
 
     Attention(FeatureWise(query=300, key=300, value=300))
@@ -27,7 +27,7 @@ def feature_wise(
 
 
 class FeatureWise(Score):
-    """`e = c · tanh((W_q q + W_k k + b)/c)`, one score a feature"""
+    """`e = c · tanh((W_q q + W_k k + b)/c)`, one score per feature"""
 
     kernel = "feature"
     features = True

@@ -1,9 +1,9 @@
-"""Learned query (source2token): no query from outside, `e_i = wᵀ tanh(W k_i)`; with r rows, r answers.
+"""Learned query (source2token): the query is a parameter, `e_i = wᵀ tanh(W k_i)`; `hops` queries give as many contexts.
 
 Lin et al. 2017, "A Structured Self-attentive Sentence Embedding", section 2.1 (no biases there).
 `tanh(W k)` is computed once; each row of w then is a query of a plain dot product.
 
-    Attention(LearnedQuery(key=600, rows=4))(None, memory).answer        # [batch, 4, value]
+    Attention(LearnedQuery(key=600, hops=4))(None, memory).context       # [batch, 4, value]
 """
 
 from typing import Annotated
@@ -28,7 +28,7 @@ class LearnedQuery(Score):
         self,
         key: int,
         hidden: Annotated[Width, "units of the layer that scores a key"] = 256,
-        hops: Annotated[Few, "number of learned queries, each with an answer of its own"] = 1,
+        hops: Annotated[Few, "number of learned queries; each gives its own context vector"] = 1,
     ) -> None:
         super().__init__()
         self.hidden = hidden
@@ -37,7 +37,7 @@ class LearnedQuery(Score):
 
     def project(self, query: Float[Tensor, "*lead query dim"] | None) -> Float[Tensor, "1 rows hidden"]:
         if query is not None:
-            raise RegardError("learned_query got a query", expected="none", do="use another score, or ask with None")
+            raise RegardError("learned_query got a query", expected="None", do="pass None, or use another score")
         return self.w
 
     def prepare(self, keys: Float[Tensor, "*lead key dim"]) -> Float[Tensor, "*lead key hidden"]:

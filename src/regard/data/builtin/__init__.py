@@ -1,1 +1,1 @@
-"""Data that regard makes itself, so that every task runs with nothing given. One file a set."""
+"""Built-in data sets, generated on the fly: each task has one to start with. One module per data set."""

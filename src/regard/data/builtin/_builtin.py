@@ -4,7 +4,8 @@ A `Hashed` set makes something at random and lets its own hash say to which part
 are for train, 5 % for valid, 15 % for test), so that nothing of the test is met in training, whatever the sizes.
 """
 
-from typing import Annotated
+from abc import abstractmethod
+from typing import Annotated, Any, ClassVar
 
 from regard.data.splits import Splits
 from regard.ranges import Examples, Seed, ranged
@@ -12,18 +13,28 @@ from regard.types import Example
 
 __all__ = ["Builtin", "DataSeed", "Hashed", "TestSize", "TrainSize", "ValidSize"]
 
-TrainSize = Annotated[Examples, "training examples to make"]
-ValidSize = Annotated[Examples, "validation examples to make"]
-TestSize = Annotated[Examples, "test examples to make"]
-DataSeed = Annotated[Seed, "seed of the examples"]
+TrainSize = Annotated[Examples, "number of training examples"]
+ValidSize = Annotated[Examples, "number of validation examples"]
+TestSize = Annotated[Examples, "number of test examples"]
+DataSeed = Annotated[Seed, "random seed"]
 
 
 class Builtin:
-    """A set's constructor names the sizes, for its signature is its options, and hands them on."""
+    """A set's constructor names the sizes, for its signature is its options, and hands them on.
+
+    `preset` are options of a task that suit the set, where it is not the task's own.
+    """
+
+    preset: ClassVar[dict[str, Any]] = {}
 
     @ranged
     def __init__(self, train: TrainSize, valid: ValidSize, test: TestSize, seed: DataSeed) -> None:
         self.train, self.valid, self.test, self.seed = train, valid, test, seed
+
+    @abstractmethod
+    def splits(self) -> Splits:
+        """The examples of each part, the same for the same seed."""
+        raise NotImplementedError
 
 
 class Hashed(Builtin):

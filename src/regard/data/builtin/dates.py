@@ -104,20 +104,20 @@ class Piece:
 def write(date: Date, locale: str, pattern: str, case: Case = "as written") -> Example:
     """The date as the locale writes it in a CLDR pattern, with links to its year, month and day."""
     if not FIRST <= date <= LAST:
-        raise RegardError(f"the date {date}", expected=f"one from {FIRST} to {LAST}")
+        raise RegardError(f"the date {date}", expected=f"a date from {FIRST} to {LAST}")
     numbers = {"year": date.year, "month": date.month, "day": date.day, "weekday": date.weekday(), "": 0}
     text = ""
     spans: dict[str, tuple[int, int]] = {}
-    for piece in _compiled(locale, pattern):
+    for piece in compiled(locale, pattern):
         # Letter case may change lengths, so it is settled before the place is noted.
-        said = _cased(piece.said[numbers[piece.field]], case, first=not text)
+        said = cased(piece.said[numbers[piece.field]], case, first=not text)
         spans[piece.field] = (len(text), len(text) + len(said))
         text += said
     links = (Link(0, 4, *spans["year"]), Link(5, 7, *spans["month"]), Link(8, 10, *spans["day"]))
     return Example((text,), date.isoformat(), "builtin:dates", links)
 
 
-def _cased(text: str, case: Case, first: bool) -> str:
+def cased(text: str, case: Case, first: bool) -> str:
     if case == "lower":
         return text.lower()
     if case == "upper":
@@ -132,7 +132,7 @@ def _locale(name: str) -> Locale:
     try:
         return Locale.parse(name)
     except (UnknownLocaleError, ValueError):
-        raise RegardError(f"no locale is named {name!r}", expected="a CLDR locale such as 'de' or 'zh_Hant'") from None
+        raise RegardError(f"unknown locale {name!r}", expected="a CLDR locale such as 'de' or 'zh_Hant'") from None
 
 
 @cache
@@ -140,7 +140,7 @@ def _digits(locale: str) -> dict[int, str]:
     """Latin digits → those the locale writes by default."""
     system = _locale(locale).default_numbering_system
     if system not in DIGITS:
-        raise RegardError(f"{locale}: digits {system!r} are not known", expected=f"one of {', '.join(DIGITS)}")
+        raise RegardError(f"{locale}: unknown digits {system!r}", expected=f"one of {', '.join(DIGITS)}")
     return {48 + i: unicodedata.lookup(f"{DIGITS[system]} DIGIT {number}".strip()) for i, number in enumerate(NUMBERS)}
 
 
@@ -165,7 +165,7 @@ def _said(locale: str, field: str) -> Piece:
 
 
 @cache
-def _compiled(locale: str, pattern: str) -> tuple[Piece, ...]:
+def compiled(locale: str, pattern: str) -> tuple[Piece, ...]:
     pieces = []
     for kind, value in tokenize_pattern(pattern):
         pieces.append(_said(locale, value[0] * int(value[1])) if kind == "field" else Piece("", {0: str(value)}))
@@ -191,7 +191,7 @@ def patterns(locale: str) -> tuple[str, ...]:
 def _says_month(locale: str, pattern: str) -> bool:
     """Whether the month has a name, or a number that a word makes a month, as in 3月."""
     try:
-        pieces = _compiled(locale, pattern)
+        pieces = compiled(locale, pattern)
     except RegardError:  # a locale may have a pattern that is of no use here, say with a year of two digits
         return False
     at = next(i for i, piece in enumerate(pieces) if piece.field == "month")
@@ -238,7 +238,7 @@ def readable() -> dict[str, dict[int, tuple[str, ...]]]:
     for locale in LOCALES:
         for pattern in patterns(locale):
             for month in range(1, 13):
-                found = list(_templates(_compiled(locale, pattern), month))
+                found = list(templates(compiled(locale, pattern), month))
                 for key, meaning in found:
                     meanings.setdefault(key, set()).add(meaning)
                 uses.append((locale, pattern, month, {key for key, _ in found}))
@@ -250,7 +250,7 @@ def readable() -> dict[str, dict[int, tuple[str, ...]]]:
     return {locale: months for locale, months in kept.items() if all(months.values())}
 
 
-def _templates(pieces: tuple[Piece, ...], month: int) -> Iterable[tuple[str, tuple[int | str, ...]]]:
+def templates(pieces: tuple[Piece, ...], month: int) -> Iterable[tuple[str, tuple[int | str, ...]]]:
     """Every template of a pattern in one month, with its meaning."""
     weekday = next((piece for piece in pieces if piece.field == "weekday"), None)
     for day in weekday.said if weekday else (0,):
@@ -261,7 +261,7 @@ def _templates(pieces: tuple[Piece, ...], month: int) -> Iterable[tuple[str, tup
 
 
 class Dates(Builtin):
-    """Dates in many locales and their ISO form, as `Splits` whose days are disjoint.
+    """Dates in about sixty locales → ISO dates (translate).
 
     The days of 1900 to 2099 are dealt out at random once a seed: 80 % to train, 5 % to valid, 15 % to test,
     whatever the sizes asked for. So a day of the test is never met in training, in no locale; and every

@@ -27,8 +27,8 @@ def label(date: Date, locale: str, pattern: str, case: Case = "as written") -> E
     text = dates.write(date, locale, pattern, case).source
     numbers = {"year": date.year, "month": date.month, "day": date.day, "weekday": date.weekday(), "": 0}
     labels: list[str] = []
-    for piece in dates._compiled(locale, pattern):
-        said = dates._cased(piece.said[numbers[piece.field]], case, first=not labels)
+    for piece in dates.compiled(locale, pattern):
+        said = dates.cased(piece.said[numbers[piece.field]], case, first=not labels)
         labels += _labels(piece.field, said)
     return Example((text,), " ".join(labels), "builtin:fields")
 
@@ -45,7 +45,7 @@ def _labels(field: str, said: str) -> list[str]:
 
 
 class Fields(Dates):
-    """Dates and the field of each character, as `Splits` whose days are disjoint."""
+    """Dates → the field of each character: day, month, year or weekday (tag)."""
 
     def __init__(
         self, train: TrainSize = 20_000, valid: ValidSize = 1_000, test: TestSize = 2_000, seed: DataSeed = 1

@@ -85,7 +85,7 @@ def _is_one(doer: Phrase, deeds: list[Deed], phrase: Phrase) -> bool:
 
 
 class Grammar(Hashed):
-    """Pairs of sentences and whether the first entails the second, as `Splits` with hypotheses of their own.
+    """Pairs of sentences → entailment, neutral or contradiction (entail).
 
     What a hypothesis means decides its part (80 % of meanings are for train, 5 % for valid, 15 % for test), so none
     of the test is met in training, whatever the sizes asked for and in whatever words.

@@ -123,7 +123,7 @@ def report(rng: Random, facts: Facts) -> Example:
 
 
 class Headlines(Hashed):
-    """Reports and their headlines, as `Splits`; a headline of the test is never met in training."""
+    """Short reports → their headlines (summarise)."""
 
     def __init__(
         self, train: TrainSize = 20_000, valid: ValidSize = 500, test: TestSize = 1_000, seed: DataSeed = 1

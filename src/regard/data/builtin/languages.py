@@ -15,7 +15,7 @@ from itertools import cycle, islice
 from random import Random
 
 from regard.data.builtin._builtin import DataSeed, TestSize, TrainSize, ValidSize
-from regard.data.builtin.dates import CASES, LOCALES, SPECIAL_CAPITALS, Dates, _compiled, _templates, patterns, readable
+from regard.data.builtin.dates import CASES, LOCALES, SPECIAL_CAPITALS, Dates, compiled, patterns, readable, templates
 from regard.data.builtin.dates import write as write_date
 from regard.types import Example
 
@@ -42,7 +42,7 @@ def ways() -> dict[str, Ways]:
     for locale in LOCALES:
         for pattern in patterns(locale):
             for month in range(1, 13):
-                keys = [key for key, _ in _templates(_compiled(locale, pattern), month)]
+                keys = [key for key, _ in templates(compiled(locale, pattern), month)]
                 for key in keys:
                     speakers.setdefault(key, set()).add(language(locale))
                 uses.append((locale, pattern, month, keys * (7 // len(keys))))  # one, or one for each weekday
@@ -57,7 +57,7 @@ def ways() -> dict[str, Ways]:
 
 
 class Languages(Dates):
-    """Dates and the language of each, as `Splits` whose days are disjoint."""
+    """Dates → the language they are written in (classify)."""
 
     def __init__(
         self, train: TrainSize = 20_000, valid: ValidSize = 1_000, test: TestSize = 2_000, seed: DataSeed = 1

@@ -72,7 +72,7 @@ def _numbers(claim: Claim) -> frozenset[int]:
 
 
 class Likeness(Builtin):
-    """Pairs of sentences and how alike they are, as `Splits` in which no pair is met twice, in whatever words.
+    """Pairs of sentences → how similar they are, 1 to 5 (relate).
 
     Each half point of the scale has its equal share.
     """

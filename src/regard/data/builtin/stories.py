@@ -96,7 +96,7 @@ def floor(stories: int = 2_000, seed: int = 1) -> float:
 
 
 class Stories(Hashed):
-    """Made stories, as `Splits` without a target; a story of the test is never met in training."""
+    """Short stories in which names, pronouns and counts agree (language)."""
 
     def __init__(
         self, train: TrainSize = 8_000, valid: ValidSize = 400, test: TestSize = 800, seed: DataSeed = 1

@@ -6,8 +6,8 @@ comes first of place, day and sky opens the text; wind, rain and warmth are told
 it is given; what is high may come before what is low, or after it. Some of it has to be understood rather than copied:
 an umbrella goes with rain of 60 or more, "hot" with 28 degrees or more, frost with a night below zero.
 
-**Places of valid and test are never met in training**, so they have to be copied: `delexicalise=("place",)` of the
-task `describe` shows how. The alignment of every value is known.
+**Places of valid and test are never met in training**, so they have to be copied: `source.delexicalise=["place"]` of
+the task `describe` shows how. The alignment of every value is known.
 
     Tables(train=8_000).splits().train[0]
     say({"place": "Oslo", "day": "Monday", "sky": "cloudy"})
@@ -19,7 +19,7 @@ from random import Random
 from regard.data.builtin._builtin import Builtin, DataSeed, TestSize, TrainSize, ValidSize
 from regard.data.builtin.headlines import Spans, fill
 from regard.data.splits import Splits
-from regard.text._fields import Field, write
+from regard.records import Field, write
 from regard.types import Example, Link
 
 __all__ = ["Tables", "say"]
@@ -94,7 +94,7 @@ def example(record: Mapping[str, str]) -> Example:
 
 
 class Tables(Builtin):
-    """Weather records and their texts, as `Splits` whose places are disjoint."""
+    """Weather records → short forecasts (describe)."""
 
     def __init__(
         self, train: TrainSize = 8_000, valid: ValidSize = 500, test: TestSize = 1_000, seed: DataSeed = 1

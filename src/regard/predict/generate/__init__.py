@@ -1,17 +1,17 @@
-"""Decoders: a sequence as the answer, one token after another. One file a decoder.
+"""Decoders: generate the output token by token. One module per decoder.
 
-`start(memory)` gives the state before the first token, `step(state, token)` the state, the look and
-the logits after one more. `unroll` does the same for tokens known beforehand; it is a loop of steps,
-unless a decoder whose steps do not depend on each other can do better.
+`start(memory)` returns the state before the first token, `step(state, token)` the state, the look and the logits after
+one more. `unroll` does the same for known tokens: a loop of steps, or one parallel pass if the decoder allows it.
 """
 
+from abc import abstractmethod
 from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.errors import RegardError
+from regard.attend.attention import Attention
 from regard.types import Look, Memory
 
 __all__ = ["Decoder"]
@@ -22,9 +22,20 @@ class Decoder(nn.Module):
 
     head_names: tuple[str, ...] = ()  # what the heads of its look are called, where they have more than a number
 
-    def look_at(self, layers: str) -> None:
-        """Show the looks of other layers from now on; what is said stays the same."""
-        raise RegardError("a decoder with one look", do="leave out --layers")
+    @property
+    def layers(self) -> int:
+        """Attention layers that can be shown one by one; 0 where there is nothing to choose."""
+        return 0
+
+    def showing(self, layers: str) -> "Decoder":
+        """The same decoder, sharing its parameters, that shows other layers; what it predicts stays the same. Only
+        where it has `layers`."""
+        raise NotImplementedError
+
+    @property
+    def source_attention(self) -> Attention | None:
+        """The attention to the memory from which it predicts: of several layers the last; None without attention."""
+        return None
 
     @property
     def parallel(self) -> bool:
@@ -34,13 +45,15 @@ class Decoder(nn.Module):
     @property
     def carries(self) -> bool:
         """Whether what was seen at one step has a part in later ones; else a choice of where to look answers for its
-        own step alone (see `regard.tasks._sampled`)."""
+        own step alone (see `regard.networks.hard_attention`)."""
         return True
 
+    @abstractmethod
     def start(self, memory: Memory) -> Any:
         """State of one hypothesis a sentence, before its first token."""
         raise NotImplementedError
 
+    @abstractmethod
     def step(self, state: Any, token: Int[Tensor, "batch beam"]) -> tuple[Any, Look, Float[Tensor, "batch beam vocab"]]:
         """One token further: the state after it, where it looked, and the logits of the next token."""
         raise NotImplementedError

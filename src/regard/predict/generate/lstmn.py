@@ -1,4 +1,4 @@
-"""LSTMN decoder: an LSTM that attends to all its own earlier states before each step, and to the source as well.
+"""LSTMN decoder: an LSTM that attends to all its earlier states before each step, and to the source.
 
     a_i = vᵀ tanh(W_h h_i + W_x x_t + W_h̃ h̃_{t−1}),   s = softmax(a),   [h̃_t; c̃_t] = Σ_{i<t} s_i [h_i; c_i]
     [i; f; o; ĉ] = W [h̃_t; x_t] + b,   h_t = σ(o) ⊙ tanh(c_t)
@@ -52,7 +52,7 @@ class State(Beams):
 
 
 class Lstmn(Speaks):
-    """An LSTM with a tape of its own states, the source fused into it (deep) or looked at above it (shallow)."""
+    """LSTM that attends to all its earlier states, with shallow or deep fusion of the source."""
 
     def __init__(
         self,
@@ -84,6 +84,10 @@ class Lstmn(Speaks):
         self.W_alpha = nn.Linear(memory, hidden, bias=False) if deep and memory != hidden else None
         self.W_0 = nn.Linear(summary, 2 * hidden)
         self.W_z = nn.Linear(hidden if deep else memory + hidden, readout)
+
+    @property
+    def source_attention(self) -> Attention:
+        return self.attention
 
     @property
     def carries(self) -> bool:

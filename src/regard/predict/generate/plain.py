@@ -1,4 +1,4 @@
-"""Plain decoder: writes from the whole source in one vector c, the memory's summary, and never looks back at it.
+"""Plain decoder without attention: it gets the source as one vector c, the memory's summary.
 
     s_j = R(s_{j−1}, x_j),   r_j = tanh(W s_j + b),   logits = E r_j + b',   x_j = t̂_j and s_0 = 0 but for `context`:
 
@@ -41,7 +41,7 @@ class State(Beams):
 
 
 class Plain(Speaks):
-    """An Elman, LSTM or GRU network that is given the source as one vector: no attention"""
+    """GRU, LSTM or Elman decoder without attention: it gets the source as one vector"""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Plain(Speaks):
         if context == "start" and summary != hidden:
             raise RegardError(
                 f"context=start got a summary of size {summary} and hidden={hidden}",
-                expected="one size for both",
+                expected="the same size",
                 do=f"set hidden={summary}, or use context=transform",
             )
         self.context, self.cell = context, cell

@@ -9,6 +9,13 @@ after    s_j = R(s_{j−1}, [t̂_j; r_{j−1}]),  c_j = attend(s_j),  r_j = tanh
 The next token has logits `E r_j + b`, E being the embeddings themselves where they are tied (Press &
 Wolf 2017). The first state is bridged from the encoder's summary: `s_0 = tanh(W summary + b)`.
 
+Three options are those of Xu et al. 2015, "Show, Attend and Tell", section 3.1.2, whose decoder is an LSTM with
+attention before its step:
+
+    gate=true         β_j = σ(w s + b) of the state that asks, and c_j becomes β_j c_j
+    output=deep       r_j = t̂_j + L[s_j; c_j], linear
+    init_cell=true    the LSTM's first cell too is bridged from the summary; else it is 0
+
     decoder = Recurrent(vocab=8000, memory=1024, summary=1024, attention=partial(make, score="additive"))
     state, look, logits = decoder.step(decoder.start(memory), token)
 """
@@ -24,6 +31,7 @@ from torch.nn.functional import dropout as drop
 from torch.nn.functional import linear
 
 from regard.attend.attention import Attention
+from regard.errors import RegardError
 from regard.kernels.cells import CELLS
 from regard.predict.generate import Decoder
 from regard.predict.shared import Shared
@@ -103,7 +111,7 @@ class Speaks(Decoder):
 
 
 class Recurrent(Speaks):
-    """An Elman, LSTM or GRU network that looks at the memory once a token."""
+    """GRU, LSTM or Elman decoder that attends to the source once per token."""
 
     def __init__(
         self,
@@ -118,20 +126,37 @@ class Recurrent(Speaks):
         place: Annotated[
             Literal["before", "after"], "attend before the recurrent step (Bahdanau) or after it (Luong)"
         ] = "before",
-        feed: Annotated[bool, "feed what attention gave into the next step (input feeding; with place=after)"] = True,
+        feed: Annotated[
+            bool, "feed the attention vector into the next step (input feeding; only with place=after)"
+        ] = True,
+        gate: Annotated[bool, "scale the context by a gate computed from the hidden state"] = False,
+        output: Annotated[
+            Literal["tanh", "deep"],
+            "tanh layer before the output layer, or the linear deep output of Show, Attend and Tell",
+        ] = "tanh",
+        init_cell: Annotated[bool, "compute the first LSTM cell from the encoder's summary; false starts at 0"] = False,
         tie: Annotated[bool, "share weights between the embeddings and the output layer"] = True,
         dropout: Annotated[Dropout, "dropout on the embeddings, between layers and before the output layer"] = 0.2,
     ) -> None:
-        readout = embed if tie else hidden
+        if init_cell and cell != "lstm":
+            raise RegardError(f"init_cell with cell={cell}", expected="cell=lstm", do="remove init_cell")
+        readout = embed if tie or output == "deep" else hidden
         super().__init__(vocab, embed, readout, tie, dropout)
-        self.cell, self.place = cell, place
+        self.cell, self.place, self.output = cell, place, output
         self.feed = feed and place == "after"
         more = memory if place == "before" else readout if self.feed else 0
         between = dropout if layers > 1 else 0.0
         self.rnn = CELLS[cell](embed + more, hidden, layers, batch_first=True, dropout=between)
         self.attention = attention(query=hidden, key=memory, value=memory)
         self.bridge = nn.Linear(summary, layers * hidden)
-        self.readout = nn.Linear(hidden + memory + (embed if place == "before" else 0), readout)
+        self.bridge_cell = nn.Linear(summary, layers * hidden) if init_cell else None
+        self.gate = nn.Linear(hidden, 1) if gate else None
+        reads_token = place == "before" and output == "tanh"
+        self.readout = nn.Linear(hidden + memory + (embed if reads_token else 0), readout)
+
+    @property
+    def source_attention(self) -> Attention:
+        return self.attention
 
     @property
     def parallel(self) -> bool:
@@ -148,9 +173,17 @@ class Recurrent(Speaks):
         with whole(memory):
             layers = torch.tanh(self.bridge(memory.summary)).unsqueeze(1).chunk(self.rnn.num_layers, dim=-1)
             prepared = self.attention.prepare(memory.keys, memory.values, memory.mask)
-        zeros = tuple(torch.zeros_like(layer) for layer in layers) if self.cell == "lstm" else ()
+            cells = self._first_cells(memory, layers)
         fed = layers[0].new_zeros(len(layers[0]), 1, self.readout.out_features) if self.feed else None
-        return State(layers, zeros, fed, None, prepared)
+        return State(layers, cells, fed, None, prepared)
+
+    def _first_cells(self, memory: Memory, layers: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """An LSTM's, a layer each."""
+        if self.cell != "lstm":
+            return ()
+        if self.bridge_cell is None:
+            return tuple(torch.zeros_like(layer) for layer in layers)
+        return torch.tanh(self.bridge_cell(memory.summary)).unsqueeze(1).chunk(len(layers), dim=-1)
 
     def step(
         self, state: State, token: Int[Tensor, "batch beam"]
@@ -168,7 +201,7 @@ class Recurrent(Speaks):
         state = self.start(memory)
         if self.parallel:
             s = self._read_all(state, embedded)
-            look = self.attention(s, state.memory, self.attention.start(state.memory))
+            look = self._look(s, state.memory, self.attention.start(state.memory))
             return look, self._logits(self._read(s, look.context, embedded, self.readout))
         looks, states, fed = [], [], []
         with whole(memory):
@@ -194,13 +227,18 @@ class Recurrent(Speaks):
     ) -> tuple[State, Look, Float[Tensor, "batch beam hidden"]]:
         """One step of the network and one look: the state after it, the look, and the top layer."""
         if self.place == "before":
-            look = self.attention(state.hidden[-1], state.memory, state.looked)
+            look = self._look(state.hidden[-1], state.memory, state.looked)
             hidden, cell = self._recur(state, torch.cat([x, look.context], dim=-1), maps)
             return State(hidden, cell, None, look.state, state.memory), look, hidden[-1]
         hidden, cell = self._recur(state, x if state.fed is None else torch.cat([x, state.fed], dim=-1), maps)
-        look = self.attention(hidden[-1], state.memory, state.looked)
+        look = self._look(hidden[-1], state.memory, state.looked)
         fed = self._read(hidden[-1], look.context, x, maps[-1]) if self.feed else None
         return State(hidden, cell, fed, look.state, state.memory), look, hidden[-1]
+
+    def _look(self, query: Float[Tensor, "batch query hidden"], memory: Memory, state: Any) -> Look:
+        """What attention answers, through the gate if there is one."""
+        look: Look = self.attention(query, memory, state)
+        return look if self.gate is None else replace(look, context=torch.sigmoid(self.gate(query)) * look.context)
 
     def _recur(self, state: State, x: Tensor, maps: list[Shared]) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         """One step of every layer; the parameters are those that `_read_all` runs over a whole sequence."""
@@ -232,5 +270,8 @@ class Recurrent(Speaks):
     def _read(
         self, s: Tensor, c: Tensor, x: Tensor, readout: Callable[[Tensor], Tensor]
     ) -> Float[Tensor, "batch time readout"]:
+        shape = *s.shape[:2], -1
+        if self.output == "deep":
+            return x + readout(torch.cat([s, c], dim=-1).flatten(0, 1)).reshape(shape)
         joined = torch.cat([s, c, x], dim=-1) if self.place == "before" else torch.cat([c, s], dim=-1)
-        return torch.tanh(readout(joined.flatten(0, 1))).reshape(*s.shape[:2], -1)
+        return torch.tanh(readout(joined.flatten(0, 1))).reshape(shape)

@@ -1,4 +1,4 @@
-"""Transformer decoder: every token asks those before it, then the memory, in each of several blocks.
+"""Transformer decoder.
 
     x = √d · E t + positions
     x ← x + attend(norm x),   x ← x + ask(norm x, memory),   x ← x + W_2 relu(W_1 norm x)      layers times
@@ -44,7 +44,7 @@ __all__ = ["State", "Transformer"]
 
 
 class Transformer(Layers, Decoder):  # type: ignore[override]
-    """Layers of self-attention, attention to the memory, and a network for each token."""
+    """Transformer decoder: layers of self-attention, cross-attention and feed-forward networks."""
 
     @ranged
     def __init__(
@@ -57,19 +57,17 @@ class Transformer(Layers, Decoder):  # type: ignore[override]
         heads: Annotated[Few, "attention heads in each layer; they must divide size"] = 4,
         ffn: Annotated[Width, "units of the feed-forward layer"] = 1024,
         dropout: Annotated[
-            Dropout, "dropout on the embeddings, in the feed-forward layer and on what each sublayer adds"
+            Dropout, "dropout on the embeddings, in the feed-forward layer and on each sublayer's output"
         ] = 0.1,
-        positions: Annotated[Kind, "how tokens know their position"] = "sinusoid",
-        max_length: Annotated[
-            Length, "longest text that learned positions can read, in tokens (positions=learned)"
-        ] = 1024,
+        positions: Annotated[Kind, "kind of position encoding"] = "sinusoid",
+        max_length: Annotated[Length, "longest text, in tokens (positions=learned)"] = 1024,
         score: Annotated[Spec, In("attend.score"), "how self-attention compares a query and a key"] = "scaled_dot",
         normalizer: Annotated[
             Spec, In("attend.normalizer"), "how self-attention turns scores into weights"
         ] = "softmax",
         look: Annotated[
             Literal["last", "mean", "all"] | Annotated[int, Range(-1000, 999)],
-            "layer whose attention is shown: the last, the mean of all, all, or one by number, from 0",
+            "layer whose attention is shown: last, the mean of all layers, all, or a layer's number (0 is the first)",
         ] = "last",
     ) -> None:
         super().__init__()
@@ -90,6 +88,10 @@ class Transformer(Layers, Decoder):  # type: ignore[override]
     def looking(self, block: Any) -> Attention:
         """Attention to the memory."""
         return block.asking  # type: ignore[no-any-return]
+
+    @property
+    def source_attention(self) -> Attention:
+        return self.looking(self.blocks[-1])
 
     @property
     def parallel(self) -> bool:

@@ -1,21 +1,21 @@
-"""A recurrent language model: a state carries what was read, and says what the next token may be.
+"""Recurrent language model (LSTM, GRU or Elman), with optional attention over its earlier states.
 
     h_t = R(h_{t−1}, E x_t)        R: `layers` of LSTM (Hochreiter & Schmidhuber 1997), GRU or Elman
-    logits = E h_t + b             E, the embeddings, serve both ends (Press & Wolf 2017)
+    logits = E h_t + b             the embeddings E are tied to the output layer (Press & Wolf 2017)
 
-Zaremba, Sutskever & Vinyals 2014, "Recurrent Neural Network Regularization": dropout on what goes into a layer and
-what comes out, never from step to step. Here one mask serves all steps of a row (Gal & Ghahramani 2016). Two more, off
-unless asked for, are of Merity, Keskar & Socher 2017, "Regularizing and Optimizing LSTM Language Models", sections 2
-and 4.3: `drop_weights`, of the matrices from state to state, one mask a batch; `drop_words`, of whole words, wherever
-they stand in the batch.
+Zaremba, Sutskever & Vinyals 2014, "Recurrent Neural Network Regularization": dropout on the input and output of each
+layer, never on the recurrent connections. One mask is shared by all time steps of a sequence (Gal & Ghahramani 2016).
+Two further kinds of dropout are off by default. Both are from Merity, Keskar & Socher 2017, "Regularizing and
+Optimizing LSTM Language Models", sections 2 and 4.3: `weight_dropout` masks the hidden-to-hidden weights, one mask per
+batch; `embedding_dropout` masks whole words, everywhere in the batch.
 
-With `attention`, each step also looks back at the states so far, its own included, and the logits come from
+With `attention`, each step also attends to all states so far, its own included, and the logits come from
 
     r_t = tanh(W [c_t; h_t]),   c_t = attend(h_t; h_1 … h_t)
 
 Daniluk et al. 2017, "Frustratingly Short Attention Spans in Neural Language Modeling", section 2.
 
-    Recurrent(vocab=10_000, attention=None)(tokens)
+    Recurrent(vocab=10_000, attention=None)(batch)
 """
 
 from collections.abc import Mapping
@@ -43,26 +43,24 @@ __all__ = ["Recurrent", "State", "locked"]
 
 @dataclass(frozen=True)
 class State(Beams):
-    """One hidden vector (and one LSTM cell) a layer, and the states that attention may look back at."""
+    """One hidden vector (and one LSTM cell) per layer, and the earlier states that attention can see."""
 
     hidden: tuple[Float[Tensor, "batch beam hidden"], ...]
     cell: tuple[Float[Tensor, "batch beam hidden"], ...]
     past: Float[Tensor, "batch beam time hidden"] | None
-    there: Bool[Tensor, "batch beam time"] | None  # which of the past are no padding
-    fresh: bool  # whether nothing was asked yet
+    there: Bool[Tensor, "batch beam time"] | None  # false for padding
+    fresh: bool  # no step was taken yet
 
 
 def locked(x: Float[Tensor, "batch time size"], rate: float, training: bool) -> Float[Tensor, "batch time size"]:
-    """Dropout with one mask for all steps of a row."""
+    """Dropout with one mask for all time steps of a sequence."""
     if not training or not rate:
         return x
     return x * dropout(x.new_ones(len(x), 1, x.shape[-1]), rate)
 
 
 class Recurrent(LanguageModel):
-    """An Elman, LSTM or GRU network over a text, with or without a look back."""
-
-    wide = False  # an LSTM's cell sums up hundreds of steps: half precision would lose the small ones
+    """LSTM, GRU or Elman language model, with or without attention."""
 
     @ranged
     def __init__(
@@ -72,24 +70,33 @@ class Recurrent(LanguageModel):
         cell: Annotated[Literal["elman", "lstm", "gru"], "kind of recurrent cell"] = "lstm",
         hidden: Annotated[Width, "units of the hidden state and size of the embeddings"] = 800,
         layers: Annotated[Depth, "number of layers"] = 2,
-        drop_in: Annotated[Dropout, "dropout on the embeddings, one mask for all steps of a text"] = 0.5,
-        drop_between: Annotated[Dropout, "dropout between layers, one mask for all steps of a text"] = 0.4,
-        drop_out: Annotated[Dropout, "dropout before the output layer, one mask for all steps of a text"] = 0.5,
-        drop_weights: Annotated[Dropout, "dropout on the weights from state to state (DropConnect)"] = 0.0,
-        drop_words: Annotated[Dropout, "chance that a word's embedding is zeroed in a whole batch"] = 0.0,
+        input_dropout: Annotated[Dropout, "dropout on the embeddings, one mask for all time steps"] = 0.5,
+        hidden_dropout: Annotated[Dropout, "dropout between layers, one mask for all time steps"] = 0.4,
+        output_dropout: Annotated[Dropout, "dropout before the output layer, one mask for all time steps"] = 0.5,
+        weight_dropout: Annotated[
+            Dropout, "dropout on the hidden-to-hidden weights (DropConnect), one mask per batch"
+        ] = 0.0,
+        embedding_dropout: Annotated[Dropout, "probability of zeroing a word's embedding throughout a batch"] = 0.0,
     ) -> None:
         super().__init__(vocab, attention)
-        self.cell, self.drop_in, self.drop_between, self.drop_out = cell, drop_in, drop_between, drop_out
-        self.drop_weights, self.drop_words = drop_weights, drop_words
+        self.cell, self.input_dropout, self.hidden_dropout, self.output_dropout = (
+            cell,
+            input_dropout,
+            hidden_dropout,
+            output_dropout,
+        )
+        self.weight_dropout, self.embedding_dropout = weight_dropout, embedding_dropout
         self.embedding = nn.Embedding(vocab, hidden)
         nn.init.normal_(self.embedding.weight, std=hidden**-0.5)
-        # One layer each, for cuDNN's dropout between layers would draw a mask a step.
+        # One module per layer: cuDNN's own dropout between layers would draw a new mask at every step.
         self.rnn = nn.ModuleList(CELLS[cell](hidden, hidden, batch_first=True) for _ in range(layers))
         self.bias = nn.Parameter(torch.zeros(vocab))
         sizes = {"query": hidden, "key": hidden, "value": hidden}
         self.attention = None if attention is None else call(make, dict(attention), **sizes)
         if self.attention is not None and self.attention.stateful:
-            raise RegardError("an attention that keeps a state between looks", expected="one without, to look back")
+            raise RegardError(
+                "an attention score that keeps state between steps", expected="one without state, for a language model"
+            )
         self.readout = None if attention is None else nn.Linear(2 * hidden, hidden)
 
     @property
@@ -100,34 +107,39 @@ class Recurrent(LanguageModel):
     def carries(self) -> bool:  # type: ignore[override]
         return self.attention is None
 
-    def forward(self, tokens: Int[Tensor, "batch time"]) -> tuple[Look | None, Float[Tensor, "batch time hidden"]]:
-        h, look = locked(self._words(tokens), self.drop_in, self.training), None
+    @property
+    def wide(self) -> bool:
+        """An LSTM cell accumulates over hundreds of steps: half precision would lose small terms."""
+        return False
+
+    def states(self, tokens: Int[Tensor, "batch time"]) -> tuple[Look | None, Float[Tensor, "batch time hidden"]]:
+        h, look = locked(self._words(tokens), self.input_dropout, self.training), None
         for number, layer in enumerate(self.rnn):
-            h = self._through(layer, locked(h, self.drop_between, self.training) if number else h)
+            h = self._through(layer, locked(h, self.hidden_dropout, self.training) if number else h)
         if self.attention is not None:
             seen = causal(tokens.shape[1], tokens.shape[1], h.device)
             look = self.attention(h, self.attention.prepare(h), mask=seen.unsqueeze(0))
             h = self._read(look, h)
-        return look, locked(h, self.drop_out, self.training)
+        return look, locked(h, self.output_dropout, self.training)
 
     def _words(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time hidden"]:
-        if not self.training or not self.drop_words:
+        if not self.training or not self.embedding_dropout:
             return self.embedding(tokens)  # type: ignore[no-any-return]
         E = self.embedding.weight
-        return embedding(tokens, E * dropout(E.new_ones(len(E), 1), self.drop_words))
+        return embedding(tokens, E * dropout(E.new_ones(len(E), 1), self.embedding_dropout))
 
     def _through(self, layer: nn.Module, x: Float[Tensor, "batch time size"]) -> Float[Tensor, "batch time hidden"]:
-        """A layer's states, some of its weights from state to state left out."""
-        if not self.training or not self.drop_weights:
+        """The states of one layer, with dropout on its hidden-to-hidden weights."""
+        if not self.training or not self.weight_dropout:
             return layer(x)[0]  # type: ignore[no-any-return]
-        dropped = {"weight_hh_l0": dropout(layer.get_parameter("weight_hh_l0"), self.drop_weights)}
+        dropped = {"weight_hh_l0": dropout(layer.get_parameter("weight_hh_l0"), self.weight_dropout)}
         return functional_call(layer, dropped, (x,))[0]  # type: ignore[no-any-return]
 
     def logits(self, r: Float[Tensor, "*rows hidden"]) -> Float[Tensor, "*rows vocab"]:
         return linear(r, self.embedding.weight, self.bias)
 
     def read(self, beginnings: Sequences) -> Memory:
-        """The beginning of each text as what can be looked back at, with the network's state after it as `summary`."""
+        """Reads the prompts: their states as memory, and the state after the last token as `summary`."""
         lengths = begun(beginnings).lengths
         packed = pack_padded_sequence(
             self.embedding(beginnings.values), lengths, batch_first=True, enforce_sorted=False
@@ -156,7 +168,7 @@ class Recurrent(LanguageModel):
         h = state.hidden[-1]
         if self.attention is None or state.past is None or state.there is None:
             return state, Look(h, compute_weights=lambda: h.new_zeros(*token.shape, 0)), self.logits(h)
-        # Each hypothesis has a past of its own, so each is a row of its own.
+        # Each hypothesis has its own past, so each becomes its own row.
         query = h.reshape(token.numel(), 1, -1)
         memory = self.attention.prepare(state.past.flatten(0, 1), None, state.there.flatten(0, 1))
         look: Look = self.attention(query, memory)

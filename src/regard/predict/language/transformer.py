@@ -1,18 +1,18 @@
-"""A Transformer as a language model: every token asks those before it and itself, in each of several blocks.
+"""Transformer language model with causal self-attention.
 
     x = √d · E t + positions
     x ← x + attend(norm x),   x ← x + W_2 relu(W_1 norm x)      layers times
     logits = E norm x
 
 Vaswani et al. 2017, "Attention Is All You Need", sections 3.1 to 3.5, the decoder without a source; Radford et al.
-2018, "Improving Language Understanding by Generative Pre-Training", section 3.1. The norm stands before each part
-(see `regard.attend.block`), E serves both ends (Press & Wolf 2017). The score and the normalizer of `attention` are
-those of every block's; its heads are `heads`.
+2018, "Improving Language Understanding by Generative Pre-Training", section 3.1. Layers are pre-norm (see
+`regard.attend.block`), and the embeddings E are tied to the output layer (Press & Wolf 2017). Every block uses the
+score and the normalizer of `attention`, with `heads` heads.
 
-Known tokens are read all at once. Token by token, the keys and values of those read are kept, so a step costs one
-token. Texts of different lengths are gone on from side by side: each has places of its own.
+Known tokens are read in parallel. In decoding, keys and values are cached, so a step costs one token. Prompts of
+different lengths can be continued in one batch: each has its own positions.
 
-    Transformer(vocab=10_000, attention=None)(tokens)
+    Transformer(vocab=10_000, attention=None)(batch)
 """
 
 from collections.abc import Mapping
@@ -62,9 +62,8 @@ class State(Beams):
 
 
 class Transformer(Layers, LanguageModel):  # type: ignore[override]
-    """Layers of self-attention, each token to those before it, and of a network for each token."""
+    """Transformer language model: layers of causal self-attention and feed-forward networks."""
 
-    wide = True
     looks = True
 
     @ranged
@@ -77,15 +76,13 @@ class Transformer(Layers, LanguageModel):  # type: ignore[override]
         heads: Annotated[Few, "attention heads in each layer; they must divide size"] = 4,
         ffn: Annotated[Width, "units of the feed-forward layer"] = 1024,
         dropout: Annotated[
-            Dropout, "dropout on the embeddings, in the feed-forward layer and on what each sublayer adds"
+            Dropout, "dropout on the embeddings, in the feed-forward layer and on each sublayer's output"
         ] = 0.2,
-        positions: Annotated[Kind, "how tokens know their position"] = "rotary",
-        max_length: Annotated[
-            Length, "longest text that learned positions can read, in tokens (positions=learned)"
-        ] = 1024,
+        positions: Annotated[Kind, "kind of position encoding"] = "rotary",
+        max_length: Annotated[Length, "longest text, in tokens (positions=learned)"] = 1024,
         look: Annotated[
             Literal["last", "mean", "all"] | Annotated[int, Range(-1000, 999)],
-            "layer whose attention is shown: the last, the mean of all, all, or one by number, from 0",
+            "layer whose attention is shown: last, the mean of all layers, all, or a layer's number (0 is the first)",
         ] = "last",
     ) -> None:
         super().__init__(vocab, attention)
@@ -94,8 +91,8 @@ class Transformer(Layers, LanguageModel):  # type: ignore[override]
         if given:
             raise RegardError(
                 f"attention.{given[0]}={asked[given[0]]} in a Transformer",
-                expected="the score and the normalizer alone",
-                do="leave it out; its heads are network.heads, and its places network.positions",
+                expected="only attention.score and attention.normalizer",
+                do="remove it; use network.heads and network.positions",
             )
         self.size, self.dropout = size, dropout
         self.embedding = nn.Embedding(vocab, size)
@@ -104,14 +101,16 @@ class Transformer(Layers, LanguageModel):  # type: ignore[override]
         parts = {"score": asked.get("score", "scaled_dot"), "normalizer": asked.get("normalizer", "softmax")}
         self.blocks: Any = nn.ModuleList(Block(size, heads, ffn, dropout, **parts) for _ in range(layers))
         if any(self.looking(block).stateful for block in self.blocks):
-            raise RegardError("an attention that keeps a state between looks", expected="one without, to look back")
+            raise RegardError(
+                "an attention score that keeps state between steps", expected="one without state, for a language model"
+            )
         self.norm = nn.LayerNorm(size)
         self.show(look)
 
     def looking(self, block: Any) -> Attention:
         return block.attending.attention  # type: ignore[no-any-return]
 
-    def forward(self, tokens: Int[Tensor, "batch time"]) -> tuple[Look, Float[Tensor, "batch time size"]]:
+    def states(self, tokens: Int[Tensor, "batch time"]) -> tuple[Look, Float[Tensor, "batch time size"]]:
         looks, _, x = self._through(tokens)
         return self.shown(looks), self.norm(x)
 

@@ -1,4 +1,6 @@
-"""Matchings: the vectors of two sentences → one vector for the pair. One file a matching."""
+"""Matchings: combine the vectors of two sentences into one. One module per matching."""
+
+from abc import abstractmethod
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -12,6 +14,7 @@ class Match(nn.Module):
     size: int  # width of what it gives
     symmetric: bool = False  # whether it is the same whichever comes first
 
+    @abstractmethod
     def forward(
         self, u: Float[Tensor, "batch inputs"], v: Float[Tensor, "batch inputs"]
     ) -> Float[Tensor, "batch size"]:

@@ -1,4 +1,4 @@
-"""Difference: `[u; v; u − v; u ⊙ v]`: as Distance, but which of the two is larger counts.
+"""Difference: `[u; v; u − v; u ⊙ v]`: like Distance, but signed.
 
 Mou et al. 2016, "Natural Language Inference by Tree-Based Convolution and Heuristic Matching", section 3.2; DiSAN
 and ReSAN classify SNLI by it.

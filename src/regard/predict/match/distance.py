@@ -1,4 +1,4 @@
-"""Distance: `[u; v; |u − v|; u ⊙ v]`: both, how far they are apart, and where they agree.
+"""Distance: `[u; v; |u − v|; u ⊙ v]`.
 
 Conneau, Kiela, Schwenk, Barrault & Bordes 2017, "Supervised Learning of Universal Sentence Representations from
 Natural Language Inference Data", section 3.1.

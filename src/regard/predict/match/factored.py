@@ -1,4 +1,4 @@
-"""Factored: row by row, `F_r = (M_p,r W_fp,r) ⊙ (M_h,r W_fh,r)`: a small product where a full one would be huge.
+"""Factored: a product for each row, `F_r = (M_p,r W_fp,r) ⊙ (M_h,r W_fh,r)`, since a full one would be huge.
 
 Lin et al. 2017, "A Structured Self-attentive Sentence Embedding", section 4.3 and appendix B (a gated encoder over
 the matrix embeddings of a pair). Made for `pool=structured`; any other vector is one row.
@@ -20,10 +20,12 @@ __all__ = ["Factored"]
 
 
 class Factored(Match):
-    """`(M_p W_fp) ⊙ (M_h W_fh)`, each row with matrices of its own"""
+    """`(M_p W_fp) ⊙ (M_h W_fh)`, with separate matrices for each row"""
 
     @ranged
-    def __init__(self, inputs: int, rows: int, hidden: Annotated[Width, "width of each row's product"] = 150) -> None:
+    def __init__(
+        self, inputs: int, rows: int, hidden: Annotated[Width, "size of the product for each row"] = 150
+    ) -> None:
         super().__init__()
         if rows < 1 or inputs % rows:
             raise RegardError(f"a vector of {inputs} in {rows} rows", expected="rows of equal width")

@@ -1,7 +1,7 @@
-"""Similarity: `[|u − v|; u ⊙ v]`: how far apart and how alike, and nothing of either sentence alone. Symmetric.
+"""Similarity: `[|u − v|; u ⊙ v]`. Symmetric; neither sentence counts by itself.
 
 Tai, Socher & Manning 2015, "Improved Semantic Representations From Tree-Structured Long Short-Term Memory Networks",
-section 4.2: for how close two sentences are it does not matter what they say, nor which comes first.
+section 4.2.
 
     Similarity(inputs=600)(u, v)                         # [batch, 1200]
 """

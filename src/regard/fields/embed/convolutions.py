@@ -1,0 +1,54 @@
+"""Convolutions: a small convolutional network from pixels to a grid of vectors.
+
+`blocks` times: two 3×3 convolutions with batch normalisation and ReLU, the first of which halves both sides. A picture
+of size s becomes a grid of (s / 2^blocks)² positions, each with a receptive field around its own cell. Where a position
+is in the picture is added to it, as a learned vector for its row and one for its column.
+
+    Convolutions(channels=1, side=32)(pixels).values     # [batch, 64, 64]
+"""
+
+from typing import Annotated
+
+import torch
+from torch import nn
+
+from regard.errors import RegardError
+from regard.fields.embed import Embedding
+from regard.ranges import Dropout, Range, Width, ranged
+from regard.types import Pixels, Sequences
+
+__all__ = ["Convolutions"]
+
+
+class Convolutions(Embedding):
+    """Pixels → a grid of vectors."""
+
+    @ranged
+    def __init__(
+        self,
+        channels: int,
+        side: int,
+        dim: Annotated[Width, "size of the vectors"] = 64,
+        blocks: Annotated[int, Range(1, 10), "number of blocks; each halves both sides of the picture"] = 2,
+        dropout: Annotated[Dropout, "dropout on whole channels after each block"] = 0.0,
+    ) -> None:
+        super().__init__()
+        if side % 2**blocks or side < 2**blocks:
+            raise RegardError(f"size={side} with embed.blocks={blocks}", expected=f"a multiple of {2**blocks}")
+        self.size, self.grid = dim, side // 2**blocks
+        layers: list[nn.Module] = []
+        for block in range(blocks):
+            width = max(8, dim // 2 ** (blocks - 1 - block)) if block < blocks - 1 else dim
+            for stride in (2, 1):
+                layers += [nn.Conv2d(channels, width, 3, stride, padding=1), nn.BatchNorm2d(width), nn.ReLU()]
+                channels = width
+            layers.append(nn.Dropout2d(dropout))
+        self.layers = nn.Sequential(*layers)
+        self.row, self.column = (nn.Parameter(torch.zeros(self.grid, dim)) for _ in range(2))
+
+    def forward(self, inputs: Pixels) -> Sequences:
+        pixels = inputs.values.to(self.row.dtype)
+        maps = self.layers(pixels) + (self.row[:, None] + self.column).permute(2, 0, 1)
+        vectors = maps.flatten(2).transpose(1, 2)
+        mask = torch.ones(vectors.shape[:2], dtype=torch.bool, device=vectors.device)
+        return Sequences(vectors, mask, torch.full((len(vectors),), vectors.shape[1]))

@@ -1,0 +1,254 @@
+"""Image: a picture, given as the path of a file or as a data URL, and decoded when a batch needs it.
+
+Pictures are resized to `size` × `size` pixels, whatever their shape, and normalised by the mean and the standard
+deviation of the training set. They are turned upright as their EXIF data says; 16 bits are scaled to 8, transparent
+parts are white, and of an animation the first picture is taken. A convolutional network (`embed`) turns each into a
+grid of vectors, one for each box of `regions`.
+
+    field = Image(size=32);  field.fit(paths);  field.collate(field.encode(paths, where)).values    # [batch, 3, 32, 32]
+"""
+
+import base64
+import binascii
+import io
+import os
+import struct
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import torch
+from jaxtyping import Float
+
+from regard.errors import RegardError
+from regard.fields import Input, Profile, Where
+from regard.fields.embed import Embedding
+from regard.fields.embed.convolutions import Convolutions
+from regard.find import PLAIN, Of, Spec, call, table
+from regard.ranges import Range, ranged
+from regard.regions import Box, Region
+from regard.types import Pixels
+
+__all__ = ["Image", "decode", "png_url", "to_data_url"]
+
+FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP")
+SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp")
+MOST_BYTES, MOST_PIXELS = 20_000_000, 40_000_000  # a small file may unpack to gigabytes of pixels
+REQUEST_BYTES = 5_000_000
+SAMPLE = 1_000  # pictures that mean and standard deviation are taken from
+SHOWN = 256  # longest side of a picture in an attention map
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture that is not decoded yet, and the boxes to blank in it."""
+
+    value: str
+    where: str
+    blank: tuple[int, ...] = ()
+
+
+class Image(Input):
+    """A picture, decoded when a batch needs it."""
+
+    kind: ClassVar[str] = "image"
+    headers: ClassVar[tuple[str, ...]] = (
+        *("image", "image_path", "path", "file", "filename", "file_name", "picture", "photo"),
+    )
+    per_file: ClassVar[bool] = True
+    slow: ClassVar[bool] = True
+    request_bytes: ClassVar[int] = REQUEST_BYTES * 4 // 3 + 1_000
+
+    @ranged
+    def __init__(
+        self,
+        size: Annotated[int, Range(4, 1024), "pixels of each side after resizing"] = 64,
+        colour: Annotated[bool, "read three colour channels; false reads grey"] = True,
+        embed: Annotated[
+            Spec,
+            Of("fields.embed.convolutions.Convolutions"),
+            "the convolutional network that turns pixels into vectors",
+        ] = PLAIN,
+    ) -> None:
+        self.size, self.colour, self.embed = size, colour, table(embed)
+        self.mean, self.std = 0.5, 0.5
+        self.grid = self._convolutions().grid
+
+    @property
+    def positions(self) -> int:
+        """How many vectors a picture becomes."""
+        return int(self.grid**2)
+
+    def fit(self, values: Sequence[str]) -> None:
+        pixels = np.stack(list(self._sampled(values)))
+        self.mean, self.std = float(pixels.mean()), max(float(pixels.std()), 1e-3)
+
+    def _sampled(self, values: Sequence[str]) -> Iterator[np.ndarray]:
+        """Pixels of some pictures. One that cannot be read is told with its place when its batch comes, unless all are
+        like that."""
+        some, error = values[:: max(1, len(values) // SAMPLE)], None
+        readable = 0
+        for value in some:
+            try:
+                pixels = self._pixels(value, "")
+            except RegardError as problem:
+                error = error or problem
+            else:
+                readable += 1
+                yield pixels
+        if error is not None and not readable:
+            raise error
+
+    def state(self) -> dict[str, Any]:
+        return {"mean": self.mean, "std": self.std}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.mean, self.std = float(state["mean"]), float(state["std"])
+
+    def encode(self, values: Sequence[str], where: Where, role: str = "picture") -> list[Picture]:
+        for value, at in zip(values, where, strict=True):
+            if not value.startswith("data:") and not os.path.isfile(value):
+                raise RegardError(f"{at}: no picture {value[:200]!r}", expected=f"a file ({', '.join(SUFFIXES)})")
+        return [Picture(value, at) for value, at in zip(values, where, strict=True)]
+
+    def length(self, row: Picture) -> int:
+        return self.positions
+
+    def collate(self, rows: Sequence[Picture]) -> Pixels:
+        pixels = np.stack([self._blanked(row) for row in rows])
+        return Pixels(torch.from_numpy((pixels - self.mean) / self.std))
+
+    def _pixels(self, value: str, where: str) -> Float[np.ndarray, "channel size size"]:
+        """[channel, size, size], from 0 to 1."""
+        picture = decode(value, where).resize((self.size, self.size))
+        picture = picture if self.colour else picture.convert("L")
+        array = np.asarray(picture, dtype=np.float32) / 255
+        return array.transpose(2, 0, 1) if self.colour else array[None]
+
+    def _blanked(self, row: Picture) -> Float[np.ndarray, "channel size size"]:
+        pixels, cell = self._pixels(row.value, row.where), self.size // self.grid
+        for place in row.blank:
+            top, left = (cell * one for one in divmod(place, self.grid))
+            pixels[:, top : top + cell, left : left + cell] = self.mean
+        return pixels
+
+    def embedding(self) -> Embedding:
+        return self._convolutions()
+
+    def _convolutions(self) -> Convolutions:
+        found: Convolutions = call(Convolutions, self.embed, channels=3 if self.colour else 1, side=self.size)
+        return found
+
+    def regions(self, values: Sequence[str]) -> list[tuple[Region, ...]]:
+        n = self.grid
+        boxes = tuple(Box(x / n, y / n, (x + 1) / n, (y + 1) / n) for y in range(n) for x in range(n))
+        return [boxes] * len(values)
+
+    def source(self, value: str) -> str:
+        return to_data_url(decode(value, ""))
+
+    def title(self, value: str) -> str:
+        return "picture" if value.startswith("data:") else Path(value).name
+
+    def drop(self, row: Picture, positions: Sequence[int]) -> Picture:
+        """With boxes blanked to the mean; their places stay."""
+        if wrong := [place for place in positions if not 0 <= place < self.positions]:
+            raise RegardError(f"no box {wrong[0]} to drop", expected=f"0 to {self.positions - 1}")
+        return replace(row, blank=(*row.blank, *positions))
+
+    def remaining(self, regions: tuple[Region, ...], positions: Sequence[int]) -> tuple[Region, ...]:
+        return regions
+
+    def located(self, value: str, folder: Path) -> str:
+        return value if value.startswith("data:") else str(folder / os.path.expanduser(value))
+
+    def requested(self, value: str, where: str, characters: int) -> None:
+        """Only what the request itself holds: a path would be one of the server's own files."""
+        if not value.startswith("data:image/"):
+            raise RegardError(f"{where}: not a picture", expected="a data URL, as data:image/png;base64,…")
+        if len(value) > self.request_bytes:
+            raise RegardError(f"{where}: a picture of more than {REQUEST_BYTES:,} bytes", do="send a smaller one")
+        decode(value, where, load=False)
+
+    def sizes(self, values: Sequence[str]) -> dict[str, list[int]]:
+        sides = [decode(value, "", load=False).size for value in values[:SAMPLE]]
+        return {"pixels wide": [wide for wide, _ in sides], "pixels high": [high for _, high in sides]}
+
+    def profile(self, values: Sequence[str]) -> Profile:
+        return Profile(float(self.positions), encoder="identity")
+
+
+def decode(value: str, where: str, load: bool = True) -> Any:
+    """A Pillow image of a path or a data URL, upright and in RGB. What is no picture, or too large, is refused before
+    it is unpacked; without `load` nothing is, and the image is as it is stored."""
+    from PIL import Image as Pillow  # not before a picture is met
+
+    warnings.filterwarnings("ignore", category=Pillow.DecompressionBombWarning)  # sizes are checked here
+    warnings.filterwarnings("ignore", message="(Possibly c|C)orrupt EXIF data", category=UserWarning)
+    at = f"{where}: " if where else ""
+    name = "picture" if value.startswith("data:") else repr(value[:200])
+    try:
+        if value.startswith("data:"):
+            head, _, body = value.partition(",")
+            content = base64.b64decode(body, validate=True) if head.endswith(";base64") else b""
+        else:
+            with open(value, "rb") as file:
+                content = file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise RegardError(f"{at}{name} has more than {MOST_BYTES:,} bytes", do="use a smaller picture")
+        if not content:
+            raise ValueError("it is empty")
+        picture = Pillow.open(io.BytesIO(content), formats=FORMATS)
+        if picture.width * picture.height > MOST_PIXELS:
+            raise RegardError(
+                f"{at}{name} has {picture.width:,} × {picture.height:,} pixels",
+                expected=f"at most {MOST_PIXELS:,} in all",
+                do="use a smaller picture",
+            )
+        if load:
+            picture.load()
+            picture = _plain(picture)
+    except RegardError:
+        raise
+    except (
+        *(OSError, ValueError, SyntaxError, binascii.Error, struct.error),
+        *(Pillow.DecompressionBombError, Pillow.DecompressionBombWarning),
+    ) as error:
+        said = " ".join(str(error).partition("<")[0].split())[:100]  # without Pillow's object
+        raise RegardError(f"{at}cannot read {name} ({said})", expected=f"a picture ({', '.join(FORMATS)})") from None
+    return picture
+
+
+def _plain(picture: Any) -> Any:
+    """Upright, in RGB of 8 bits, on white where it is transparent."""
+    from PIL import Image as Pillow
+    from PIL import ImageOps
+
+    # No picture is refused for what is written beside it.
+    with suppress(OSError, ValueError, SyntaxError, TypeError, KeyError, struct.error):
+        picture = ImageOps.exif_transpose(picture)
+    if picture.mode.startswith("I"):  # 16 bits of grey, which `convert` would cut off at 255
+        picture = Pillow.fromarray((np.asarray(picture).astype(np.int64).clip(0, 65_535) // 257).astype(np.uint8))
+    if picture.has_transparency_data:
+        layers = picture.convert("RGBA")
+        ground = Pillow.new("RGBA", layers.size, "white")
+        picture = Pillow.alpha_composite(ground, layers)
+    return picture.convert("RGB")
+
+
+def to_data_url(picture: Any) -> str:
+    """A Pillow image as a PNG data URL, at most `SHOWN` pixels wide and high."""
+    small = picture.copy()
+    small.thumbnail((SHOWN, SHOWN))
+    return png_url(small)
+
+
+def png_url(picture: Any, **how: Any) -> str:
+    """A Pillow image as a PNG data URL, in its own size; `how` are Pillow's options of PNG."""
+    out = io.BytesIO()
+    picture.save(out, "PNG", **how)
+    return "data:image/png;base64," + base64.b64encode(out.getvalue()).decode()

@@ -1,0 +1,23 @@
+"""Rewards: how good an answer was, for choices that are learned by reinforcement. One module per reward.
+
+A reward takes logits `[batch, label]` and the true labels `[batch]` and gives a number for each example; higher is
+better. No gradient passes through it.
+
+    Correct()(logits, target)       # [batch], 1 or 0
+"""
+
+from typing import Protocol, runtime_checkable
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+__all__ = ["Reward"]
+
+
+@runtime_checkable
+class Reward(Protocol):
+    """Logits and true labels → the reward of each example."""
+
+    def __call__(
+        self, logits: Float[Tensor, "batch label"], target: Int[Tensor, " batch"]
+    ) -> Float[Tensor, " batch"]: ...

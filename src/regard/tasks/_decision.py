@@ -1,0 +1,169 @@
+"""What all tasks share that decide about one input or two: embed → encode → pool → match → predict.
+
+A task of this kind names its input field, its target field and its head; see `classify`, `entail`, `relate`, `tag`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import torch
+from torch import nn
+
+from regard.attend.reinforce import Reinforce
+from regard.attend.selector import share
+from regard.data.batch import in_order
+from regard.encode import Encoder
+from regard.errors import RegardError
+from regard.fields import Field, input_field
+from regard.find import Spec, build, call, table
+from regard.look.attention_map import AttentionMap
+from regard.measure import Results
+from regard.networks.hard_attention import must_learn
+from regard.networks.reader import Read, Reader
+from regard.pool import Pool
+from regard.regions import Region, joined
+from regard.search import Search
+from regard.tasks._seen import Seen
+from regard.train.metrics import MetricSet
+from regard.train.task import Ask, Capability, Task, places
+from regard.types import Example, Prediction
+
+__all__ = ["Decision"]
+
+
+class Decision(Task):
+    """One input or two in, a decision out: one for the whole, or one for each position."""
+
+    counts: ClassVar[str] = "examples"
+    roles: ClassVar[tuple[str, ...]] = ("input",)  # of the inputs, which share one field
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({"drops_tokens", "features"})
+    target: Field
+    Head: ClassVar[type[nn.Module]]  # vectors → logits, with a `loss` and `answers`
+    pools: ClassVar[bool] = True  # one decision for the whole input
+
+    def __init__(
+        self,
+        input: Spec,
+        target: Field,
+        encoder: Spec,
+        head: Spec,
+        reinforce: Spec,
+        sparsity: float,
+        metrics: Sequence[Spec],
+        best_metric: str,
+        dropout: float,
+        pool: Spec | None = None,
+        match: Spec | None = None,
+    ) -> None:
+        field = input_field(input, end=False)
+        self.inputs, self.target = dict.fromkeys(self.roles, field), target
+        self.metrics = MetricSet(metrics, best_metric)
+        self.options: dict[str, Any] = {"encoder": encoder, "pool": pool, "match": match, "head": head}
+        self.reinforce, self.sparsity, self.dropout = table(reinforce), sparsity, dropout
+
+    # --- the network -------------------------------------------------------------------------------------
+
+    def network(self) -> Reader:
+        embed = next(iter(self.inputs.values())).embedding()
+        encoder: Encoder = build("encode", self.options["encoder"], inputs=embed.size)
+        must_learn(encoder, "encoder.normalizer")
+        pool: Pool | None = None
+        if self.pools:
+            spec = encoder.pool if self.options["pool"] is None else self.options["pool"]
+            pool = build("pool", spec, inputs=encoder.size, summary=encoder.summary)
+            must_learn(pool, "pool.normalizer", reinforced=pool.chooses)
+        match, size = None, encoder.size if pool is None else pool.size
+        if self.options["match"] is not None:
+            match = build("predict.match", self.options["match"], inputs=size, rows=1 if pool is None else pool.rows)
+            size = match.size
+        head = call(self.Head, self.options["head"], inputs=size, labels=len(self.target.names))
+        reinforce = self._reinforce(embed.size, encoder, pool)
+        return Reader(embed, encoder, pool, match, head, reinforce, self.dropout, self.sparsity)
+
+    def _reinforce(self, size: int, encoder: Encoder, pool: Pool | None) -> Reinforce | None:
+        """What teaches a choice of tokens, where there is one."""
+        samples = pool is not None and pool.chooses
+        if not (encoder.selects or samples):
+            return None
+        found: Reinforce = call(Reinforce, {**encoder.reinforce, **self.reinforce}, size=size * len(self.inputs))
+        if found.expected and not samples:
+            raise RegardError(
+                f"reinforce.expected={found.expected} and nothing that has an expected value",
+                expected="a pooling that samples",
+                do="add pool=attention pool.normalizer=sample, or remove it",
+            )
+        return found
+
+    # --- predictions -------------------------------------------------------------------------------------
+
+    def _answers(self, network: Reader, read: Read, rows: int) -> list[Prediction]:
+        """What was predicted for each example of a batch, without attention maps."""
+        lengths = read.inputs.lengths[:rows].tolist()
+        return network.head.answers(read.logits, lengths, self.target.names)  # type: ignore[operator,no-any-return]
+
+    @torch.no_grad()
+    def results(
+        self, network: nn.Module, examples: Sequence[Example], quick: bool = False, search: Search | None = None
+    ) -> Results:
+        assert isinstance(network, Reader)
+        items, device = self.items(examples), next(network.parameters()).device
+        found: list[Prediction | None] = [None] * len(items)
+        nats, tokens, shares = 0.0, 0, list[float]()
+        policies = 1
+        for rows in in_order([item.lengths for item in items], tokens=16_384):
+            batch = self.collate([items[row] for row in rows]).to(device)
+            read = network.read(batch.inputs)
+            nats += float(network.head.loss(read.logits, batch.target).sum())  # type: ignore[operator]
+            tokens += network.count(batch)
+            policies = max(1, len(read.choices))
+            shares += [float(share(one.chosen, read.inputs.mask).mean()) * len(rows) for one in read.choices]
+            for row, answer in zip(rows, self._answers(network, read, len(rows)), strict=True):
+                found[row] = answer
+        predictions = [one for one in found if one is not None]
+        chosen = sum(shares) / len(items) / policies if shares else None
+        return Results(examples, predictions, nats, tokens, chosen=chosen)
+
+    @torch.no_grad()
+    def predict(
+        self, network: nn.Module, texts: Sequence[Sequence[str]], ask: Ask, where: Sequence[str] = ()
+    ) -> list[Prediction]:
+        assert isinstance(network, Reader)
+        # Weights are large: one for each pair of tokens and feature.
+        tokens = max(1, ask.batch_tokens // 8) if ask.look else ask.batch_tokens
+        encoded = self.rows(texts, ask, places(texts, where))
+        fields = list(self.inputs.values())
+        lengths = [[field.length(row) for field, row in zip(fields, rows, strict=True)] for rows in encoded]
+        device, found = next(network.parameters()).device, list[Prediction | None]([None] * len(texts))
+        for rows in in_order([tuple(one) for one in lengths], tokens=tokens):
+            inputs = [one.to(device) for one in self.batched([encoded[row] for row in rows])]
+            read = network.read(inputs)
+            answers = self._answers(network, read, len(rows))
+            seen = Seen.of(read, network.encoder.head_names, ask.features) if ask.look else None
+            regions = self._regions([texts[row] for row in rows], read) if seen is not None else []
+            for place, row in enumerate(rows):
+                one, looks = answers[place], tuple[AttentionMap, ...]()
+                if seen is not None:
+                    dropped = ask.drop_tokens[row] if ask.drop_tokens else [()] * len(fields)
+                    columns = [
+                        field.remaining(side[place], out)
+                        for field, side, out in zip(fields, regions, dropped, strict=True)
+                    ]
+                    mine = range(place, len(columns) * len(rows), len(rows))
+                    named = self._shown(texts[row])
+                    looks = seen.attention_maps(mine, columns, *named, one.text, self.roles, self.target.kind)
+                first = looks[0] if looks else None
+                found[row] = replace(one, look=first, looks=looks[1:], source="\t".join(texts[row]))
+        return [one for one in found if one is not None]
+
+    def _regions(self, texts: Sequence[Sequence[str]], read: Read) -> list[list[tuple[Region, ...]]]:
+        """Input → example → what each position of the encoder stands for."""
+        sides = [field.regions([text[side] for text in texts]) for side, field in enumerate(self.inputs.values())]
+        if read.memory.spans is None:
+            return sides
+        return [[joined(one, read.memory.covered(len(one))) for one in side] for side in sides]
+
+    def _shown(self, values: Sequence[str]) -> tuple[list[str], str]:
+        """The name of each input, and what is drawn under the weights where that is not text."""
+        pairs = list(zip(self.inputs.values(), values, strict=True))
+        return [field.title(value) for field, value in pairs], "".join(field.source(value) for field, value in pairs)

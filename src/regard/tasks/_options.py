@@ -1,0 +1,34 @@
+"""Options that several tasks have, each with its sentence."""
+
+from typing import Annotated
+
+from regard.find import In, Of, Spec
+from regard.ranges import BelowOne, NonNegative
+
+__all__ = [
+    *("BestMetric", "LabelSmoothing", "Metrics", "Pooling", "Reading", "SampledAttention", "SampledTokens"),
+    *("Searching", "Sparsity", "Teaching"),
+]
+
+BestMetric = Annotated[str, "metric of the validation set that decides which weights are kept; one of metrics"]
+Metrics = Annotated[tuple[Spec, ...], In("measure"), "metrics to report; several with commas"]
+LabelSmoothing = Annotated[BelowOne, "label smoothing of the cross entropy in training"]
+
+# Tasks that decide.
+Reading = Annotated[Spec, In("fields"), "the input: text, image or items, with the options of that field"]
+Pooling = Annotated[
+    Spec | None, In("pool"), "how the encoder's states become one vector; none takes the encoder's default"
+]
+SampledTokens = Annotated[
+    Spec, Of("attend.reinforce.Reinforce"), "how an encoder or pooling that samples tokens is trained"
+]
+Sparsity = Annotated[NonNegative, "weight of the penalty on the share of tokens selected (encoder=resan)"]
+
+# Tasks that write.
+Searching = Annotated[Spec, In("search"), "how predictions are searched for"]
+Teaching = Annotated[
+    Spec, Of("networks.teach.Teach"), "how the decoder is trained: scheduled sampling, word dropout, a noisy source"
+]
+SampledAttention = Annotated[
+    Spec, Of("attend.reinforce.Reinforce"), "how attention that samples is trained (attention.normalizer=sample)"
+]

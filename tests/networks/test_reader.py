@@ -1,0 +1,91 @@
+"""The network of sentence tasks: words → encode → pool → match → predict, one sentence or two at a time."""
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from regard.attend.reinforce import Reinforce
+from regard.networks.reader import stacked
+from regard.types import Sequences
+from sentence_tasks import batch_of, both, examples, first, reader, second
+
+
+def test_several_inputs_stand_one_after_the_other() -> None:
+    sides = [Sequences.pad(first), Sequences.pad(second)]
+    both = stacked([Sequences(one.values.unsqueeze(-1), one.mask, one.lengths) for one in sides])
+    assert both.values.squeeze(-1).tolist() == [
+        *([5, 6, 7, 0, 0], [4, 0, 0, 0, 0], [8, 5, 0, 0, 0]),
+        *([6, 0, 0, 0, 0], [7, 8, 4, 5, 5], [4, 4, 0, 0, 0]),
+    ]
+    assert both.lengths.tolist() == both.mask.sum(-1).tolist() == [3, 1, 2, 1, 5, 2]
+    assert torch.equal(both.mask, both.values.squeeze(-1) != 0)
+
+
+@pytest.mark.parametrize("encoder", ["bigru", "disan", "hierarchical"])
+@pytest.mark.parametrize("pool", ["attention", "source2token", "max"])
+def test_a_pair_is_each_sentence_read_alone_then_matched(encoder: str, pool: str) -> None:
+    part = reader(encoder, pool)
+    read = part.read([Sequences.pad(first), Sequences.pad(second)])
+    assert read.pooled is not None
+    assert read.choices == ()
+    for row, pair in enumerate(zip(first, second, strict=True)):
+        vectors = [part.pool(part.encoder(part.embed(Sequences.pad([tokens])))).vector for tokens in pair]
+        u, v = vectors
+        torch.testing.assert_close(read.pooled.vector[[row, row + 3]], torch.cat(vectors), rtol=1e-5, atol=1e-6)
+        matched = torch.cat([u, v, u - v, u * v], -1)
+        torch.testing.assert_close(read.logits[[row]], part.head(matched), rtol=1e-5, atol=1e-6)
+
+
+def test_one_sentence_is_not_matched() -> None:
+    part = reader(pair=False)
+    read = part.read([Sequences.pad(first)])
+    assert read.pooled is not None
+    assert torch.equal(read.logits, part.head(read.pooled.vector))
+
+
+def test_without_a_pooling_every_state_is_answered_for() -> None:
+    part = reader(pool=None)
+    read = part.read([Sequences.pad(first)])
+    assert read.pooled is None
+    assert read.logits.shape == (3, 3, 2)
+    assert torch.equal(read.logits, part.head(read.memory.values))
+
+
+def test_dropout_is_for_training_only_and_for_what_is_pooled() -> None:
+    part, given = reader(dropout=0.9), [Sequences.pad(first), Sequences.pad(second)]
+    assert torch.equal(part.read(given).logits, part.read(given).logits)
+    part.train()
+    one, other = part.read(given), part.read(given)
+    assert torch.equal(one.pooled.vector, other.pooled.vector)
+    assert not torch.equal(one.logits, other.logits)
+
+
+def test_gradients_reach_everything() -> None:
+    part = reader("disan", "source2token")
+    cross_entropy(part.read([Sequences.pad(first), Sequences.pad(second)]).logits, torch.tensor([0, 1, 1])).backward()
+    # A bias that all scores of a softmax share changes no weight.
+    unmoved = {name for name, p in part.named_parameters() if p.grad is None or not (p.grad.abs() > 1e-9).any()}
+    assert unmoved <= {"pool.W.bias"}
+
+
+def test_what_a_learned_baseline_reads_knows_nothing_of_the_choice() -> None:
+    """The mean of each sentence's words, side by side; padding is no word, and nobody asks for it else."""
+    part = reader()
+    assert part.read([Sequences.pad(first), Sequences.pad(second)]).summary is None
+    part.reinforce = Reinforce(size=8, baseline="learned")
+    summary = part.read([Sequences.pad(first), Sequences.pad(second)]).summary
+    for row, pair in enumerate(zip(first, second, strict=True)):
+        means = [part.embed(Sequences.pad([tokens])).values.mean(1)[0] for tokens in pair]
+        torch.testing.assert_close(summary[row], torch.cat(means))
+
+
+def test_of_several_readings_of_an_example_the_mean_is_the_loss() -> None:
+    losses = []
+    for samples in (2, 8):
+        options = {"encoder": {"name": "resan", "hidden": 3}, "reinforce": {"baseline": "others", "samples": samples}}
+        task, part = both("classify", **options)
+        losses.append(part(batch_of(task, examples["classify"])))  # in evaluation all readings are the same
+    few, many = losses
+    assert few.count == many.count == 6
+    torch.testing.assert_close(few.total, many.total)
+    torch.testing.assert_close(few.shown, many.shown)
