@@ -65,6 +65,8 @@ def test_wide_files(encoding: str, text: str, tmp_path: Path) -> None:
 def test_zeros_alone_are_not_utf_16() -> None:
     assert marked(b"a\x00b\tc") == ""
     assert marked(b"some text with a \x00 in it\tand a label\n") == ""
+    assert marked(b",\x00\r\nlast,one\r\n") == ""  # in UTF-16 it would have no line feed
+    assert marked("последний\tодин\n".encode("utf-16-le")) == "utf-16-le"  # its bytes are UTF-8, too
 
 
 def test_a_damaged_wide_file(tmp_path: Path) -> None:

@@ -83,8 +83,9 @@ def marked(head: bytes) -> str:
     for encoding, zeros, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
         # Spaces, digits and line feeds have one in every script.
         share = zeros.count(0) / max(1, len(zeros))
-        likely = share > 0.1 or (share > 0 and utf8(head)[1] > 0)
-        if likely and not others.count(0) and len(head) % 2 == 0 and _decodes(head, encoding):
+        if not share or others.count(0) or len(head) % 2 or not _decodes(head, encoding):
+            continue
+        if utf8(head)[1] or (share > 0.1 and _ends_lines(head, encoding)):
             return encoding
     return ""
 
@@ -124,6 +125,11 @@ def _decodes(data: bytes, encoding: str) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _ends_lines(head: bytes, encoding: str) -> bool:
+    """Whether the bytes 0x0A are line feeds in this encoding too. They are not in UTF-8 with a few zero bytes in it."""
+    return 10 * head.decode(encoding).count("\n") >= 9 * head.count(b"\n")
 
 
 def _western(text: str) -> bool:
