@@ -28,6 +28,7 @@ __all__ = ["Text", "own"]
 
 special = ("< pad >", "< unk >", "< s >", "< /s >")
 mark = "▁"  # U+2581 stands for a space inside a vocabulary, as in SentencePiece
+few = 64  # texts that are split without threads
 surrogate = re.compile("[\ud800-\udfff]")
 
 
@@ -108,9 +109,16 @@ class Text:
         rows: list[list[int]] = []
         for first in range(0, len(texts), 8192):  # what tokenizers notes of each text is large: not all at once
             some = [clean(text) for text in texts[first : first + 8192]]
-            done = self.tokenizer.encode_batch_fast(some, add_special_tokens=False)
-            rows.extend([*row.ids, self.end] for row in done)
+            rows.extend([*row.ids, self.end] for row in self._split(some, offsets=False))
         return rows
+
+    def _split(self, texts: list[str], offsets: bool) -> list[Encoding]:
+        """Few texts one after the other: on a busy machine a thread of the tokenizer is waited for longer than it
+        works."""
+        if len(texts) <= few:
+            return [self.tokenizer.encode(text, add_special_tokens=False) for text in texts]
+        batch = self.tokenizer.encode_batch if offsets else self.tokenizer.encode_batch_fast
+        return batch(texts, add_special_tokens=False)
 
     def tokens(self, text: str) -> tuple[Token, ...]:
         """One for each number of `encode(text)`: the reader's own characters, and where they stand.
@@ -129,9 +137,7 @@ class Text:
         rows: list[tuple[Token, ...]] = []
         for first in range(0, len(texts), 8192):
             some = texts[first : first + 8192]
-            for text, done in zip(
-                some, self.tokenizer.encode_batch([*map(clean, some)], add_special_tokens=False), strict=True
-            ):
+            for text, done in zip(some, self._split([*map(clean, some)], offsets=True), strict=True):
                 numbers.append([*done.ids, self.end])
                 rows.append(self._seen(text, done))
         return numbers, rows
