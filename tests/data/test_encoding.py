@@ -16,6 +16,7 @@ texts = {
     "da": ("Jeg kan godt lide rødgrød med fløde på en søndag.", "cp1252"),
     "en": ("I don’t like it – it’s “bad”. Cost £5 at the café.", "cp1252"),
     "short": ("cé\td", "latin-1"),
+    "à": ("Il va à Paris.\n" * 30, "cp1252"),
     "pl": (
         "Zażółć gęślą jaźń, to był bardzo dobry film.\nMiło było cię poznać w środę, książka też jest świetna.",
         "cp1250",

@@ -42,6 +42,7 @@ beyond = re.compile(rb"[\x80-\xff]")
 control = re.compile(rb"[\x00-\x09\x0b\x0c\x0e-\x1f]")  # of these a text of bytes has hardly any but tabs
 signs = set("‘’‚“”„–—…•€£§°²³½¼«»´·®©™¿¡ºª\u00a0\xad")  # of western text, beside letters
 strange = set("ÿƒªº¹³²±×÷µ¿¡¤¦¨¬¯¶¸")  # not in the middle of a western word
+alone = set("àèéêìíòóôúåæöøÀÈÉÊÌÍÒÓÔÚÅÆÖØ")  # words of one letter
 magic = {
     b"\x1f\x8b": ("compressed with gzip", "rename it to end in .gz"),
     b"PK\x03\x04": ("a ZIP archive or a spreadsheet", "save its table as CSV"),
@@ -148,6 +149,8 @@ def _western(text: str) -> bool:
     right = total = foreign = plain = 0
     for word in re.findall(r"[^\x00-\x20]*[^\x00-\x7f][^\x00-\x20]*", text):
         letters = [c for c in word if c.isalpha()]
+        if len(letters) == 1 and letters[0] in alone:
+            letters = []  # "à" may be the only word with an accent
         plain += sum(c.isascii() for c in letters)
         foreign += sum(not c.isascii() for c in letters)
         inner = word[1:-1]
@@ -158,5 +161,5 @@ def _western(text: str) -> bool:
                 near = word[max(0, place - 1) : place] + word[place + 1 : place + 2]
                 if c in strange and (between or c not in signs):
                     continue
-                right += c in signs or (c.isalpha() and (len(letters) == 1 or any(n.isalpha() for n in near)))
+                right += c in signs or (c.isalpha() and (len(letters) < 2 or any(n.isalpha() for n in near)))
     return right >= 0.95 * total and foreign <= plain + 1
