@@ -28,7 +28,7 @@ __all__ = [
     *(
         "Batch",
         "Beams",
-        "Choice",
+        "Selection",
         "Example",
         "Grounding",
         "Link",
@@ -173,7 +173,7 @@ class Batch(Rows):
 
 
 @dataclass(frozen=True)
-class Choice(Rows):
+class Selection(Rows):
     """Which tokens a network chose, and how likely (log-probability) and how open (entropy) that choice was."""
 
     name: str  # "heads", "dependents": what they were chosen as
@@ -195,7 +195,7 @@ class Memory(Rows):
     values: Float[Tensor, "batch *head key value"]
     mask: Bool[Tensor, "batch key"] | None = None
     summary: Float[Tensor, "batch summary"] | None = None
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[Selection, ...] = ()
     looks: "tuple[tuple[str, Look], ...]" = ()
     spans: tuple[tuple[int, int], ...] | None = None  # None: key i is position i
 
@@ -361,7 +361,7 @@ class Network(nn.Module):
 
 
 # DistributedDataParallel, torch.compile and torch.export look for tensors inside what a network takes and gives.
-for _kind in (Sequences, Pixels, Batch, Choice, Memory, Output):
+for _kind in (Sequences, Pixels, Batch, Selection, Memory, Output):
     register_dataclass(_kind)
 
 
