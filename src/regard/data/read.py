@@ -180,7 +180,7 @@ def _table(path: str, file: TextFile, kind: str, fields: Sequence[Field], how: R
     start = list(islice(lines, sampled))
     between = _separator(path, [line for _, line in start], kind, 2 if how.names else len(fields), how, log)
     lines = chain(start, lines)
-    quoted = kind == "csv" or between != "\t"
+    quoted = len(between) == 1 and (kind == "csv" or between != "\t")
     rows = _written(path, _quoted(path, lines, between, log) if quoted else _split(lines, between), log)
     first = list(islice(rows, sampled))
     if not first:
