@@ -83,6 +83,7 @@ class Example:
     links: tuple[Link, ...] = ()  # the true alignment, where it is known
     alternatives: tuple[str, ...] = ()
     grounding: tuple[Grounding, ...] = ()  # the part of a picture that each word of the target speaks of, where known
+    user: str = ""  # whose history it is, where that is known
 
     @property
     def references(self) -> tuple[str, ...]:
