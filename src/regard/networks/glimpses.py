@@ -96,6 +96,9 @@ class Glimpses(Network):
         """Half precision does not pay: small matrices, many steps."""
         return False
 
+    def steady(self, progress: float) -> bool:
+        return self.reinforce.steady(progress)
+
     def count(self, batch: Batch) -> int:
         """A loss is counted over pictures."""
         assert isinstance(batch.target, Tensor)
