@@ -32,7 +32,9 @@ kinds = (".png", ".svg", ".html", ".json", ".txt")
 
 def run(
     folder: Annotated[str, typer.Argument(metavar="RUN", help="Folder of the run.")],
-    texts: Annotated[list[str], typer.Argument(metavar="TEXT", help="Input text; for a pair, both texts.")],
+    texts: Annotated[
+        list[str], typer.Argument(metavar="TEXT", help="Input: a text or a picture file; for a pair, both texts.")
+    ],
     out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help=f"Output file: {', '.join(kinds)}.")] = "",
     targets: Annotated[
         list[str],
