@@ -14,7 +14,7 @@ from regard.attend.normalizer.sample import Sample
 from regard.attend.reinforce import Reinforce, mix, reward, surrogate
 from regard.attend.selector import Selector, share, weigh_up
 from regard.errors import RegardError
-from regard.types import Choice
+from regard.types import Selection
 
 f64 = torch.float64
 baselines = ["none", "moving", "learned", "others"]
@@ -114,7 +114,7 @@ def test_subsets_that_were_drawn(baseline: Any) -> None:
     for _ in range(40):
         each = logits.detach().expand(500, n).clone().requires_grad_()
         chosen = torch.rand(500, n) < torch.sigmoid(each.detach())
-        choice = Choice("tokens", chosen, *weigh_up(each, chosen, torch.ones_like(chosen)))
+        choice = Selection("tokens", chosen, *weigh_up(each, chosen, torch.ones_like(chosen)))
         summary = torch.randn(500, 2, dtype=f64)
         reinforce.zero_grad()
         loss = reinforce([choice], worth(chosen), summary, copies=reinforce.copies)
@@ -331,8 +331,8 @@ def test_the_squared_error_of_the_value_head_by_hand() -> None:
 
 def test_choices_are_joined() -> None:
     chosen = torch.ones(2, 3, dtype=torch.bool)
-    heads = Choice("heads", chosen, torch.tensor([-1.0, -2.0]), torch.tensor([0.1, 0.2]))
-    dependents = Choice("dependents", chosen, torch.tensor([-0.5, -0.25]), torch.tensor([0.3, 0.4]))
+    heads = Selection("heads", chosen, torch.tensor([-1.0, -2.0]), torch.tensor([0.1, 0.2]))
+    dependents = Selection("dependents", chosen, torch.tensor([-0.5, -0.25]), torch.tensor([0.3, 0.4]))
     reinforce, R = Reinforce(size=None, baseline="none", bonus=2.0), torch.tensor([3.0, -1.0])
     # −(3·(−1.5) + 2·0.4), −(−1·(−2.25) + 2·0.6)
     assert_close(reinforce((heads, dependents), R), torch.tensor([3.7, -3.45]))

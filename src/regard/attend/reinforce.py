@@ -34,7 +34,7 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.ranges import BelowOne, NonNegative, Probability, Range, ranged
-from regard.types import Choice, wide
+from regard.types import Selection, wide
 
 __all__ = ["Reinforce", "mix", "reward", "surrogate"]
 
@@ -161,7 +161,7 @@ class Reinforce(nn.Module):
 
     def forward(
         self,
-        choices: Sequence[Choice] | Float[Tensor, "batch *step"],
+        choices: Sequence[Selection] | Float[Tensor, "batch *step"],
         reward: Float[Tensor, " batch"],
         summary: Float[Tensor, "batch size"] | None = None,
         *,
@@ -169,7 +169,7 @@ class Reinforce(nn.Module):
         kept: Bool[Tensor, " batch"] | None = None,
         copies: int = 1,
     ) -> Float[Tensor, " batch"]:
-        """The loss of what was chosen: `Choice`s that share the reward, or log-probabilities and entropy as tensors.
+        """The loss of what was chosen: `Selection`s that share the reward, or log-probabilities and entropy as tensors.
 
         An example that did not keep its sample teaches the policy by its entropy alone and the baseline not at all. The
         batch may be so many `copies` of one, each whole, one after the other.

@@ -61,6 +61,7 @@ class Image(Input):
     """A picture, decoded when a batch needs it."""
 
     kind: ClassVar[str] = "image"
+    noun: ClassVar[str] = "a picture"
     headers: ClassVar[tuple[str, ...]] = (
         *("image", "image_path", "path", "file", "filename", "file_name", "picture", "photo"),
     )

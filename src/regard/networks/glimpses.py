@@ -30,7 +30,7 @@ from torch.utils._pytree import tree_map
 
 from regard.attend.glimpse_sensor import glimpse_sensor
 from regard.attend.reinforce import Reinforce
-from regard.predict.classify import Classify
+from regard.predict.classify import ClassifyHead
 from regard.predict.reward import Reward
 from regard.ranges import Few, Positive, Width, ranged
 from regard.types import Batch, Network, Output, Pixels, wide
@@ -94,7 +94,7 @@ class Glimpses(Network):
         self.W_what, self.W_where = nn.Linear(seen, hidden), nn.Linear(seen, hidden)
         self.core = Core(core, hidden)
         self.W_l = nn.Linear(hidden, 2)
-        self.head = Classify(hidden, labels, hidden=0)
+        self.head = ClassifyHead(hidden, labels, hidden=0)
 
     @property
     def wide(self) -> bool:

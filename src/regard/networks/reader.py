@@ -20,7 +20,7 @@ from regard.encode import Encoder
 from regard.fields.embed import Embedding
 from regard.pool import Pool, Pooled
 from regard.predict.match import Match
-from regard.types import Batch, Choice, Memory, Network, Output, Sequences
+from regard.types import Batch, Memory, Network, Output, Selection, Sequences
 
 __all__ = ["Read", "Reader"]
 
@@ -38,7 +38,7 @@ class Read:
     kept: Bool[Tensor, " batch"] | None = None  # which examples kept what the pooling sampled; None: all
 
     @property
-    def choices(self) -> tuple[Choice, ...]:
+    def choices(self) -> tuple[Selection, ...]:
         return self.memory.choices
 
 
