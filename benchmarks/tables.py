@@ -120,7 +120,7 @@ REACHED = (
     ),
     ("feature-wise attention, the same", "", "attention_targets_gpu.rows.6.to_compile", "{:.1f}×"),
     ("training on 2 CPU cores beside JoeyNMT, same sizes, same run", "≥ 1.5×", "joeynmt_cpu.ratio", "{:.2f}×"),
-    ("stops after which the hashes equal an uninterrupted run's", "5 of 5", "resume.equal", "{}"),
+    ("interrupted trainings that end with exactly the weights of an uninterrupted one", "5 of 5", "resume.equal", "{}"),
 )
 
 
