@@ -94,8 +94,8 @@ class Agree(Translate):
         back_source, back_target = crossed(table(source), table(target))
         self.other = Translate(back_source, back_target, *rest)
 
-    def learn(self, examples: Sequence[Example]) -> None:
-        super().learn(examples)
+    def learn(self, examples: Sequence[Example], kept: Mapping[str, Any] | None = None) -> None:
+        super().learn(examples, kept)
         self._share()
 
     def restore(self, kept: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ count.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar
@@ -94,9 +94,9 @@ class Describe(Generation):
         self.rerank = rerank
         self.repeated: frozenset[str] = frozenset()  # fields whose values texts repeat
 
-    def learn(self, examples: Sequence[Example]) -> None:
+    def learn(self, examples: Sequence[Example], kept: Mapping[str, Any] | None = None) -> None:
         self.repeated = _repeated(examples[:COUNTED])
-        super().learn(examples)
+        super().learn(examples, kept)
 
     def keep(self) -> dict[str, Any]:
         return {**super().keep(), "repeated": sorted(self.repeated)}

@@ -73,6 +73,7 @@ class Text:
     """A trained tokenizer."""
 
     pad, unknown, start, end = 0, 1, 2, 3
+    framed = False  # whether rows come with special tokens of their own around them, and without our end
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
@@ -99,6 +100,11 @@ class Text:
 
     def __len__(self) -> int:
         return len(self.vocabulary)
+
+    @property
+    def around(self) -> tuple[int, int]:
+        """How many special tokens stand before and after the text of a row."""
+        return 0, 1
 
     def encode(self, text: str) -> list[int]:
         """Token numbers, with the end and without a start: inputs and targets have the same form."""
@@ -202,6 +208,10 @@ class Text:
 
     @staticmethod
     def from_dict(table: Any) -> "Text":
+        if isinstance(table, dict) and "pretrained" in table:
+            from regard.text.pretrained import Framed
+
+            return Framed.restored(table)
         sound(table)
         try:
             tokenizer = Tokenizer.from_str(json.dumps(table))
