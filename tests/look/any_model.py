@@ -55,7 +55,7 @@ class Model:
 
     def __init__(self, layers: int = 2, heads: int = 3, causal: bool = False, gives: bool = True) -> None:
         self.layers, self.heads, self.causal, self.gives = layers, heads, causal, gives
-        self.config = SimpleNamespace(_attn_implementation="sdpa", is_encoder_decoder=False)
+        self.config = SimpleNamespace(_attn_implementation="sdpa", is_encoder_decoder=False, name_or_path="")
         self.calls: list[str] = []
 
     def set_attn_implementation(self, name: str) -> None:

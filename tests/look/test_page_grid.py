@@ -33,13 +33,13 @@ def test_heads_are_searched_enlarged_and_saved(browser: Any, tmp_path: Path) -> 
         assert svg.startswith("<svg")
         assert one.saved("PNG").startswith(b"\x89PNG")
         best.click()
-        one.page.locator(".is-matrix canvas").wait_for()
+        one.page.locator(".is-matrix canvas").first.wait_for()
         assert one.page.locator("[data-key=panel]").input_value() == "2"
         assert "<b>ca" in one.page.locator("figure h2").inner_text()
         csv = one.saved("CSV").decode("utf-8-sig").splitlines()
         assert csv[2].split(",")[1:3] == ["1", "0"]  # the second token looks at the first
         one.page.locator("[data-key=panel]").select_option(label="rollout")
-        one.page.locator(".is-matrix canvas").wait_for()
+        one.page.locator(".is-matrix canvas").first.wait_for()
         one.page.keyboard.press("ArrowDown")
         one.page.wait_for_function("document.querySelector('#said').textContent.includes('%')")
 

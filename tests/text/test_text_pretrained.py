@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
+from tokenizers import Tokenizer as BackendTokenizer
+from tokenizers import decoders, models, pre_tokenizers, processors
 
 from regard.errors import RegardError
 from regard.regions import Token
-from regard.text import Text
+from regard.text import Tokenizer
 from regard.text.pretrained import Framed, Pretrained
 from small_encoders import encoder_folder, tokenizer
 
@@ -23,7 +24,7 @@ def roberta() -> dict[str, Any]:
     """Byte-level BPE, two tokens between two texts, no segments."""
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     names = ["<s>", "<pad>", "</s>", "<unk>", *letters]
-    made = Tokenizer(models.BPE({name: n for n, name in enumerate(names)}, [], unk_token="<unk>"))
+    made = BackendTokenizer(models.BPE({name: n for n, name in enumerate(names)}, [], unk_token="<unk>"))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.decoder = decoders.ByteLevel()
     made.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
@@ -46,7 +47,7 @@ def test_a_text_stands_between_the_special_tokens_of_its_model() -> None:
 
 def test_pairs_are_joined_as_the_tokenizer_joins_them() -> None:
     for made in (table(), roberta()):
-        text, plain = Framed(made), Tokenizer.from_str(json.dumps({**made, "truncation": None, "padding": None}))
+        text, plain = Framed(made), BackendTokenizer.from_str(json.dumps({**made, "truncation": None, "padding": None}))
         for one, other in (("a dog runs", "the cat"), ("a", "a a a"), ("the film", "good")):
             want = plain.encode(one, other)
             assert text.join(text.encode(one), text.encode(other)) == (want.ids, want.type_ids)
@@ -77,7 +78,7 @@ def test_it_is_kept_in_a_run_and_needs_no_folder(tmp_path: Path) -> None:
     folder = encoder_folder(tmp_path / "in")
     text = Pretrained(from_=str(folder)).train([])
     kept = json.loads(json.dumps(text.to_dict()))
-    again = Text.from_dict(kept)
+    again = Tokenizer.from_dict(kept)
     assert isinstance(again, Framed)
     assert again.architecture is not None
     assert again.read_all(["a dogs [SEP]"]) == text.read_all(["a dogs [SEP]"])

@@ -5,7 +5,8 @@
 Vaswani et al. 2017, "Attention Is All You Need", sections 3.1 and 3.4, with the norm before each part (see
 `regard.attend.block`). Sizes are those that serve small corpora (JoeyNMT's for Multi30k); the paper's base model has
 size 512, 6 layers, 8 heads and inner 2048. `positions` are sinusoids, learned or rotary; learned ones end after
-`max_length` tokens. `score` and `normalizer` are those of the self-attention.
+`max_length` tokens. `score` and `normalizer` are those of the self-attention. With `causal` a position attends to
+itself and to earlier ones, so that its state knows nothing of what follows.
 
 The options below `normalizer` make the layout of BERT (Devlin et al. 2019, "BERT: Pre-training of Deep Bidirectional
 Transformers for Language Understanding", section 3): norms after each sum and none at the end, GELU, biases
@@ -22,6 +23,7 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout
 
 from regard.attend.block import Activation, Block, Norm, xavier
+from regard.attend.mask import causal
 from regard.attend.positions import Kind, Positions
 from regard.encode import Encoder
 from regard.find import In, Spec
@@ -62,9 +64,10 @@ class Transformer(Encoder):
         embed_norm: Annotated[bool, "layer norm on the sum of embeddings, before the first layer"] = False,
         scale_embedding: Annotated[bool, "multiply word vectors by the square root of their width"] = True,
         norm_eps: Annotated[float, Range(0, 1, above=True), "epsilon of the layer norms"] = 1e-5,
+        causal: Annotated[bool, "let each position attend only to itself and to earlier ones"] = False,
     ) -> None:
         super().__init__()
-        self.dropout = dropout
+        self.dropout, self.causal = dropout, causal
         # Words are made with a variance of 1/inputs (Vaswani, section 3.4).
         self.scale = inputs**0.5 if scale_embedding else None
         self.W_x = nn.Linear(inputs, size) if inputs != size else None
@@ -103,9 +106,10 @@ class Transformer(Encoder):
         else:
             x = dropout(self.embed_norm(self._added(places.added(x), inputs)), self.dropout, self.training)
             x = x if self.W_x is None else self.W_x(x)
+        seen = causal(x.shape[1], x.shape[1], x.device).unsqueeze(0) if self.causal else None
         looks = []
         for number, block in enumerate(self.blocks, 1):
-            x, look, _ = block.attend(x, places, inputs.mask)
+            x, look, _ = block.attend(x, places, inputs.mask, seen)
             x = block.think(x)
             looks.append((f"layer {number}", look))
         h = x if self.norm is None else self.norm(x)

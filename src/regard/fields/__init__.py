@@ -74,6 +74,14 @@ class Field(ABC):
     def collate(self, rows: Sequence[Any]) -> Rows | Tensor:
         """Encoded values side by side."""
 
+    def tidied(self, value: str) -> str:
+        """A value as it is meant, where people write it in several ways."""
+        return value
+
+    def takes(self, value: str) -> bool:
+        """Whether a value can be one of this kind at all, whatever was learned."""
+        return True
+
     def labels(self, value: str) -> Iterable[str] | None:
         """The labels in a value; None where values are not labels."""
         return None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from regard.errors import RegardError
 from regard.fields import Where, drop_positions
 from regard.regions import Token
-from regard.text import Text
+from regard.text import Tokenizer
 from regard.types import Pieces, Sequences
 
 __all__ = ["WordRow", "spoken", "together", "words_of"]
@@ -56,7 +56,7 @@ def spoken(value: str) -> list[Token]:
     return [Token(found[0], *found.span()) for found in re.finditer(r"\S+", value)]
 
 
-def words_of(text: Text, values: Sequence[str], where: Where, role: str) -> list[WordRow]:
+def words_of(text: Tokenizer, values: Sequence[str], where: Where, role: str) -> list[WordRow]:
     """Each text as a row of words."""
     ids, pieces = text.read_all(values)
     rows = []

@@ -201,7 +201,7 @@ def of(
     encoded = _encoded(tokenizer, text, pair)
     inputs = {name: value.to(model.device) for name, value in encoded.items() if isinstance(value, torch.Tensor)}
     inputs.pop("offset_mapping", None)
-    both = bool(getattr(model.config, "is_encoder_decoder", False))
+    both = bool(model.config.is_encoder_decoder)
     with _eager(model), torch.inference_mode():
         if both:
             inputs["decoder_input_ids"] = _written(model, tokenizer, inputs, target)
@@ -218,7 +218,7 @@ def of(
             _part("encoder", out.encoder_attentions, source, source, ("encoder", "encoder"), words),
             _part("decoder", out.decoder_attentions, said, said, ("decoder", "decoder"), words),
         ]
-    name = str(getattr(model.config, "_name_or_path", "") or "")
+    name = str(model.config.name_or_path)
     return ModelLook(text if not pair else f"{text} | {pair}", tuple(parts), title or Path(name).name)
 
 
@@ -305,7 +305,7 @@ def _causal(attentions: Any) -> bool:
 @contextmanager
 def _eager(model: Any) -> Iterator[None]:
     """In evaluation, with weights that can be had; afterwards as it was."""
-    training, before = model.training, getattr(model.config, "_attn_implementation", "eager")
+    training, before = model.training, model.config._attn_implementation
     model.eval()
     try:
         if before != "eager":

@@ -73,9 +73,9 @@ class Decision(Task):
     def implied(cls, options: Mapping[str, Any]) -> dict[str, Any]:
         return implied(options)
 
-    def learn(self, examples: Sequence[Example], kept: Mapping[str, Any] | None = None) -> None:
-        super().learn(examples, kept)
-        if kept is None:
+    def learn(self, examples: Sequence[Example]) -> None:
+        super().learn(examples)
+        if self.went_on is None:
             self.reading.begin()
 
     def restore(self, kept: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ count.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar
@@ -53,7 +53,9 @@ class Describe(Generation):
 
     name: ClassVar[str] = "describe"
     does: str = "Writes a text about {input}."
-    known: ClassVar[tuple[tuple[str, ...], ...]] = (("mr", "ref"), ("meaning_representation", "human_reference"))
+    known: ClassVar[tuple[tuple[str, ...], ...]] = (
+        *(("mr", "ref"), ("meaning_representation", "human_reference"), ("record", "text")),
+    )
     columns: ClassVar[tuple[tuple[str, ...], ...]] = (("record",), ("text",))
     default_data: ClassVar[str] = "builtin:tables"
     recipe: ClassVar[Recipe] = staticmethod(generation)
@@ -94,9 +96,9 @@ class Describe(Generation):
         self.rerank = rerank
         self.repeated: frozenset[str] = frozenset()  # fields whose values texts repeat
 
-    def learn(self, examples: Sequence[Example], kept: Mapping[str, Any] | None = None) -> None:
+    def learn(self, examples: Sequence[Example]) -> None:
         self.repeated = _repeated(examples[:COUNTED])
-        super().learn(examples, kept)
+        super().learn(examples)
 
     def keep(self) -> dict[str, Any]:
         return {**super().keep(), "repeated": sorted(self.repeated)}

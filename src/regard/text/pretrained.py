@@ -19,13 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from tokenizers import Encoding, Tokenizer
+from tokenizers import Encoding
+from tokenizers import Tokenizer as BackendTokenizer
 
 from regard.errors import RegardError
 from regard.pretrained.architecture import Architecture
 from regard.pretrained.source import CONFIG, TOKENIZER, located, read_json
 from regard.regions import Token
-from regard.text import Text, clean
+from regard.text import Tokenizer, clean
 from regard.text._forms import foreign
 
 __all__ = ["Framed", "Pretrained", "Template"]
@@ -40,7 +41,7 @@ class Pretrained:
     ) -> None:
         self.name = from_
 
-    def train(self, texts: Iterable[str]) -> Text:
+    def train(self, texts: Iterable[str]) -> Tokenizer:
         path = Path(os.path.expanduser(self.name))
         if self.name.endswith(".json"):
             return self._read(path, None)
@@ -55,7 +56,7 @@ class Pretrained:
         of = Architecture.of(read_json(config, CONFIG), config) if config.is_file() else None
         return self._read(folder / "tokenizer.json", of)
 
-    def _read(self, path: Path, of: Architecture | None) -> Text:
+    def _read(self, path: Path, of: Architecture | None) -> Tokenizer:
         table = read_json(path, TOKENIZER)
         try:
             return Framed(table, of)
@@ -91,7 +92,7 @@ class Template:
         return Template(tuple(ids[parts[0]]), tuple(ids[middle]), tuple(ids[parts[2]]), around)
 
 
-class Framed(Text):
+class Framed(Tokenizer):
     """A tokenizer of a pre-trained model; `architecture` is the model's, where it was found beside it."""
 
     framed = True
@@ -99,7 +100,7 @@ class Framed(Text):
     def __init__(self, table: Mapping[str, Any], architecture: Architecture | None = None) -> None:
         kept = foreign(table)
         try:
-            tokenizer = Tokenizer.from_str(json.dumps(kept))
+            tokenizer = BackendTokenizer.from_str(json.dumps(kept))
             tokenizer.encode_special_tokens = True  # in a text they are characters
             letters = _letters(tokenizer)
             one, two = tokenizer.encode(letters), tokenizer.encode(letters, letters)
@@ -175,7 +176,7 @@ class Framed(Text):
     def decode(self, ids: Sequence[int]) -> str:
         return self.tokenizer.decode(list(ids), skip_special_tokens=True)
 
-    def extend(self, words: Sequence[str]) -> "Text":
+    def extend(self, words: Sequence[str]) -> "Tokenizer":
         raise RegardError("cannot add words to a pre-trained tokenizer", do="use tokenizer=word for a file of vectors")
 
     def to_dict(self) -> dict[str, Any]:
@@ -189,7 +190,7 @@ class Framed(Text):
         return Framed(table["pretrained"], None if model is None else Architecture.from_dict(model))
 
 
-def _letters(tokenizer: Tokenizer) -> str:
+def _letters(tokenizer: BackendTokenizer) -> str:
     """Some text that is at least one token."""
     for text in ("a", "A", "the", "."):
         if tokenizer.encode(text, add_special_tokens=False).ids:
