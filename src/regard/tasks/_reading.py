@@ -136,6 +136,7 @@ class Brought(Reading):
             )
 
     def fits(self, rows: Sequence[Sequence[Any]], where: Sequence[str]) -> None:
+        self.check()
         of = self.text.architecture
         assert of is not None
         spare = len(self.text.pair.before + self.text.pair.between + self.text.pair.after)

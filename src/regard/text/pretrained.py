@@ -53,7 +53,7 @@ class Pretrained:
                 do='write one: python -c "from transformers import AutoTokenizer; '
                 "AutoTokenizer.from_pretrained('IN').save_pretrained('OUT')\"",
             )
-        of = Architecture.of(read_json(config, CONFIG), config) if config.is_file() else None
+        of = Architecture.of(read_json(config, CONFIG), config) if os.path.lexists(config) else None
         return self._read(folder / "tokenizer.json", of)
 
     def _read(self, path: Path, of: Architecture | None) -> Tokenizer:
