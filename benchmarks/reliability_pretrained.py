@@ -27,7 +27,8 @@ from typing import Any
 os.environ.update(OMP_NUM_THREADS="1", TOKENIZERS_PARALLELISM="false")  # threads do not survive a fork
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
+sys.path.insert(0, str(HERE.parent / "tests"))
+sys.path.insert(0, str(HERE))
 
 import torch
 from reliability_runs import MEMORY, OUT_OF_TIME, SECONDS, hook, on_bytes, on_file, on_tensors, on_words, seen
