@@ -36,6 +36,7 @@ ground = {
 # and only the last stage may come in by it.
 stages = [
     {"ground"},
+    {"pretrained"},
     {"text", "records"},
     {"fields"},
     {"kernels"},

@@ -47,6 +47,7 @@ export function options(parent: Element, item: Item, state: State, seen: Seen, d
       doing.change({ map: Number(value), panel: 0, pin: null, view: null })), "map");
   }
   const { names, panels } = seen.map;
+  if (seen.map.grid && seen.view === "panels") return; // its pictures are as they are
   if (names.length > 1 && seen.view !== "panels" && !(seen.view === "picture" && seen.map.rows.length === 1)) {
     const options = names.map((text, i) => ({ text, value: String(i) }));
     const now = String(Math.min(state.panel, names.length - 1));

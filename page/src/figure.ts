@@ -5,6 +5,7 @@ import { answer } from "./answer";
 import { badge } from "./badge";
 import { make } from "./dom";
 import { flow, list } from "./flow";
+import { gridSheet, overview } from "./grid";
 import { legend } from "./legend";
 import { matrix } from "./matrix";
 import { inPicture, picture } from "./picture";
@@ -36,13 +37,13 @@ export interface Doing extends Acts {
 // The views an attention map can be seen in.
 export function offers(map: AttentionMap, item: Item, run: Run | undefined): View[] {
   if (inPicture(map)) return ["picture", "matrix"];
-  const grown = map.rows.length > 1 && map.panels !== "rows" && (item.steps !== null || !run || run.searches);
+  const grown = map.rows.length > 1 && !map.grid && map.panels !== "rows" && (item.steps !== null || !run || run.searches);
   return ["matrix", "arcs", "text", ...(several(map) ? ["panels" as const] : []), ...(grown ? ["steps" as const] : [])];
 }
 
 export function suited(map: AttentionMap): View {
   if (inPicture(map)) return "picture";
-  if (map.rows.length === 1) return map.heads.length > 1 ? "panels" : "text";
+  if (map.rows.length === 1 && !map.grid) return map.heads.length > 1 ? "panels" : "text";
   return several(map) ? "panels" : "matrix";
 }
 
@@ -84,7 +85,7 @@ export function figure(
   let pinned: Place | null = null;
 
   if (view === "picture" || view === "matrix" || view === "arcs") {
-    const heads = one ? map.heads.map((_, head) => show(map, head, state)) : [shown];
+    const heads = one && !map.grid ? map.heads.map((_, head) => show(map, head, state)) : [shown];
     const words = view === "picture" && !one ? spoken(area, shown, doing) : null;
     const staged = view === "picture" ? picture(heads, room, () => doing.change({}), state.smooth) : view === "matrix" ? matrix(shown, room) : arcs(shown, room);
     const kind = view === "picture" || (view === "arcs" && drawn(shown) <= many) ? "svg" : "canvas";
@@ -100,6 +101,15 @@ export function figure(
   } else if (view === "text") {
     pointed = text(area, shown, doing);
     drawing = () => flow(shown, pinned);
+  } else if (view === "panels" && map.grid) {
+    const find = state.find <= map.grid.searches.length ? state.find : 0;
+    const { grid } = map;
+    overview(area, map, grid, panel, find, {
+      open: (head) => doing.change({ panel: head, view: "matrix" }),
+      find: (search) => doing.change({ find: search }),
+    });
+    pointed = { point: () => undefined };
+    drawing = () => gridSheet(map, grid, find);
   } else if (view === "panels") {
     let all = false;
     const again = (): void => {
@@ -134,7 +144,7 @@ export function figure(
       },
     };
   }
-  legend(box, shown, view, state);
+  if (!(view === "panels" && map.grid)) legend(box, shown, view, state);
 
   function point(place: Place | null): void {
     const seen = place ?? pinned;
