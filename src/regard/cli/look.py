@@ -37,7 +37,9 @@ def run(
     folder: Annotated[
         str, typer.Argument(metavar="RUN", help="Folder of the run; or a Hugging Face model, a folder or hf:NAME.")
     ],
-    texts: Annotated[list[str], typer.Argument(metavar="TEXT", help="Input text; for a pair, both texts.")],
+    texts: Annotated[
+        list[str], typer.Argument(metavar="TEXT", help="Input: a text or a picture file; for a pair, both texts.")
+    ],
     out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help=f"Output file: {', '.join(kinds)}.")] = "",
     targets: Annotated[
         list[str],

@@ -170,7 +170,7 @@ def _regions(regions: Sequence[Region], left_out: Sequence[bool]) -> list[dict[s
     for region, out in zip(regions, left_out, strict=True):
         full = region.text
         token = region if isinstance(region, Token) else None
-        place = {"start": token.start, "end": token.end} if token else to_dict(region)
+        place = to_dict(region) if token is None else {"start": token.start, "end": token.end}
         # Tokens come again and again; one as long as a text does not, and is not kept.
         said = (_said if len(full) <= longest else _said.__wrapped__)(full, out)
         found.append({**place, **said, "special": token is not None and _special(token)})
