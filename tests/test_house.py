@@ -63,6 +63,7 @@ folders = [
     "predict.language",
     "predict.match",
     "predict.reward",
+    "networks.recommend",
     "search",
     "measure",
     "data.builtin",

@@ -14,7 +14,7 @@ import { lineOf, show, standing, type Shown } from "./shown";
 import { stage, type Acts, type Drawing, type Pointed } from "./stage";
 import type { State, View } from "./state";
 import { steps } from "./steps";
-import { resting, text } from "./text";
+import { resting, spoken, text } from "./text";
 import type { AttentionMap, Item, Place, Run, Scene } from "./types";
 
 export interface Figure {
@@ -85,9 +85,11 @@ export function figure(
 
   if (view === "picture" || view === "matrix" || view === "arcs") {
     const heads = one ? map.heads.map((_, head) => show(map, head, state)) : [shown];
-    const staged = view === "picture" ? picture(heads, room, () => doing.change({})) : view === "matrix" ? matrix(shown, room) : arcs(shown, room);
+    const words = view === "picture" && !one ? spoken(area, shown, doing) : null;
+    const staged = view === "picture" ? picture(heads, room, () => doing.change({}), state.smooth) : view === "matrix" ? matrix(shown, room) : arcs(shown, room);
     const kind = view === "picture" || (view === "arcs" && drawn(shown) <= many) ? "svg" : "canvas";
-    pointed = stage(area, staged, kind, label[view], doing);
+    const staging = stage(area, staged, kind, label[view], doing);
+    pointed = { point: (place) => (words?.point(place), staging.point(place)) };
     drawing = () => ({
       ...staged,
       draw: (p, c) => {

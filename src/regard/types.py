@@ -83,6 +83,7 @@ class Example:
     links: tuple[Link, ...] = ()  # the true alignment, where it is known
     alternatives: tuple[str, ...] = ()
     grounding: tuple[Grounding, ...] = ()  # the part of a picture that each word of the target speaks of, where known
+    user: str = ""  # whose history it is, where that is known
 
     @property
     def references(self) -> tuple[str, ...]:
@@ -355,6 +356,15 @@ class Network(nn.Module):
     def ready(self, progress: float) -> bool:
         """Whether it is already trained as it will be used; scores from before that do not count."""
         return True
+
+    def steady(self, progress: float) -> bool:
+        """Whether from here on every step of a shape of batch does the same on a GPU and never waits for it: nothing
+        but tensors on the GPU decides what is computed. Such steps are recorded as CUDA graphs."""
+        return False
+
+    def count(self, batch: Batch) -> int:
+        """What the loss of a batch is counted over: examples or target tokens (`Output.count`)."""
+        raise NotImplementedError
 
     def forward(self, batch: Batch, progress: float = 1.0) -> Output:
         raise NotImplementedError

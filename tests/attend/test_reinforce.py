@@ -381,6 +381,15 @@ def test_the_module_mixes_in_training_only() -> None:
     assert torch.equal(torch.get_rng_state(), state)
 
 
+def test_soft_weights_give_way_on_the_way() -> None:
+    """By hand: from 1 to ¼ in the first half, 1 − ¾ · 0.2 / 0.5 = 0.7 after a fifth."""
+    reinforce = Reinforce(size=None, expected=0.25, anneal=0.5)
+    assert [reinforce.chance(p) for p in (0.0, 0.2, 0.5, 1.0)] == pytest.approx([1.0, 0.7, 0.25, 0.25])
+    assert Reinforce(size=None, expected=0.25).chance(0.0) == 0.25
+    sampled, expected = torch.zeros(5, 2), torch.ones(5, 2)
+    assert torch.equal(reinforce.mix(sampled, expected, progress=0.0)[0], expected)
+
+
 @pytest.mark.parametrize("baseline", baselines[:3])
 def test_an_example_that_took_the_expected_value_does_not_count(baseline: Any) -> None:
     def run(keep: list[int]) -> tuple[Tensor, Tensor, Tensor, Reinforce]:
@@ -459,6 +468,7 @@ def test_its_options_are_a_configuration() -> None:
         "scale",
         "bonus",
         "expected",
+        "anneal",
         "normalise",
         "samples",
     ]  # `size` is for code to give

@@ -197,7 +197,7 @@ def _table(path: str, file: TextFile, kind: str, fields: Sequence[Field], how: R
     start = list(islice(lines, sampled))
     between = _separator(path, [line for _, line in start], kind, 2 if how.names else len(fields), how, log)
     lines = chain(start, lines)
-    quoted = kind == "csv" or between != "\t"
+    quoted = len(between) == 1 and (kind == "csv" or between != "\t")
     if kind == "tsv" and len(fields) == 1 and not how.names and _is_text(between, [line for _, line in start]):
         found: Rows = ((number, [line]) for number, line in lines)
     else:

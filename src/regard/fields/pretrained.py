@@ -182,7 +182,7 @@ class Pretrained(Image):
         return self.positions
 
     def collate(self, rows: Sequence[Picture]) -> Sequences:  # type: ignore[override]
-        features = torch.stack([self._of(row) for row in rows]).float()
+        features = torch.stack([self._of(row) for row in rows])  # in half precision, so that less goes to the GPU
         mask = torch.ones(features.shape[:2], dtype=torch.bool)
         return Sequences(features, mask, torch.full((len(features),), features.shape[1]))
 

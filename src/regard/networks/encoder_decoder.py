@@ -65,6 +65,16 @@ class EncoderDecoder(Network):
     def layers(self) -> int:
         return self.decoder.layers
 
+    def steady(self, progress: float) -> bool:
+        parts = self.embed.steady and self.encoder.steady and self.decoder.steady and self.fertility is None
+        teach = self.teach.scheduled_sampling == "none" and not self.teach.disturbs
+        return parts and teach and (self.reinforce is None or self.reinforce.steady(progress))
+
+    def count(self, batch: Batch) -> int:
+        """A loss is counted over target tokens."""
+        assert isinstance(batch.target, Sequences)
+        return int(batch.target.lengths.sum())
+
     def showing(self, layers: str) -> Network:
         if not (layers and self.layers):
             return super().showing(layers)
@@ -83,13 +93,13 @@ class EncoderDecoder(Network):
         target = batch.target
         assert isinstance(target, Sequences)
         before = shifted(target)
-        count, copies = int(target.lengths.sum()), 1 if self.reinforce is None else self.reinforce.copies
+        count, copies = self.count(batch), 1 if self.reinforce is None else self.reinforce.copies
         teach = self.teach if self.training else Teach()
         memory = self.encode(teach.source(batch.source, self.embed.vocab))
         if copies > 1:  # they are encoded once
             rows = torch.arange(len(before), device=before.device).repeat(copies)
             memory, target, before = memory.select(rows), target.select(rows), before[rows]
-        with drawing(self.reinforce, memory) as kept:
+        with drawing(self.reinforce, memory, progress, copies) as kept:
             look, logits, noted = teach.unroll(self.decoder, memory, before, progress)
         if self.training and self.label_smoothing:
             noted = {"label_smoothing": self.label_smoothing, **noted}

@@ -31,6 +31,8 @@ from torch.nn.functional import dropout as drop
 from torch.nn.functional import linear
 
 from regard.attend.attention import Attention
+from regard.attend.normalizer.sample import Sample
+from regard.attend.normalizer.softmax import Softmax
 from regard.errors import RegardError
 from regard.kernels.cells import CELLS
 from regard.predict.generate import Decoder
@@ -39,6 +41,8 @@ from regard.ranges import Depth, Dropout, Probability, Width, ranged
 from regard.types import Beams, Look, Memory
 
 __all__ = ["Recurrent", "RecurrentState", "Speaks", "in_kind", "whole"]
+
+STEADY = (Softmax, Sample)  # normalizers that leave everything on the GPU
 
 
 def elman(x: Tensor, h: Tensor) -> Tensor:
@@ -162,6 +166,10 @@ class Recurrent(Speaks):
     def parallel(self) -> bool:
         """Whether known tokens are read all at once."""
         return self.place == "after" and not self.feed and not self.attention.waits
+
+    @property
+    def steady(self) -> bool:
+        return not self.parallel and not self.attention.stateful and isinstance(self.attention.normalizer, STEADY)
 
     @property
     def carries(self) -> bool:
