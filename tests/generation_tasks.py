@@ -14,7 +14,7 @@ data = {
     "caption": captions,
     "glimpse": [Example((picture(seed),), label) for seed, label in enumerate("abba")],
     "language": [Example((f"{one.source} .",), "") for one in pairs],
-    "recommend": [Example((a,), b) for a, b in (("a b c", "d"), ("b c", "e"), ("c a e d", "b"), ("d", "a"))],
+    "recommend": [Example((a,), b) for a, b in (("a b c", "d"), ("b c", "e"), ("c a e", "b"), ("d", "a"))],
 }
 
 

@@ -149,8 +149,9 @@ class Model:
 
     @property
     def roles(self) -> list[dict[str, str]]:
-        """The inputs of one prediction, each with its name and its kind."""
-        return [{"name": name, "kind": field.kind} for name, field in self.task.inputs.items()]
+        """The inputs of one prediction, each with its name, its kind and what one is called in a sentence."""
+        fields = self.task.inputs.items()
+        return [{"name": name, "kind": field.kind, "noun": field.noun or f"a {field.kind}"} for name, field in fields]
 
     @property
     def features(self) -> bool:

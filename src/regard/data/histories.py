@@ -63,6 +63,7 @@ class Column(Field):
 
 
 class User(Column):
+    kind: ClassVar[str] = "user"
     headers: ClassVar[tuple[str, ...]] = (
         *("user", "user_id", "userid", "uid", "reviewerid", "reviewer_id", "customer", "customer_id", "customerid"),
         *("visitor", "visitor_id", "visitorid", "member", "member_id", "account", "account_id", "session"),
@@ -71,6 +72,7 @@ class User(Column):
 
 
 class ItemId(Column):
+    kind: ClassVar[str] = "item"
     headers: ClassVar[tuple[str, ...]] = (
         *("item", "item_id", "itemid", "iid", "movie", "movie_id", "movieid", "product", "product_id", "productid"),
         *("asin", "parent_asin", "sku", "article", "article_id", "book", "book_id", "isbn", "song", "song_id", "track"),
@@ -79,6 +81,7 @@ class ItemId(Column):
 
 
 class Time(Column):
+    kind: ClassVar[str] = "time"
     headers: ClassVar[tuple[str, ...]] = (
         *("time", "timestamp", "ts", "date", "datetime", "unixreviewtime", "unix_review_time", "event_time"),
         *("created_at", "created", "when", "day"),

@@ -127,6 +127,8 @@ def filled(examples: list[Example], fields: Sequence[Field], log: ReadLog) -> li
     found = []
     for example in examples:
         targets = example.references if len(fields) > len(example.inputs) else ()
+        if targets and (tidy := tuple(map(fields[-1].tidied, targets))) != targets:
+            example, targets = replace(example, target=tidy[0], alternatives=tidy[1:]), tidy
         values = (*example.inputs, *targets)
         if all(value and not value.isspace() for value in values):
             found.append(example)

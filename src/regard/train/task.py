@@ -27,7 +27,7 @@ from regard.errors import RegardError
 from regard.fields import Field, Input
 from regard.measure import Results
 from regard.search import Search
-from regard.text import Text
+from regard.text import Tokenizer
 from regard.train.metrics import MetricSet
 from regard.train.suggest import Recipe
 from regard.types import Batch, Example, Network, Prediction
@@ -96,7 +96,7 @@ class Task(ABC):
         return [note for field in self._own().values() for note in field.notes]
 
     @property
-    def answer_text(self) -> Text:
+    def answer_text(self) -> Tokenizer:
         """The tokenizer of the answers, where they are searched for: constraints are compiled with it."""
         raise NotImplementedError
 
