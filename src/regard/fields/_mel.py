@@ -51,7 +51,7 @@ def filter_bank(
         bend = BEND * half / warp.clamp(min=1)[:, None]
         top = warp[:, None] * bend
         bins = torch.where(bins <= bend, bins * warp[:, None], half - (half - top) / (half - bend) * (half - bins))
-    edges = torch.linspace(0, float(mel(torch.tensor(half))), bands + 2)
+    edges = torch.linspace(0, 2595 * math.log10(1 + half / 700), bands + 2)
     rising = (mel(bins)[..., None] - edges[:-2]) / (edges[1:-1] - edges[:-2])
     falling = (edges[2:] - mel(bins)[..., None]) / (edges[2:] - edges[1:-1])
     return torch.minimum(rising, falling).clamp(min=0)

@@ -168,7 +168,7 @@ def _opened(value: str, where: str) -> Iterator[Any]:
         here = "WAV in whole numbers, the only form that is read without the package soundfile"
         raise RegardError(f"{at}cannot read {name}", expected=here, do="pip install soundfile") from None
     except WRONG as error:
-        said = " ".join(str(error).split())[:150]
+        said = " ".join(str(error).split())[:150] or "it ends too early"
         raise RegardError(f"{at}cannot read {name} ({said})", expected="a recording (WAV, FLAC, OGG)") from None
 
 

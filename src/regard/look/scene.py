@@ -25,13 +25,15 @@ from rich.cells import cell_len
 from regard.errors import RegardError
 from regard.files import read_whole
 from regard.look.attention_map import AttentionMap, visible
+from regard.look.picture import to_url
+from regard.look.sound import spectrogram
 from regard.regions import Region, Token, to_dict
 from regard.types import Prediction, Step
 
 __all__ = ["describe_run", "item", "of_maps", "scene", "short", "table"]
 
 # What an input is called in a sentence, by its kind.
-nouns = {"text": "a text", "image": "a picture", "items": "a list of ids", "record": "a record"}
+nouns = {"text": "a text", "image": "a picture", "audio": "a recording", "items": "a list of ids", "record": "a record"}
 longest = 200  # characters of a region as it is shown; the style shows fewer where room is short
 most_tried = 10  # inputs to try
 digits = 4  # of the largest weight; the eye sees two
@@ -163,6 +165,7 @@ def table(attention_map: AttentionMap) -> dict[str, Any]:
         "breaks": list(attention_map.breaks),
         "panels": attention_map.panels,
         "source": attention_map.source,
+        **({"spectrogram": to_url(255 - spectrogram(attention_map.source))} if attention_map.in_sound else {}),
     }
 
 

@@ -66,12 +66,14 @@ class Transcribe(Generation):
     default_data: ClassVar[str] = "builtin:morse"
     recipe: ClassVar[Recipe] = staticmethod(speech)
     preset: ClassVar[dict[str, Any]] = {
-        "audio": {"name": "audio", "rate": 4_000, "bands": 24, "embed": {"dim": 96, "channels": 16, "dropout": 0.0}},
+        "audio": {"name": "audio", "rate": 4_000, "bands": 24,
+                  "embed": {"dim": 64, "channels": 8, "blocks": 3, "dropout": 0.0}},
         "target": {"tokenizer": {"name": "character"}},
-        "encoder": {"name": "bilstm", "hidden": 96, "layers": 1, "dropout": 0.0},
+        "encoder": {"name": "bigru", "hidden": 96, "layers": 1, "dropout": 0.0},
         "decoder": {"name": "recurrent", "embed": 48, "hidden": 128, "dropout": 0.0},
         "attention": {"score": {"name": "additive", "hidden": 64}, "bias": ("location",)},
-        "train": {"epochs": 12, "time": "170s", "batch_tokens": 0, "batch_size": 32, "lr": 3e-3, "warmup": 100,
+        "ctc_weight": 0.5,
+        "train": {"epochs": 8, "time": "170s", "batch_tokens": 0, "batch_size": 16, "lr": 4e-3, "warmup": 100,
                   "ema": 0.99, "workers": 0},
     }  # fmt: skip
 

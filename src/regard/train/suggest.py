@@ -331,7 +331,7 @@ def captions(facts: Facts, parts: Parts) -> list[Choice]:
 # cores: convolutions, two LSTM layers both ways, and the decoder's share.
 SPEECH_WIDTHS = {64: 0, 96: 50_000, 128: 150_000, 192: 1_000_000, 256: 5_000_000}
 SPEECH_EPOCHS = 60
-A_POSITION = {64: 25.0, 96: 35.0, 128: 50.0, 192: 90.0, 256: 150.0}
+A_POSITION = {64: 50.0, 96: 70.0, 128: 100.0, 192: 180.0, 256: 300.0}
 
 
 def speech(facts: Facts, parts: Parts) -> list[Choice]:
