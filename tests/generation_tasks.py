@@ -6,12 +6,14 @@ from regard.find import find, settable
 from regard.types import Example
 from sentence_tasks import examples as sentences
 from small_pictures import captions, picture, small_image
+from small_sounds import recordings, small_audio
 
 pairs = [Example((a,), b) for a, b in (("a b c", "x y"), ("b c c a", "y"), ("c a", "x x y"), ("a c b", "y x"))]
 data = {
     **sentences,
     "describe": [Example((f"name[{a}], area[b]",), f"{a} is b") for a in "xyz"],
     "caption": captions,
+    "transcribe": recordings,
     "glimpse": [Example((picture(seed),), label) for seed, label in enumerate("abba")],
     "language": [Example((f"{one.source} .",), "") for one in pairs],
 }
@@ -43,6 +45,7 @@ def made(task: str, examples: Any = None, **options: Any) -> Any:
         "input": {"name": "text", "tokenizer": "word", "embed": {"dim": 4}},
         "text": {"tokenizer": "word"},
         "image": small_image,
+        "audio": small_audio,
         **sides("word", dim=4, **({"name": "record"} if task == "describe" else {})),
         "encoder": {"name": "bigru", "hidden": 2},
         "decoder": {"name": "recurrent", "hidden": 4, "embed": 4, "dropout": 0.0},
@@ -51,6 +54,8 @@ def made(task: str, examples: Any = None, **options: Any) -> Any:
     }
     if task == "caption":  # which writes up to this many words, however large the picture
         usual["target"] = {**usual["target"], "max_length": 12}
+    if task == "transcribe":
+        usual["target"] = {**usual["target"], "tokenizer": "character"}
     if task == "glimpse":
         usual["input"] = {"size": 8, "colour": False}
         usual["network"] = {"glimpses": 2, "size": 4, "hidden": 4, "seen": 4}

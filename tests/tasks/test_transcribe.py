@@ -97,6 +97,19 @@ def test_in_silence_nothing_is_said() -> None:
     assert found[2].look is not None
 
 
+def test_what_cannot_be_learned_from_is_told() -> None:
+    task = Transcribe(**{**small, "window": 1.0, "overlap": 0.2})
+    with pytest.raises(
+        RegardError, match=r"^m:TTTTTTTT: a recording of .* s to learn from; expected at most 1 s; cut it"
+    ):
+        task.learn(examples("E", "TTTTTTTT"))
+    short = Example((wav_url(np.full(160, 0.1, np.float32), RATE),), "EE", "m:1")
+    for weight, notes in ((0.3, ["1 recording too short for their text: CTC learns nothing from them"]), (0.0, [])):
+        task = Transcribe(**{**small, "ctc_weight": weight})
+        task.learn([short, *examples("E", "T")])
+        assert task.notes == notes
+
+
 def test_windows_cover_a_recording_and_share_their_overlap() -> None:
     task, _ = made(window=2.0, overlap=0.4)
     rows = task.windows(Sound("", "", 0.0, 5.0, hidden=(3, 45)))
@@ -109,7 +122,8 @@ def test_windows_cover_a_recording_and_share_their_overlap() -> None:
 def test_windows_are_joined_at_the_quietest_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tones at 0.5, 1.75 (in the overlap) and 2.5 s; each window hears those that it holds. None is lost or twice."""
     task, _ = made(window=2.0, overlap=0.6)
-    sound, heard = np.zeros(3 * RATE, np.float32), (0.5, 1.75, 2.5)
+    sound, heard = np.zeros(3 * RATE, np.float32), (0.5, 1.75, 2.5)  # and silence after 3 s, which is left out
+    sound = np.pad(sound, (0, 2 * RATE))
     for time in heard:
         at = round(time * RATE)
         sound[at - 200 : at + 200] = 0.5

@@ -75,7 +75,7 @@ class Audio(Input):
             Normalise,
             "subtract the mean and divide by the standard deviation of the training set, or of each recording",
         ] = "set",
-        max_seconds: Annotated[float, Range(0.1, 36_000), "longest recording, in seconds"] = 600.0,
+        max_seconds: Annotated[float, Range(0.1, 36_000), "longest recording, in seconds"] = 3_600.0,
         embed: Annotated[
             Spec, Of("fields.embed.frames.Frames"), "the convolutions that shorten the spectrogram, and augmentation"
         ] = PLAIN,

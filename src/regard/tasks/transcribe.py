@@ -17,13 +17,14 @@ each overlap."""
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
+from math import ceil
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
 from torch import nn
 
-from regard.errors import RegardError
+from regard.errors import RegardError, counted
 from regard.fields import input_field
 from regard.fields.audio import SILENT, Audio, Sound
 from regard.find import PLAIN, In, Of, Spec
@@ -39,7 +40,7 @@ from regard.tasks._maps import attention_map
 from regard.tasks._options import BestMetric, LabelSmoothing, Metrics, SampledAttention, Searching, Teaching
 from regard.train.suggest import Recipe, speech
 from regard.train.task import Ask, places
-from regard.types import Prediction
+from regard.types import Example, Prediction
 
 __all__ = ["Transcribe"]
 
@@ -48,7 +49,7 @@ TARGET: Spec = {"tokenizer": {"name": "character"}, "max_length": 1_000}
 ENCODER: Spec = {"name": "bilstm", "hidden": 192, "layers": 2, "dropout": 0.2}
 DECODER: Spec = {"name": "recurrent", "embed": 64, "hidden": 256, "dropout": 0.2}
 ATTENTION: Spec = {"score": "additive", "normalizer": "softmax", "bias": ("location",)}
-DRAWN = 20_000_000  # weights of a map of a long recording, at most
+DRAWN = 8_000  # positions of a recording whose weights are drawn, at most
 QUIET = 0.05  # seconds over which the quietest moment is sought
 
 
@@ -112,6 +113,7 @@ class Transcribe(Generation):
             reinforce=reinforce,
         )  # fmt: skip
         self.ctc_weight, self.monotonic, self.window, self.overlap = ctc_weight, monotonic, window, overlap
+        self.short = 0  # recordings with fewer positions than CTC needs
 
     @property
     def sound(self) -> Audio:
@@ -122,6 +124,25 @@ class Transcribe(Generation):
     def room(self, source: int) -> int:
         """At most a token for each position, and the end."""
         return min(self.target.max_length, source + 2)
+
+    def learn(self, examples: Sequence[Example]) -> None:
+        super().learn(examples)
+        items, short = self.items(examples), 0
+        for item, example in zip(items, examples, strict=True):
+            [row], tokens = item.inputs, item.target[:-1]
+            if row.seconds > self.window:
+                raise RegardError(
+                    f"{example.where}: a recording of {row.seconds:,.1f} s to learn from",
+                    expected=f"at most {self.window:g} s",
+                    do=f"cut it, or train with window={ceil(row.seconds)}",
+                )
+            short += len(tokens) + sum(a == b for a, b in pairwise(tokens)) > item.lengths[0]
+        self.short = short if self.ctc_weight else 0
+
+    @property
+    def notes(self) -> list[str]:
+        few = f"{counted(self.short, 'recording')} too short for their text: CTC learns nothing from them"
+        return [*super().notes, *([few] if self.short else [])]
 
     def network(self) -> Transcriber:
         parts = super().network()
@@ -141,7 +162,7 @@ class Transcribe(Generation):
         at = places(texts, where)
         rows = [row for (row,) in self.rows(texts, ask, at)]
         long = [row.seconds > self.window for row in rows]
-        silent = [float(np.abs(self.sound.decoded(row)).max()) < SILENT for row in rows]
+        silent = [not one and self._silent(row) for one, row in zip(long, rows, strict=True)]
         plain = [n for n in range(len(rows)) if not long[n] and not silent[n]]
         dropped = [ask.drop_tokens[n] for n in plain] if ask.drop_tokens else ()
         found = super().predict(
@@ -164,11 +185,14 @@ class Transcribe(Generation):
                 do="train with attention or ctc_weight=1",
             )
         pieces = self.windows(row)
-        found, _ = self.searched(network, pieces, replace(ask, look=True, trace=False))
+        heard = [n for n, piece in enumerate(pieces) if not self._silent(piece)]
+        every, _ = self.searched(network, [pieces[n] for n in heard], replace(ask, look=True, trace=False))
+        found = dict(zip(heard, every, strict=True))
         cuts = [-np.inf, *(self._quietest(b.first, a.last, row) for a, b in pairwise(pieces))]
         tokens: list[int] = []
         kept: list[tuple[int, np.ndarray]] = []
-        for n, (piece, [best, *_]) in enumerate(zip(pieces, found, strict=True)):
+        for n in heard:
+            piece, best = pieces[n], found[n][0]
             weights = np.asarray(best.array)
             weights = weights.mean(0) if weights.ndim == 3 else weights
             middles = np.array([(one.start + one.end) / 2 for one in self.sound.intervals(piece)])  # type: ignore[union-attr]
@@ -179,11 +203,11 @@ class Transcribe(Generation):
                 if token != self.target.text.end and cuts[n] <= time < last:
                     tokens.append(token)
                     kept.append((first, line[: len(middles)]))
-        log_prob = sum(best.log_prob for best, *_ in found)
+        log_prob = sum(best.log_prob for best, *_ in every)
         text, regions = self.target.text.written(tokens)
         columns = self.sound.intervals(row)
         look = None
-        if ask.look and kept and len(kept) * len(columns) <= DRAWN:
+        if ask.look and kept and len(columns) <= DRAWN:
             whole = np.zeros((len(kept), len(columns)), np.float32)
             for place, (first, line) in enumerate(kept):
                 some = line[: len(columns) - first]
@@ -202,6 +226,9 @@ class Transcribe(Generation):
             found.append(replace(row, first=first, last=first + window, hidden=_inside(row, first, window, step)))
             first = round((first + hop) / step) * step
         return [*found, replace(row, first=first, hidden=_inside(row, first, window, step))]
+
+    def _silent(self, row: Sound) -> bool:
+        return float(np.abs(self.sound.decoded(row)).max()) < SILENT
 
     def _quietest(self, first: float, last: float, row: Sound) -> float:
         """The moment between two times at which there is least to hear."""
