@@ -26,6 +26,7 @@ BASES = {
     "predict.match": "predict.match.Match",
     "predict.generate": "predict.generate.Decoder",
     "predict.language": "predict.language.LanguageModel",
+    "networks.recommend": "networks.recommend.Recommender",
     "search": "search.Search",
     "measure": "measure.Measure",
     "data.builtin": "data.builtin._builtin.Builtin",

@@ -183,6 +183,8 @@ def _check(head: Header) -> None:
 
 def _bytes(value: str) -> io.BufferedIOBase:
     if not value.startswith("data:"):
+        if os.path.exists(value) and not os.path.isfile(value):  # a pipe would keep us waiting
+            raise OSError("not a regular file")
         return open(value, "rb")
     head, _, body = value.partition(",")
     if len(body) > MOST_BYTES * 4 // 3 + 4:

@@ -56,6 +56,7 @@ class Audio(Input):
     """A recording, decoded when a batch needs it."""
 
     kind: ClassVar[str] = "audio"
+    noun: ClassVar[str] = "a recording"
     headers: ClassVar[tuple[str, ...]] = (
         *("audio", "audio_path", "audio_filepath", "path", "file", "file_name", "filename", "wav", "recording"),
         "sound",

@@ -29,7 +29,7 @@ from torch import Tensor, nn
 from torch.nn.functional import ctc_loss, pad
 
 from regard.predict.generate import Decoder
-from regard.text import Text
+from regard.text import Tokenizer
 from regard.types import Beams, Look, Memory, Sequences, wide
 
 __all__ = ["Ctc", "State"]
@@ -62,12 +62,12 @@ class Ctc(Decoder):
         """log y. After its end a recording says nothing; special tokens but the blank are never said."""
         logits = wide(self.out(memory.keys))
         specials = torch.zeros(logits.shape[-1], dtype=torch.bool, device=logits.device)
-        specials[[Text.start, Text.end]] = True
+        specials[[Tokenizer.start, Tokenizer.end]] = True
         found = torch.log_softmax(logits.masked_fill(specials, NEVER), dim=-1)
         if memory.mask is None:
             return found
         silence = torch.full_like(found[0, 0], NEVER)
-        silence[Text.pad] = 0.0
+        silence[Tokenizer.pad] = 0.0
         return torch.where(memory.mask.unsqueeze(-1), found, silence)
 
     def loss(self, memory: Memory, target: Sequences) -> Float[Tensor, " batch"]:
@@ -77,13 +77,13 @@ class Ctc(Decoder):
         tokens = (target.lengths - 1).clamp(min=0)  # without the end
         probabilities = self.log_probs(memory).transpose(0, 1)
         return ctc_loss(
-            probabilities, target.values, positions.cpu(), tokens, blank=Text.pad, reduction="none", zero_infinity=True
+            probabilities, target.values, positions.cpu(), tokens, Tokenizer.pad, reduction="none", zero_infinity=True
         )
 
     def start(self, memory: Memory) -> State:
         y = self.log_probs(memory)
         y = y if y.device.type == "mps" else y.double()  # sums over hundreds of positions are subtracted
-        b = pad(y[..., Text.pad].cumsum(-1), (1, 0)).unsqueeze(1)
+        b = pad(y[..., Tokenizer.pad].cumsum(-1), (1, 0)).unsqueeze(1)
         last = torch.full_like(b[..., 0], -1, dtype=torch.long)
         return State(torch.full_like(b, NEVER), b, last, Memory(y, y, memory.mask))
 
@@ -97,10 +97,12 @@ class Ctc(Decoder):
         again = state.last[..., None] == torch.arange(vocab, device=y.device)
         phi = torch.where(again.unsqueeze(-2), b[..., None], phi)  # [batch, beam, time, vocab]
         joined = phi + y.unsqueeze(1)
-        joined = joined.index_fill(-1, torch.tensor([Text.pad, Text.start, Text.end], device=y.device), NEVER)
+        joined = joined.index_fill(
+            -1, torch.tensor([Tokenizer.pad, Tokenizer.start, Tokenizer.end], device=y.device), NEVER
+        )
         logits, ended = joined.logsumexp(-2), torch.logaddexp(state.n[..., -1], state.b[..., -1])
-        logits = torch.where(torch.arange(vocab, device=y.device) == Text.end, ended[..., None], logits)
-        logits = logits.index_fill(-1, torch.tensor([Text.pad, Text.start], device=y.device), NEVER)
+        logits = torch.where(torch.arange(vocab, device=y.device) == Tokenizer.end, ended[..., None], logits)
+        logits = logits.index_fill(-1, torch.tensor([Tokenizer.pad, Tokenizer.start], device=y.device), NEVER)
 
         def weights() -> Tensor:
             total = logits.logsumexp(-1, keepdim=True)
@@ -118,7 +120,7 @@ class Ctc(Decoder):
 
     def _after(self, state: State, token: Int[Tensor, "batch beam"]) -> State:
         """The state of the prefix with one more token; the start token leaves it empty."""
-        begins = (token == Text.start) & (state.last < 0)
+        begins = (token == Tokenizer.start) & (state.last < 0)
         y = state.memory.keys.transpose(1, 2)
         c = token.clamp(min=0).unsqueeze(-1).expand(-1, -1, y.shape[-1])
         said = y.gather(1, c) if y.shape[-1] else state.n[..., :-1]
@@ -126,7 +128,7 @@ class Ctc(Decoder):
             (token == state.last)[..., None], state.b[..., :-1], torch.logaddexp(state.n[..., :-1], state.b[..., :-1])
         )
         n = _sum(said, phi)
-        b = _sum(y[:, None, Text.pad].expand_as(said), n[..., :-1])
+        b = _sum(y[:, None, Tokenizer.pad].expand_as(said), n[..., :-1])
         keep = begins[..., None]
         return State(
             torch.where(keep, state.n, n), torch.where(keep, state.b, b), torch.where(begins, -1, token), state.memory

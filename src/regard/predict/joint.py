@@ -20,7 +20,7 @@ from torch import Tensor
 
 from regard.predict.ctc import Ctc
 from regard.predict.generate import Decoder
-from regard.text import Text
+from regard.text import Tokenizer
 from regard.types import Beams, Look, Memory, wide
 
 __all__ = ["Joint", "State"]
@@ -53,7 +53,7 @@ class Joint:
         attention, look, logits = self.decoder.step(state.attention, token)
         ctc, _, others = self.ctc.step(state.ctc, token)
         both = (1 - self.weight) * torch.log_softmax(wide(logits), -1) + self.weight * torch.log_softmax(others, -1)
-        both = both.index_fill(-1, torch.tensor([Text.pad], device=both.device), float("-inf"))
+        both = both.index_fill(-1, torch.tensor([Tokenizer.pad], device=both.device), float("-inf"))
         missing = torch.log((1 - both.exp().sum(-1)).clamp(min=1e-30))
-        both[..., Text.pad] = missing
+        both[..., Tokenizer.pad] = missing
         return State(attention, ctc), look, both

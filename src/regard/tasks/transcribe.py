@@ -29,7 +29,7 @@ from regard.fields import input_field
 from regard.fields.audio import SILENT, Audio, Sound
 from regard.find import PLAIN, In, Of, Spec
 from regard.networks.encoder_decoder import EncoderDecoder
-from regard.networks.fertility import must_look
+from regard.networks.global_fertility import must_look
 from regard.networks.hard_attention import REINFORCE
 from regard.networks.transcriber import Transcriber
 from regard.predict.ctc import Ctc
