@@ -11,11 +11,11 @@ import { matrix } from "./matrix";
 import { inPicture, picture } from "./picture";
 import { byLine, offered as several, panels, sheet } from "./panels";
 import { say } from "./say";
-import { show, type Shown } from "./shown";
+import { lineOf, show, standing, type Shown } from "./shown";
 import { stage, type Acts, type Drawing, type Pointed } from "./stage";
 import type { State, View } from "./state";
 import { steps } from "./steps";
-import { resting, text } from "./text";
+import { resting, spoken, text } from "./text";
 import type { AttentionMap, Item, Place, Run, Scene } from "./types";
 
 export interface Figure {
@@ -86,9 +86,11 @@ export function figure(
 
   if (view === "picture" || view === "matrix" || view === "arcs") {
     const heads = one && !map.grid ? map.heads.map((_, head) => show(map, head, state)) : [shown];
-    const staged = view === "picture" ? picture(heads, room, () => doing.change({})) : view === "matrix" ? matrix(shown, room) : arcs(shown, room);
+    const words = view === "picture" && !one ? spoken(area, shown, doing) : null;
+    const staged = view === "picture" ? picture(heads, room, () => doing.change({}), state.smooth) : view === "matrix" ? matrix(shown, room) : arcs(shown, room);
     const kind = view === "picture" || (view === "arcs" && drawn(shown) <= many) ? "svg" : "canvas";
-    pointed = stage(area, staged, kind, label[view], doing);
+    const staging = stage(area, staged, kind, label[view], doing);
+    pointed = { point: (place) => (words?.point(place), staging.point(place)) };
     drawing = () => ({
       ...staged,
       draw: (p, c) => {
@@ -151,9 +153,22 @@ export function figure(
     pointed.point(view === "steps" ? place : seen);
   }
 
+  // A figure that opens with a pinned word also has in sight what that word attends to most.
+  let opening = true;
   function pin(place: Place | null): void {
     pinned = place;
     point(null);
+    const at = opening && place ? standing(shown, place) : -1;
+    if (place && at >= 0) {
+      const other = place.side === "rows" ? "columns" : "rows";
+      const line = lineOf(shown, place.side, at, shown.shares).map(Math.abs);
+      const best = shown[other][line.indexOf(Math.max(...line))];
+      const [row, column] = place.side === "rows" ? [place.index, best] : [best, place.index];
+      if (view === "matrix" && best !== undefined) pointed.reveal?.({ side: "rows", index: row, other: column });
+      if (view === "arcs" && best !== undefined) pointed.reveal?.({ side: other, index: best });
+      if (view === "arcs") pointed.reveal?.(place);
+    }
+    opening = false;
   }
 
   return { map, shown, view, point, pin, drawing, key, stop };

@@ -16,6 +16,7 @@ export interface State {
   hide: boolean; // special tokens
   top: number; // of each row only so many; 0 for all
   scale: "all" | "row" | "full";
+  smooth: boolean; // weights over a picture, instead of blocks
   end?: number; // of the colours at least, where two stand side by side
   with: number | null; // the item beside it
   run: string; // live: what was asked, to be asked again
@@ -28,7 +29,7 @@ export interface State {
 }
 
 export const first: State = {
-  item: 0, map: 0, view: null, panel: 0, pin: null, step: 0, hide: false, top: 0, scale: "all", with: null,
+  item: 0, map: 0, view: null, panel: 0, pin: null, step: 0, hide: false, top: 0, scale: "all", smooth: false, with: null,
   run: "", ask: [], beam: null, drop_tokens: [], layers: null, features: null, find: 0,
 };
 
@@ -48,6 +49,7 @@ export function read(hash: string): State {
     hide: given.get("hide") === "1",
     top: whole(given.get("top")),
     scale: scales.find((one) => one === given.get("scale")) ?? "all",
+    smooth: given.get("smooth") === "1",
     with: given.has("with") ? whole(given.get("with")) : null,
     run: given.get("run") ?? "",
     ask: given.getAll("in"),
@@ -70,6 +72,7 @@ export function write(state: State): string {
   if (state.hide) given.set("hide", "1");
   if (state.top) given.set("top", String(state.top));
   if (state.scale !== "all") given.set("scale", state.scale);
+  if (state.smooth) given.set("smooth", "1");
   if (state.with !== null) given.set("with", String(state.with));
   if (state.run) given.set("run", state.run);
   for (const text of state.ask) given.append("in", text);

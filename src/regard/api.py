@@ -150,8 +150,9 @@ class Model:
 
     @property
     def roles(self) -> list[dict[str, str]]:
-        """The inputs of one prediction, each with its name and its kind."""
-        return [{"name": name, "kind": field.kind} for name, field in self.task.inputs.items()]
+        """The inputs of one prediction, each with its name, its kind and what one is called in a sentence."""
+        fields = self.task.inputs.items()
+        return [{"name": name, "kind": field.kind, "noun": field.noun or f"a {field.kind}"} for name, field in fields]
 
     @property
     def features(self) -> bool:
@@ -395,6 +396,14 @@ class Trained:
     warnings: tuple[str, ...] = ()  # why it seems not to have learned, and what to do, one line each
     results: Results | None = None  # the predictions it was tested by (on part of valid, where there is no test set)
 
+    def predict(self, texts: Any, *args: Any, **options: Any) -> Any:
+        """What `model.predict` returns."""
+        return self.model.predict(texts, *args, **options)
+
+    def evaluate(self, data: Any = None, **search: Any) -> dict[str, float | str]:
+        """What `model.evaluate` returns."""
+        return self.model.evaluate(data, **search)
+
     def __repr__(self) -> str:
         best = self.model.task.metrics.best
         score = f"{best} {self.test[best]:.4g} on {counted(self.tested, 'test example')}" if self.test else "not tested"
@@ -422,7 +431,7 @@ def train(
             "bad": ["dull", "weak", "clumsy", "poor", "dreary", "tired", "boring"],
         }.items() for word in words]
         trained = regard.train("classify", data=films, out="runs/films", train={"epochs": 2})
-        print(trained.test, trained.model.predict("a witty film").text)
+        print(trained.test, trained.predict("a witty film").text)
 
     task: what to learn: translate, classify, tag, …; `regard list task` on the command line shows all.
     data: the training data. A file or folder ("reviews.tsv", "train.de,train.en", "hf:NAME"), rows such as

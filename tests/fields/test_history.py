@@ -44,7 +44,7 @@ def test_wrong_values_are_told_in_one_line() -> None:
         field.encode(["user:amn"], ["h.tsv:3"])
     with pytest.raises(RegardError, match=r"^h\.tsv:4: an empty history; expected at least one item$"):
         field.encode([" "], ["h.tsv:4"])
-    with pytest.raises(RegardError, match=r"no user 'ann'; expected items: this run keeps no users"):
+    with pytest.raises(RegardError, match=r"no user 'ann'; expected items, since this run keeps no users"):
         History().encode(["user:ann"], [""])
 
 

@@ -114,7 +114,7 @@ def test_users_by_name() -> None:
     assert bob.log_prob == pytest.approx(listed.log_prob)
     assert [one.text for one in bob.look.columns] == ["b", "c", "e"]
     without, network = made(keep_users=False)
-    with pytest.raises(RegardError, match="this run keeps no users"):
+    with pytest.raises(RegardError, match="this run keeps no users' histories"):
         without.predict(network, [("user:ann",)], Ask())
 
 

@@ -101,7 +101,7 @@ class SelfAttention(nn.Module):
         `mask` is the padding mask, `seen` says which tokens each query may attend to.
         """
         qk, v = self.W_qkv(x).split([2 * x.shape[-1], x.shape[-1]], dim=-1)
-        q, k = places.turned(qk).chunk(2, dim=-1)  # all heads are turned alike, whoever's they are
+        q, k = places.rotated(qk).chunk(2, dim=-1)  # all heads are rotated alike, whoever's they are
         memory = self.attention.prepare(k, v, mask)
         if past is not None:
             keys, values = (past.keys, memory.keys), (past.values, memory.values)

@@ -28,7 +28,7 @@ def named(separator: str) -> str:
     """The character that an option names."""
     one = names.get(separator, "\t" if separator == "\\t" else separator)
     if one != "::" and (len(one) != 1 or one in '"\r\n'):
-        raise RegardError(f"data.separator={separator!r}", expected=f"auto, {', '.join(names)}, :: or one character")
+        raise RegardError(f"data.separator={separator!r}", expected=f"auto, {', '.join(names)} or one character, or ::")
     return one
 
 

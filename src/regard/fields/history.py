@@ -76,9 +76,16 @@ class History(Items):
         if user not in self.users:
             said = f"{where}: no user {brief(user)}" if where else f"no user {brief(user)}"
             if not self.users:
-                raise RegardError(said, expected="items: this run keeps no users (keep_users=false)")
-            raise RegardError(said, expected="a user of the training data, or items", do=nearest(user, self.users))
+                raise RegardError(said, expected="items, since this run keeps no users' histories")
+            near = nearest(user, self.users)
+            do = near if near.startswith("did") else f"for example {USER}{next(iter(self.users))}"
+            raise RegardError(said, expected="a user of the training data, or items", do=do)
         return self.users[user].split()
+
+    def near(self, item: str) -> str:
+        """What an unknown item may have been meant to be, or a few items that are known."""
+        said = nearest(item, self.numbers)
+        return said if said.startswith("did") else f"for example {', '.join(self.ids[:3])}"
 
     def encode(self, values: Sequence[str], where: Where, role: str = "history") -> list[list[int]]:
         rows = []

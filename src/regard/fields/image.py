@@ -61,6 +61,7 @@ class Image(Input):
     """A picture, decoded when a batch needs it."""
 
     kind: ClassVar[str] = "image"
+    noun: ClassVar[str] = "a picture"
     headers: ClassVar[tuple[str, ...]] = (
         *("image", "image_path", "path", "file", "filename", "file_name", "picture", "photo"),
     )
@@ -210,6 +211,8 @@ def decode(value: str, where: str, load: bool = True) -> Any:
             head, _, body = value.partition(",")
             content = base64.b64decode(body, validate=True) if head.endswith(";base64") else b""
         else:
+            if os.path.exists(value) and not os.path.isfile(value):  # a pipe would keep us waiting
+                raise OSError("not a regular file")
             with open(value, "rb") as file:
                 content = file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:

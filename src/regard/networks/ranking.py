@@ -85,7 +85,11 @@ def _block(
         scores[rows[here], out[here] - first] = -torch.inf
         return scores
 
-    goal = network.direct(histories, targets.clamp(min=FIRST).unsqueeze(-1)).squeeze(-1).float()
+    whole = block(0) if len(blocks) == 1 else None
+    if whole is not None:
+        goal = whole.gather(1, place.clamp(min=0).unsqueeze(-1)).squeeze(-1)
+    else:
+        goal = network.direct(histories, targets.clamp(min=FIRST).unsqueeze(-1)).squeeze(-1).float()
     goal = goal.masked_fill(~known, torch.nan)  # nothing is more than NaN, nor equal to it
     near = ROUNDING * goal.abs().clamp(min=1.0)
     above = torch.zeros(users, dtype=torch.long, device=device)
@@ -94,7 +98,7 @@ def _block(
     best = torch.full((users, top), -torch.inf, device=device)
     chosen = torch.zeros(users, top, dtype=torch.long, device=device)
     for first in blocks:
-        scores = block(first)
+        scores = block(first) if whole is None else whole
         total = torch.logaddexp(total, scores.logsumexp(-1))
         best, chosen = _best(best, chosen, scores, first)
         own = known & (place >= first) & (place < first + step)

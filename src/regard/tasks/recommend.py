@@ -25,7 +25,7 @@ from regard.data.splits import Splits
 from regard.data.titles import read_titles
 from regard.errors import RegardError, brief, counted
 from regard.fields.history import FIRST, History, NextItem
-from regard.find import PLAIN, In, Of, Spec, build, call, nearest, table
+from regard.find import PLAIN, In, Of, Spec, build, call, table
 from regard.look.attention_map import AttentionMap
 from regard.measure import Rank, Results
 from regard.networks.ranking import ranked
@@ -225,7 +225,7 @@ class Recommend(Task):
                 raise RegardError(
                     f"{one}: item {brief(item)}",
                     expected="an item of the training data",
-                    do=nearest(item, self.history.numbers),
+                    do=self.history.near(item),
                 )
         numbers = [self.history.numbers[row[1]] for row in rows]
         # The item itself is asked about, also where the user has had it.
@@ -248,7 +248,7 @@ class Recommend(Task):
                 raise RegardError(
                     f"{one}: {counted(len(row), 'item')}, none of them known",
                     expected="at least one item of the training data",
-                    do=nearest(first, self.history.numbers),
+                    do=self.history.near(first),
                 )
         return rows
 

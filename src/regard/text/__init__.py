@@ -13,9 +13,10 @@ reader who types `<s>` is understood to have typed three characters. People are 
 
 import json
 import re
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 from tokenizers import Encoding, normalizers
 from tokenizers import Tokenizer as BackendTokenizer
@@ -25,12 +26,19 @@ from regard.errors import RegardError
 from regard.regions import Token
 from regard.text._forms import own, sound
 
-__all__ = ["Tokenizer", "own"]
+__all__ = ["TextKind", "Tokenizer", "own"]
 
 special = ("< pad >", "< unk >", "< s >", "< /s >")
 mark = "▁"  # U+2581 stands for a space inside a vocabulary, as in SentencePiece
 few = 64  # texts that are split without threads
 surrogate = re.compile("[\ud800-\udfff]")
+
+
+class TextKind(Protocol):
+    """How text is split into tokens, before anything was learned: options, and texts → a tokenizer."""
+
+    @abstractmethod
+    def train(self, texts: Iterable[str]) -> "Tokenizer": ...
 
 
 def clean(text: str) -> str:

@@ -28,6 +28,8 @@ from regard.types import Look, Memory, Sequences
 
 __all__ = ["Sasrec"]
 
+TOGETHER = 64  # histories that are read at once where many are ranked
+
 
 class Sasrec(Layers, Recommender):
     """Self-attentive sequence model: a causal Transformer over the history (Kang & McAuley 2018)."""
@@ -82,13 +84,21 @@ class Sasrec(Layers, Recommender):
         return Taught(positive, torch.einsum("id,ind->in", h, others))
 
     def state(self, history: Sequences) -> Float[Tensor, "batch size"]:
-        return self.read(recent(history, self.max_length))[1]
+        """Read some at a time, those of like length together, for most histories are far shorter than the longest."""
+        some = recent(history, self.max_length)
+        found = self.embed.learned.new_zeros(len(some.lengths), self.embed.size)
+        for rows in torch.split(some.lengths.argsort(descending=True), TOGETHER):
+            part, end = some.select(rows), max(1, int(some.lengths[rows].max()))
+            cut = Sequences(part.values[:, :end], part.mask[:, :end], part.lengths)
+            found[rows.to(found.device)] = self.read(cut)[1].to(found.dtype)
+        return found
 
     def scores(self, state: Float[Tensor, "batch size"], first: int, last: int) -> Float[Tensor, "batch candidate"]:
         return state @ self.embed.learned[FIRST + first : FIRST + last].T
 
     def direct(self, history: Sequences, items: Int[Tensor, "batch candidate"]) -> Float[Tensor, "batch candidate"]:
-        return torch.einsum("bd,bcd->bc", self.state(history), self.embed.learned[items])
+        h = self.read(recent(history, self.max_length))[1]
+        return torch.einsum("bd,bcd->bc", h, self.embed.learned[items])
 
     def looked(self, history: Sequences, items: Int[Tensor, "batch candidate"]) -> Look:
         """From the last item of each history, in the layers that are shown; the same for every candidate."""
