@@ -101,7 +101,7 @@ export function figure(
     const staged = view === "picture" ? picture(heads, room, () => doing.change({}), state.smooth) : view === "matrix" ? matrix(shown, room) : arcs(shown, room);
     const kind = view === "picture" || (view === "arcs" && drawn(shown) <= many) ? "svg" : "canvas";
     const staging = stage(area, staged, kind, label[view], doing);
-    pointed = { point: (place) => (words?.point(place), staging.point(place)) };
+    pointed = { ...staging, point: (place) => (words?.point(place), staging.point(place)) };
     drawing = () => ({
       ...staged,
       draw: (p, c) => {
