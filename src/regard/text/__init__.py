@@ -82,6 +82,7 @@ class Tokenizer:
     """A trained tokenizer."""
 
     pad, unknown, start, end = 0, 1, 2, 3
+    framed = False  # whether rows come with special tokens of their own around them, and without our end
 
     def __init__(self, tokenizer: BackendTokenizer) -> None:
         self.tokenizer = tokenizer
@@ -108,6 +109,11 @@ class Tokenizer:
 
     def __len__(self) -> int:
         return len(self.vocabulary)
+
+    @property
+    def around(self) -> tuple[int, int]:
+        """How many special tokens stand before and after the text of a row."""
+        return 0, 1
 
     def encode(self, text: str) -> list[int]:
         """Token numbers, with the end and without a start: inputs and targets have the same form."""
@@ -211,6 +217,10 @@ class Tokenizer:
 
     @staticmethod
     def from_dict(table: Any) -> "Tokenizer":
+        if isinstance(table, dict) and "pretrained" in table:
+            from regard.text.pretrained import Framed
+
+            return Framed.restored(table)
         sound(table)
         try:
             tokenizer = BackendTokenizer.from_str(json.dumps(table))
