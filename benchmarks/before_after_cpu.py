@@ -42,7 +42,15 @@ def train(tree: Path, seed: int, quick: bool) -> dict[str, float]:
     folder = str(tree / "run")
     shutil.rmtree(folder, ignore_errors=True)
     seconds, _ = run(
-        tree, "-m", "regard", "train", "translate", "--out", folder, f"train.seed={seed}", *["train.steps=5"] * quick
+        tree,
+        "-m",
+        "regard",
+        "train",
+        "translate",
+        "--out",
+        folder,
+        f"train.seed={seed}",
+        *["train.steps=5", "--time", "45s"] * quick,
     )
     measured = json.loads(run(tree, "-m", "regard", "evaluate", folder, "--json")[1])
     return {"seconds": round(seconds, 1), "exact_match": measured["exact_match"]}
