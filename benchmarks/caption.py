@@ -216,7 +216,7 @@ def main() -> None:
     parser.add_argument("--runs", default="", help="folder to keep the runs of the scenes in")
     parser.add_argument("--name", default="", help="the name of the results file; nothing is kept without one")
     parser.add_argument("options", nargs="*", help="further options of the training, KEY=VALUE")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     if given.what in ("flickr8k", "pictures") and not given.path:
         parser.error(f"{given.what} needs a folder")
     if given.what == "scenes" and "=" in given.path:

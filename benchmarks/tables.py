@@ -22,6 +22,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parent))  # also where this file is loaded from elsewhere, as its tests do
 
+import caption_tables
 import faithful_tables
 from attention_tables import attention
 from generation_tables import generation
@@ -208,6 +209,7 @@ tables: dict[str, Callable[[Results], str]] = {
     **sentences,
     **generation,
     **faithful_tables.tables,
+    **caption_tables.tables,
 }
 
 
