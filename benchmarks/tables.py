@@ -22,6 +22,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parent))  # also where this file is loaded from elsewhere, as its tests do
 
+import caption_tables
 import faithful_tables
 import recommend_tables
 import speech_tables
@@ -212,6 +213,7 @@ tables: dict[str, Callable[[Results], str]] = {
     **faithful_tables.tables,
     **recommend_tables.tables,
     **speech_tables.tables,
+    **caption_tables.tables,
 }
 
 
