@@ -23,7 +23,7 @@ from playwright.sync_api import sync_playwright
 from record import record
 
 from regard.look.attention_map import AttentionMap
-from regard.look.models import ModelLook, Part
+from regard.look.models import AttentionPart, ModelLook
 from regard.look.page import page
 from regard.regions import Token
 
@@ -58,7 +58,7 @@ def model(path: Path, layers: int, heads: int, tokens: int) -> int:
     weights = np.exp(scores, out=scores)
     weights /= weights.sum(-1, keepdims=True)
     numbers = tuple(range(1, layers + 1))
-    part = Part("encoder", weights, words, words, ("token", "token"), (False,) * tokens, numbers)
+    part = AttentionPart("encoder", weights, words, words, ("token", "token"), (False,) * tokens, numbers)
     ModelLook("random weights", (part,)).save(path)
     return path.stat().st_size
 

@@ -1,4 +1,3 @@
-# ruff: noqa: E402
 """Pre-trained models, damaged or made to harm: what becomes of a training that begins with each of them?
 
     python benchmarks/reliability_pretrained.py --scale 0.1
@@ -25,13 +24,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-os.environ.update(OMP_NUM_THREADS="1", TOKENIZERS_PARALLELISM="false")  # threads do not survive a fork
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests"))
-sys.path.insert(0, str(HERE))
-
-import torch
 from reliability_runs import MEMORY, OUT_OF_TIME, SECONDS, hook, on_bytes, on_file, on_tensors, on_words, seen
 
 from small_encoders import configs, encoder_folder
@@ -123,6 +118,8 @@ def trial(given: tuple[str, int]) -> dict[str, Any]:
 
 def rows(scale: float = 1.0, jobs: int = 2, first: int = 0) -> list[dict[str, Any]]:
     count = max(20, round(TRIALS * scale))
+    import torch
+
     torch.set_num_threads(1)
     import regard.api  # before the forks
     import regard.tasks.classify  # noqa: F401
@@ -157,7 +154,7 @@ def rows(scale: float = 1.0, jobs: int = 2, first: int = 0) -> list[dict[str, An
 
     return [
         row(
-            "A damaged pre-trained model is read or refused in one line with exit code 2, never with a traceback.",
+            "A damaged pre-trained model is read, or refused in one line with exit code 2.",
             ends_well,
         ),
         row(

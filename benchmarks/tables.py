@@ -22,8 +22,10 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parent))  # also where this file is loaded from elsewhere, as its tests do
 
+import caption_tables
 import faithful_tables
 import recommend_tables
+import speech_tables
 from attention_tables import attention
 from generation_tables import generation
 from sentence_tables import sentences
@@ -210,6 +212,8 @@ tables: dict[str, Callable[[Results], str]] = {
     **generation,
     **faithful_tables.tables,
     **recommend_tables.tables,
+    **speech_tables.tables,
+    **caption_tables.tables,
 }
 
 

@@ -46,7 +46,8 @@ export interface AttentionMap {
   links: [number, number][];
   breaks: number[];
   panels: "heads" | "features" | "rows" | "layers";
-  source: string; // the picture that boxes are in, as a data URL
+  source: string; // the picture that boxes are in, or the recording that intervals are of, as a data URL
+  spectrogram?: string; // of a recording, as a picture
 }
 
 export interface Hypothesis {
@@ -85,7 +86,7 @@ export interface Badge {
 
 export interface Role {
   name: string;
-  kind: "text" | "image" | "items" | "record";
+  kind: "text" | "image" | "audio" | "items" | "record";
 }
 
 export interface About {

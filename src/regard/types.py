@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.utils._pytree import register_dataclass, register_pytree_node
 
 from regard.errors import RegardError, brief, counted
-from regard.regions import Box, Token
+from regard.regions import Box, Interval, Token
 
 __all__ = [
     *(
@@ -63,11 +63,11 @@ class Link:
 
 @dataclass(frozen=True)
 class Grounding:
-    """Characters `start` to `end` (excluded) of the target speak of this part of the picture."""
+    """Characters `start` to `end` (excluded) of the target speak of this part of a picture or a recording."""
 
     start: int
     end: int
-    box: Box
+    region: Box | Interval
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Example:
     where: str = ""  # "train.tsv:12", for messages
     links: tuple[Link, ...] = ()  # the true alignment, where it is known
     alternatives: tuple[str, ...] = ()
-    grounding: tuple[Grounding, ...] = ()  # the part of a picture that each word of the target speaks of, where known
+    grounding: tuple[Grounding, ...] = ()  # what each part of the target speaks of, where known
     user: str = ""  # whose history it is, where that is known
 
     @property

@@ -10,7 +10,7 @@ from any_model import Model, Pieces
 
 import regard.look
 from regard.errors import RegardError
-from regard.look.models import ModelLook, Part, loaded, of, rollout
+from regard.look.models import AttentionPart, ModelLook, loaded, of, rollout
 from regard.regions import Token
 
 TEXT = "the cat saw the other catamaran"
@@ -66,12 +66,14 @@ def test_heads_are_found_by_what_they_attend_to(looked: ModelLook) -> None:
 def test_scores_by_hand() -> None:
     tokens = tuple(map(Token, ("[CLS]", "a", "A")))
     weights = np.array([[[[0.2, 0.3, 0.5], [0.1, 0.6, 0.3], [0.4, 0.5, 0.1]]]])
-    part = Part("encoder", weights, tokens, tokens, ("token", "token"), (True, False, False), (1,))
+    part = AttentionPart("encoder", weights, tokens, tokens, ("token", "token"), (True, False, False), (1,))
     found = {name: float(one[0, 0]) for name, one in part.scores().items()}
     expected = {"previous token": 0.3, "next token": 0.3, "itself": 0.3, "first token": 0.25}
     expected |= {"separators": 0.7 / 3, "same word": 0.4}  # "a" at "A" .3, and "A" at "a" .5
     assert found == pytest.approx(expected)
-    cross = Part("cross-attention", weights, tokens, tokens, ("decoder", "encoder"), (True, False, False), (1,))
+    cross = AttentionPart(
+        "cross-attention", weights, tokens, tokens, ("decoder", "encoder"), (True, False, False), (1,)
+    )
     assert [*cross.scores()] == ["first token", "separators", "same word"]
 
 

@@ -41,7 +41,7 @@ def test_heads_are_searched_enlarged_and_saved(browser: Any, tmp_path: Path) -> 
         one.page.locator("[data-key=panel]").select_option(label="rollout")
         one.page.locator(".is-matrix canvas").first.wait_for()
         one.page.keyboard.press("ArrowDown")
-        one.page.wait_for_function("document.querySelector('#said').textContent.includes('%')")
+        one.page.locator("#said", has_text="%").wait_for()
 
 
 def test_a_large_model_fits_in_three_megabytes(browser: Any, tmp_path: Path) -> None:

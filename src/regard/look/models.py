@@ -32,7 +32,7 @@ from regard.look.attention_map import AttentionMap, write
 from regard.look.packed import Grid, table
 from regard.regions import Token
 
-__all__ = ["ModelLook", "Part", "loaded", "of", "rollout"]
+__all__ = ["AttentionPart", "ModelLook", "loaded", "of", "rollout"]
 
 LONGEST = 4096  # tokens
 Weights = Float[np.ndarray, "layer head row column"]
@@ -50,7 +50,7 @@ def rollout(weights: Weights) -> Float[np.ndarray, "row column"]:
 
 
 @dataclass(frozen=True)
-class Part:
+class AttentionPart:
     """The weights of one kind of attention of a model: of its encoder, its decoder, or from one to the other."""
 
     name: str
@@ -97,14 +97,14 @@ class ModelLook:
     """What a model attended to in a text; ends a notebook cell as its page."""
 
     text: str
-    parts: tuple[Part, ...]
+    parts: tuple[AttentionPart, ...]
     title: str = ""
 
     def __repr__(self) -> str:
         heads = sum(part.weights.shape[0] * part.weights.shape[1] for part in self.parts)
         return f"<look at {brief(self.text)}, {counted(heads, 'head')}: {', '.join(part.name for part in self.parts)}>"
 
-    def part(self, name: str = "") -> Part:
+    def part(self, name: str = "") -> AttentionPart:
         """The part of this name; the first without one."""
         for part in self.parts:
             if part.name == name or not name:
@@ -143,7 +143,7 @@ class ModelLook:
         places = [np.unravel_index(one, found.shape) for one in best]
         return [(one.layers[layer], int(head) + 1, float(found[layer, head])) for layer, head in places]
 
-    def _map(self, part: Part, weights: Float[np.ndarray, "row column"], name: str) -> AttentionMap:
+    def _map(self, part: AttentionPart, weights: Float[np.ndarray, "row column"], name: str) -> AttentionMap:
         titled = f"{name}: {self.text}"
         return AttentionMap(np.asarray(weights, np.float64), part.rows, part.columns, titled, axes=part.axes)
 
@@ -157,7 +157,7 @@ class ModelLook:
         return scene([{**nothing, "maps": maps}], [], self.title)
 
     @staticmethod
-    def _grid(part: Part) -> Grid:
+    def _grid(part: AttentionPart) -> Grid:
         extra = {"mean of all heads": part.weights.mean((0, 1))}
         if part.square:
             extra["rollout"] = rollout(part.weights).astype(np.float32)
@@ -267,7 +267,7 @@ def _whole(some: Sequence[Token]) -> Token:
     return Token(text, some[0].start, some[-1].end)
 
 
-def _part(name: str, attentions: Any, rows: _Read, columns: _Read, axes: tuple[str, str], words: bool) -> Part:
+def _part(name: str, attentions: Any, rows: _Read, columns: _Read, axes: tuple[str, str], words: bool) -> AttentionPart:
     """Of one kind of attention, the layers that gave their weights."""
     given = [(n, one) for n, one in enumerate(attentions or (), 1) if one is not None]
     shape = (len(rows.tokens), len(columns.tokens))
@@ -289,7 +289,7 @@ def _part(name: str, attentions: Any, rows: _Read, columns: _Read, axes: tuple[s
         weights = np.add.reduceat(weights, starts, axis=-2) / counts
         rows, columns = rows.joined(), columns.joined()
     numbers = tuple(number for number, _ in given)
-    return Part(name, weights.astype(np.float32), rows.tokens, columns.tokens, axes, columns.special, numbers)
+    return AttentionPart(name, weights.astype(np.float32), rows.tokens, columns.tokens, axes, columns.special, numbers)
 
 
 def _starts(read: _Read) -> list[int]:

@@ -26,6 +26,8 @@ from rich.cells import cell_len
 from regard.errors import RegardError
 from regard.files import read_whole
 from regard.look.attention_map import AttentionMap, visible
+from regard.look.picture import to_url
+from regard.look.sound import spectrogram
 from regard.regions import Region, Token, to_dict
 from regard.types import Prediction, Step
 
@@ -161,6 +163,7 @@ def table(attention_map: AttentionMap) -> dict[str, Any]:
         "breaks": list(attention_map.breaks),
         "panels": attention_map.panels,
         "source": attention_map.source,
+        **({"spectrogram": to_url(255 - spectrogram(attention_map.source))} if attention_map.in_sound else {}),
     }
 
 

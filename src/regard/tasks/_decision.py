@@ -27,7 +27,7 @@ from regard.pool import Pool
 from regard.pretrained.weights import save
 from regard.regions import Region, joined
 from regard.search import Search
-from regard.tasks._reading import Reading, implied
+from regard.tasks._reading import InputReading, implied
 from regard.tasks._seen import Seen
 from regard.train.metrics import MetricSet
 from regard.train.task import Ask, Capability, Encoded, Task, places
@@ -61,7 +61,7 @@ class Decision(Task):
         match: Spec | None = None,
     ) -> None:
         field = input_field(input, end=False)
-        self.reading = Reading.of(encoder, field, len(self.roles), self.pools)
+        self.reading = InputReading.of(encoder, field, len(self.roles), self.pools)
         self.inputs, self.target = dict.fromkeys(self.roles, field), target
         self.metrics = MetricSet(metrics, best_metric)
         self.options: dict[str, Any] = {"encoder": encoder, "pool": pool, "match": match, "head": head}

@@ -3,7 +3,7 @@
 A pre-trained encoder (`encoder=pretrained encoder.from=FOLDER`) brings its tokenizer and word vectors. It reads two
 texts as one, with its special tokens between them, and gives a state for each word where words are labelled.
 
-    reading = Reading.of(encoder, field, roles=2, pools=True);  embed, encoder = reading.build()
+    reading = InputReading.of(encoder, field, roles=2, pools=True);  embed, encoder = reading.build()
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from regard.regions import Region
 from regard.text.pretrained import Framed
 from regard.types import Pieces, Sequences
 
-__all__ = ["Reading", "implied"]
+__all__ = ["InputReading", "implied"]
 
 # Devlin et al. 2019, appendix A.3; a frozen encoder leaves a head to train, and LoRA's new matrices start from nothing.
 RATES = {"tuned": 5e-5, "frozen": 2e-3, "lora": 5e-4}
@@ -44,7 +44,7 @@ def implied(options: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-class Reading:
+class InputReading:
     """An encoder of our own, built from its options."""
 
     joint = False  # two inputs are read as one
@@ -55,10 +55,10 @@ class Reading:
         self.encoder, self.field = encoder, field
 
     @staticmethod
-    def of(encoder: Spec, field: Input, roles: int, pools: bool) -> "Reading":
+    def of(encoder: Spec, field: Input, roles: int, pools: bool) -> "InputReading":
         if not find("encode", named(encoder)).pretrained:
-            return Reading(encoder, field)
-        return Brought(encoder, field, roles, pools)
+            return InputReading(encoder, field)
+        return PretrainedInput(encoder, field, roles, pools)
 
     @property
     def text(self) -> Framed:
@@ -88,7 +88,7 @@ class Reading:
         return embed, build("encode", self.encoder, inputs=embed.size)
 
 
-class Brought(Reading):
+class PretrainedInput(InputReading):
     """A pre-trained encoder, with its tokenizer and word vectors."""
 
     def __init__(self, encoder: Spec, field: Input, roles: int, pools: bool) -> None:
