@@ -24,6 +24,8 @@ sys.path.append(str(Path(__file__).parent))  # also where this file is loaded fr
 
 import caption_tables
 import faithful_tables
+import recommend_tables
+import speech_tables
 from attention_tables import attention
 from generation_tables import generation
 from sentence_tables import sentences
@@ -209,6 +211,8 @@ tables: dict[str, Callable[[Results], str]] = {
     **sentences,
     **generation,
     **faithful_tables.tables,
+    **recommend_tables.tables,
+    **speech_tables.tables,
     **caption_tables.tables,
 }
 

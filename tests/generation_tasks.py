@@ -6,12 +6,14 @@ from regard.find import find, settable
 from regard.types import Example
 from sentence_tasks import examples as sentences
 from small_pictures import captions, picture, small_image
+from small_sounds import recordings, small_audio
 
 pairs = [Example((a,), b) for a, b in (("a b c", "x y"), ("b c c a", "y"), ("c a", "x x y"), ("a c b", "y x"))]
 data = {
     **sentences,
     "describe": [Example((f"name[{a}], area[b]",), f"{a} is b") for a in "xyz"],
     "caption": captions,
+    "transcribe": recordings,
     "glimpse": [Example((picture(seed),), label) for seed, label in enumerate("abba")],
     "language": [Example((f"{one.source} .",), "") for one in pairs],
     "recommend": [Example((a,), b) for a, b in (("a b c", "d"), ("b c", "e"), ("c a e", "b"), ("d", "a"))],
@@ -44,6 +46,7 @@ def made(task: str, examples: Any = None, **options: Any) -> Any:
         "input": {"name": "text", "tokenizer": "word", "embed": {"dim": 4}},
         "text": {"tokenizer": "word"},
         "image": small_image,
+        "audio": small_audio,
         **sides("word", dim=4, **({"name": "record"} if task == "describe" else {})),
         "encoder": {"name": "bigru", "hidden": 2},
         "decoder": {"name": "recurrent", "hidden": 4, "embed": 4, "dropout": 0.0},
@@ -52,6 +55,8 @@ def made(task: str, examples: Any = None, **options: Any) -> Any:
     }
     if task == "caption":  # which writes up to this many words, however large the picture
         usual["target"] = {**usual["target"], "max_length": 12}
+    if task == "transcribe":
+        usual["target"] = {**usual["target"], "tokenizer": "character"}
     if task == "recommend":
         usual |= {"history": {"embed": {"dim": 4}}, "network": {"name": "sasrec"}}
     if task == "glimpse":

@@ -2,11 +2,12 @@
 
 import { make } from "./dom";
 import { isPicture } from "./picture";
+import { isSound } from "./sound";
 import { tags } from "./tags";
 import type { Item, Probable, Run } from "./types";
 import { percent, quote, signed, visible } from "./visible";
 
-export const asked = (item: Item): string => item.inputs.map((one) => (isPicture(one) ? "picture" : visible(one, 120))).join("  |  ");
+export const asked = (item: Item): string => item.inputs.map((one) => (isPicture(one) ? "picture" : isSound(one) ? "recording" : visible(one, 120))).join("  |  ");
 
 const apart = (text: string): string => `\u2068${text}\u2069`; // whatever its direction
 
@@ -30,7 +31,7 @@ export function answer(parent: Element, item: Item, run: Run | undefined): void 
     const role = run?.roles[i];
     if (role) make("span", line, { class: "role", text: role.name });
     if (isPicture(text)) make("img", line, { class: "thumb", src: text, alt: role?.name ?? "picture" });
-    else line.append(visible(text, 400));
+    else line.append(isSound(text) ? "recording" : visible(text, 400));
   });
   const gone = item.drop_tokens.reduce((sum, places) => sum + places.length, 0);
   const left = item.left?.length ? item.left.map(quote).join(", ") : gone === 1 ? "one token" : `${gone} tokens`;

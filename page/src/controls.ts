@@ -6,7 +6,7 @@ import type { Doing, Seen } from "./figure";
 import type { State, View } from "./state";
 import type { AttentionMap, Item, Scene } from "./types";
 
-const titles: Record<View, string> = { picture: "Picture", matrix: "Matrix", arcs: "Arcs", text: "Text", panels: "Panels", steps: "Steps" };
+const titles: Record<View, string> = { picture: "Picture", sound: "Sound", matrix: "Matrix", arcs: "Arcs", text: "Text", panels: "Panels", steps: "Steps" };
 const several = { heads: "Heads", features: "Features", rows: "Rows", layers: "Layers" };
 
 const key = (element: HTMLElement, name: string): void => element.setAttribute("data-key", name);
@@ -47,6 +47,7 @@ export function options(parent: Element, item: Item, state: State, seen: Seen, d
       doing.change({ map: Number(value), panel: 0, pin: null, view: null })), "map");
   }
   const { names, panels } = seen.map;
+  if (seen.map.grid && seen.view === "panels") return; // its pictures are as they are
   if (names.length > 1 && seen.view !== "panels" && !(seen.view === "picture" && seen.map.rows.length === 1)) {
     const options = names.map((text, i) => ({ text, value: String(i) }));
     const now = String(Math.min(state.panel, names.length - 1));

@@ -2,7 +2,7 @@
 
 import type { Place } from "./types";
 
-export const views = ["picture", "matrix", "arcs", "text", "panels", "steps"] as const;
+export const views = ["picture", "sound", "matrix", "arcs", "text", "panels", "steps"] as const;
 const scales = ["all", "row", "full"] as const;
 export type View = (typeof views)[number];
 
@@ -25,11 +25,12 @@ export interface State {
   drop_tokens: number[][];
   layers: string | null;
   features: number | null;
+  find: number; // what heads are searched for, from 1; 0: nothing
 }
 
 export const first: State = {
   item: 0, map: 0, view: null, panel: 0, pin: null, step: 0, hide: false, top: 0, scale: "all", smooth: false, with: null,
-  run: "", ask: [], beam: null, drop_tokens: [], layers: null, features: null,
+  run: "", ask: [], beam: null, drop_tokens: [], layers: null, features: null, find: 0,
 };
 
 const whole = (text: string | null): number => (text && /^\d{1,6}$/.test(text) ? Number(text) : 0);
@@ -56,6 +57,7 @@ export function read(hash: string): State {
     drop_tokens: given.getAll("out").map((one) => one.split(".").filter(Boolean).map(whole)),
     layers: /^(last|mean|all|\d{1,3})$/.exec(given.get("layers") ?? "")?.[0] ?? null,
     features: whole(given.get("features")) || null,
+    find: whole(given.get("find")),
   };
 }
 
@@ -80,5 +82,6 @@ export function write(state: State): string {
   }
   if (state.layers) given.set("layers", state.layers);
   if (state.features) given.set("features", String(state.features));
+  if (state.find) given.set("find", String(state.find));
   return given.toString();
 }

@@ -20,19 +20,34 @@ export interface Region {
   bottom?: number;
 }
 
+// All layers and heads of a model: what heads attend to, and a small picture of each.
+export interface Grid {
+  layers: number[];
+  heads: number;
+  first: number; // the panel of the first layer's first head: those before it are of all heads together
+  small: string; // packed
+  side: [number, number]; // rows and columns of a small picture
+  bytes: number;
+  weights: number; // how many
+  searches: { name: string; scores: number[] }[];
+}
+
 export interface AttentionMap {
   title: string;
   rows: Region[];
   columns: Region[];
   directions: { rows: Direction; columns: Direction };
   names: string[];
-  heads: number[][];
+  heads: ArrayLike<number>[]; // of packed ones those that were read, the others empty
+  packed?: string[];
+  grid?: Grid;
   top: number; // where colours end: the largest weight, but not below twice an even share
   axes: [string, string]; // what rows and columns are; "" where nobody said
   links: [number, number][];
   breaks: number[];
   panels: "heads" | "features" | "rows" | "layers";
-  source: string; // the picture that boxes are in, as a data URL
+  source: string; // the picture that boxes are in, or the recording that intervals are of, as a data URL
+  spectrogram?: string; // of a recording, as a picture
 }
 
 export interface Hypothesis {
@@ -71,7 +86,7 @@ export interface Badge {
 
 export interface Role {
   name: string;
-  kind: "text" | "image" | "items" | "record";
+  kind: "text" | "image" | "audio" | "items" | "record";
 }
 
 export interface About {

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.utils._pytree import register_dataclass, register_pytree_node
 
 from regard.errors import RegardError, brief, counted
-from regard.regions import Box, Token
+from regard.regions import Box, Interval, Token
 
 __all__ = [
     *(
@@ -36,6 +36,7 @@ __all__ = [
         "Memory",
         "Network",
         "Output",
+        "Pieces",
         "Pixels",
         "Prediction",
         "Rows",
@@ -62,11 +63,11 @@ class Link:
 
 @dataclass(frozen=True)
 class Grounding:
-    """Characters `start` to `end` (excluded) of the target speak of this part of the picture."""
+    """Characters `start` to `end` (excluded) of the target speak of this part of a picture or a recording."""
 
     start: int
     end: int
-    box: Box
+    region: Box | Interval
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class Example:
     where: str = ""  # "train.tsv:12", for messages
     links: tuple[Link, ...] = ()  # the true alignment, where it is known
     alternatives: tuple[str, ...] = ()
-    grounding: tuple[Grounding, ...] = ()  # the part of a picture that each word of the target speaks of, where known
+    grounding: tuple[Grounding, ...] = ()  # what each part of the target speaks of, where known
     user: str = ""  # whose history it is, where that is known
 
     @property
@@ -148,6 +149,27 @@ class Sequences(Rows):
         values = torch.tensor(columns, dtype=torch.long).reshape(len(columns), len(rows)).T.contiguous()
         mask = torch.arange(values.shape[1])[None, :] < lengths[:, None]
         return Sequences(values, mask, lengths)
+
+
+@dataclass(frozen=True)
+class Pieces(Sequences):
+    """Subwords of a text, or of several that are read as one.
+
+    `segments` says which text each position belongs to; None: all to the first. Where labels are asked for words,
+    `words` has the position of each word's first piece.
+    """
+
+    segments: Int[Tensor, "batch time"] | None = None
+    words: Sequences | None = None
+
+    def to(self, device: torch.device | str) -> "Pieces":
+        return replace(
+            self,
+            values=self.values.to(device, non_blocking=True),
+            mask=self.mask.to(device, non_blocking=True),
+            segments=None if self.segments is None else self.segments.to(device, non_blocking=True),
+            words=None if self.words is None else self.words.to(device),
+        )
 
 
 @dataclass(frozen=True)
@@ -371,7 +393,7 @@ class Network(nn.Module):
 
 
 # DistributedDataParallel, torch.compile and torch.export look for tensors inside what a network takes and gives.
-for _kind in (Sequences, Pixels, Batch, Selection, Memory, Output):
+for _kind in (Sequences, Pieces, Pixels, Batch, Selection, Memory, Output):
     register_dataclass(_kind)
 
 

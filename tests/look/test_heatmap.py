@@ -223,7 +223,7 @@ def test_matplotlib_is_left_as_it_was(tmp_path) -> None:
 
 def test_matplotlib_says_nothing_of_the_weights_of_fonts(caplog: pytest.LogCaptureFixture) -> None:
     log = logging.getLogger("matplotlib.font_manager")
-    with heatmap._contained():
+    with heatmap.contained():
         log.warning("findfont: Failed to find font weight %s, now using %s.", "black", "bold")
         log.warning("findfont: Font family %s not found.", "Other")
     assert [record.args for record in caplog.records] == [("Other",)]

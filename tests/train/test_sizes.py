@@ -22,6 +22,7 @@ from regard.train.run import Run
 from regard.train.sizes import UnfitError, check, shapes
 from regard.types import Example
 from small_pictures import captions, picture
+from small_sounds import recordings
 
 one = {"weight": (3, 4), "bias": (3,)}
 
@@ -92,6 +93,7 @@ examples = {
     "language": [Example((f"a {n}",), "") for n in range(9)],
     "describe": [Example((f"name[a {n}], place[b]",), "b") for n in range(9)],
     "caption": captions,
+    "transcribe": recordings,
 }
 parts = [
     (task, key, name)

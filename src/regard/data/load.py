@@ -3,7 +3,8 @@
 `train` may be
 
 - `builtin:dates`: a set that regard makes itself;
-- a folder of pictures with their captions, where these are to be written (see captions.py);
+- a folder of pictures with their captions, or of recordings with their transcripts, where these are to be written (see
+  captions.py and transcripts.py);
 - `hf:name`: one from the Hugging Face hub (see hf.py);
 - a file (see read.py), or parallel files: `train.de,train.en`;
 - a file of users, items and times, where these are histories (see histories.py);
@@ -39,6 +40,7 @@ from regard.data.read import Form, Header, Reading, form_of, names_of, read, rea
 from regard.data.readlog import ReadLog
 from regard.data.references import each_pair, grouped
 from regard.data.splits import Splits, split
+from regard.data.transcripts import any_beside, find_transcripts, read_beside
 from regard.errors import RegardError
 from regard.fields import Field, Input
 from regard.fields.history import History
@@ -159,6 +161,8 @@ def load_part(
         return given_examples(spec, fields, how, log or ReadLog())
     if os.path.isdir(os.path.expanduser(spec)) and per_file(fields) and not captioned(fields):
         return read_folders(spec)
+    if os.path.isdir(os.path.expanduser(spec)) and recorded(fields):
+        return read_beside(spec, log or ReadLog())
     if "," in spec and not os.path.exists(os.path.expanduser(spec)):
         paths = tuple(path.strip() for path in spec.split(","))
         if len(paths) != columns or not all(paths):
@@ -181,6 +185,11 @@ def per_file(fields: Sequence[Field]) -> bool:
 def captioned(fields: Sequence[Field]) -> bool:
     """Whether the targets are texts about files: several of one file are its references."""
     return per_file(fields) and fields[-1].words("") is not None
+
+
+def recorded(fields: Sequence[Field]) -> bool:
+    """Whether the targets are what is said in recordings."""
+    return captioned(fields) and fields[0].kind == "audio"
 
 
 def located(examples: list[Example], fields: Sequence[Field], path: str) -> list[Example]:
@@ -209,7 +218,13 @@ def _whole(spec: str, fields: Sequence[Field], how: Reading, part: Part, log: Re
     if per_file(fields) and (arrays := read_arrays(spec)):
         return Splits(**arrays)
     if os.path.isdir(os.path.expanduser(spec)):
-        if captioned(fields):
+        if recorded(fields):
+            if file := find_transcripts(spec):
+                return Splits(part(file))
+            if any_beside(spec):
+                beside = folders(spec, parts_of) or {"train": spec}
+                return Splits(**{name: read_beside(folder, log) for name, folder in beside.items()})
+        elif captioned(fields):
             if file := find_captions(spec):
                 return by_lists(spec, part(file), log)
         elif per_file(fields) and (parts := folders(spec, parts_of)):

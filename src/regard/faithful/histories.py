@@ -105,7 +105,8 @@ def _last_look(
 
     def answer(weights: Tensor) -> Tensor:
         context = block.attending.attention.heads.merge(weights.transpose(1, 2) @ memory.values)
-        h = encoder.norm(block.think(states[rows, last].unsqueeze(1) + context))
+        h = block.think(states[rows, last].unsqueeze(1) + context)
+        h = h if encoder.norm is None else encoder.norm(h)
         return _chosen(torch.einsum("cmd,cid->cmi", h, items), none.unsqueeze(1))
 
     return own, answer

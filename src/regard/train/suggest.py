@@ -25,7 +25,7 @@ from regard.types import Example
 
 __all__ = [
     *("Choice", "Facts", "Parts", "Recipe", "captions", "generation", "histories", "language"),
-    *("nested", "pictures", "sentence"),
+    *("nested", "pictures", "sentence", "speech"),
     "summary",
     "tagging",
 ]
@@ -322,6 +322,50 @@ def captions(facts: Facts, parts: Parts) -> list[Choice]:
         Choice("train.batch_size", rows, "small batches for more steps"),
         Choice("train.lr", 5e-4 if parts.name("decoder") == "transformer" else 1e-3, "the usual one for captions"),
         *_schedule(facts, epochs, epochs * facts.examples / rows, often, most=CAPTION_EPOCHS),
+    ]
+
+
+# --- a recording in, a text out -----------------------------------------------------------------------------
+
+# Units of a model for so many positions of sound in the data, and microseconds of a training step per position on two
+# cores: convolutions, two LSTM layers both ways, and the decoder's share.
+SPEECH_WIDTHS = {64: 0, 96: 50_000, 128: 150_000, 192: 1_000_000, 256: 5_000_000}
+SPEECH_EPOCHS = 60
+A_POSITION = {64: 50.0, 96: 70.0, 128: 100.0, 192: 180.0, 256: 300.0}
+
+
+def speech(facts: Facts, parts: Parts) -> list[Choice]:
+    """An encoder over shortened frames, and a small decoder that writes characters. Small sets are disturbed more."""
+    positions = facts.examples * facts.words[0]
+
+    def passes(width: int) -> float:
+        each = A_POSITION[width] * float((2 / min(max(facts.cores, 1), 8)) ** 0.6) / (40 if facts.gpu else 1)
+        return facts.budget * 1e6 / max(1.0, positions * each)
+
+    fits = [width for width, least in SPEECH_WIDTHS.items() if positions >= least and passes(width) >= 10]
+    width = max(fits, default=64)
+    epochs = max(1, round(min(passes(width), SPEECH_EPOCHS)))
+    enough = f"{counted(round(positions), 'position')} of sound; {facts.time}"
+    often = f"about {counted(epochs, 'epoch')}"
+    few = f"{counted(facts.examples, 'recording')}"
+    choices = [*_room("target", facts.longest_target, parts)]
+    if parts.has("audio.embed") and epochs >= 10:  # what is heard again and again should sound a little different
+        changes: dict[str, Any] = {"speed": 0.1, "warp": 0.1, "noise": 0.5, "masks": 2}
+        choices += [Choice(f"audio.embed.{name}", value, f"{few}, {often}") for name, value in changes.items()]
+    choices.append(Choice("audio.embed.dim", width, enough))
+    choices += _sized("encoder", "encode", parts, width, 0.2, enough, often)
+    if "layers" in settable(find("encode", parts.name("encoder"))) and parts.name("encoder") != "transformer":
+        choices = [one for one in choices if one.key != "encoder.layers"] + [Choice("encoder.layers", 2, enough)]
+    choices += _sized("decoder", "predict.generate", parts, width, 0.2, enough, often)
+    if parts.name("attention.score") == "additive":
+        choices.append(Choice("attention.score.hidden", width, enough))
+    rows = 16 if facts.examples < 2_000 else 32
+    return [
+        *choices,
+        Choice("train.batch_tokens", 0, "batches are counted in examples"),
+        Choice("train.batch_size", rows, "small batches for more steps"),
+        Choice("train.lr", 1e-3 if parts.name("encoder") == "transformer" else 2e-3, "the usual one for small models"),
+        *_schedule(facts, epochs, epochs * facts.examples / rows, often, most=SPEECH_EPOCHS),
     ]
 
 

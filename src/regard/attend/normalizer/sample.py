@@ -22,6 +22,7 @@ from torch import Tensor
 from regard.attend.normalizer import Normalized, Normalizer, lowered, visible
 from regard.attend.normalizer.softmax import softmax
 from regard.attend.reinforce import mix
+from regard.types import wide
 
 __all__ = ["Sample", "keeping"]
 
@@ -54,7 +55,7 @@ class Sample(Normalizer):
         p = log_p.exp()
         if self.training or self.always:
             # The first to ring of clocks with rates p: `torch.multinomial` does the same, but lets a GPU check p first.
-            choice = (p.detach() / torch.empty_like(p, dtype=torch.float32).exponential_()).argmax(-1)
+            choice = (p.detach() / torch.empty_like(wide(p)).exponential_()).argmax(-1)
         else:
             choice = p.argmax(-1)
         log_prob = log_p.gather(-1, choice.unsqueeze(-1)).squeeze(-1)
