@@ -32,13 +32,13 @@ from regard.predict.generate import Decoder
 from regard.text import Tokenizer
 from regard.types import Beams, Look, Memory, Sequences, wide
 
-__all__ = ["Ctc", "State"]
+__all__ = ["Ctc", "CtcState"]
 
 NEVER = -1e30  # a logarithm of 0 that can be subtracted
 
 
 @dataclass(frozen=True)
-class State(Beams):
+class CtcState(Beams):
     """n and b of the prefix after 0, 1, … positions, its last token (−1: none yet, and no start token read), log y."""
 
     n: Float[Tensor, "batch beam after"]
@@ -80,16 +80,16 @@ class Ctc(Decoder):
             probabilities, target.values, positions.cpu(), tokens, Tokenizer.pad, reduction="none", zero_infinity=True
         )
 
-    def start(self, memory: Memory) -> State:
+    def start(self, memory: Memory) -> CtcState:
         y = self.log_probs(memory)
         y = y if y.device.type == "mps" else y.double()  # sums over hundreds of positions are subtracted
         b = pad(y[..., Tokenizer.pad].cumsum(-1), (1, 0)).unsqueeze(1)
         last = torch.full_like(b[..., 0], -1, dtype=torch.long)
-        return State(torch.full_like(b, NEVER), b, last, Memory(y, y, memory.mask))
+        return CtcState(torch.full_like(b, NEVER), b, last, Memory(y, y, memory.mask))
 
     def step(
-        self, state: State, token: Int[Tensor, "batch beam"]
-    ) -> tuple[State, Look, Float[Tensor, "batch beam vocab"]]:
+        self, state: CtcState, token: Int[Tensor, "batch beam"]
+    ) -> tuple[CtcState, Look, Float[Tensor, "batch beam vocab"]]:
         state = self._after(state, token)
         y, n, b = state.memory.keys, state.n[..., :-1], state.b[..., :-1]
         vocab = y.shape[-1]
@@ -118,7 +118,7 @@ class Ctc(Decoder):
         length = like.new_full((len(like),), like.shape[-1]) if memory.mask is None else memory.mask.sum(-1)
         return (length.long() - 1).clamp(min=0)[:, None, None].expand(-1, like.shape[1], -1)
 
-    def _after(self, state: State, token: Int[Tensor, "batch beam"]) -> State:
+    def _after(self, state: CtcState, token: Int[Tensor, "batch beam"]) -> CtcState:
         """The state of the prefix with one more token; the start token leaves it empty."""
         begins = (token == Tokenizer.start) & (state.last < 0)
         y = state.memory.keys.transpose(1, 2)
@@ -130,7 +130,7 @@ class Ctc(Decoder):
         n = _sum(said, phi)
         b = _sum(y[:, None, Tokenizer.pad].expand_as(said), n[..., :-1])
         keep = begins[..., None]
-        return State(
+        return CtcState(
             torch.where(keep, state.n, n), torch.where(keep, state.b, b), torch.where(begins, -1, token), state.memory
         )
 

@@ -23,19 +23,19 @@ from regard.predict.generate import Decoder
 from regard.text import Tokenizer
 from regard.types import Beams, Look, Memory, wide
 
-__all__ = ["Joint", "State"]
+__all__ = ["Joint", "JointState"]
 
 
 @dataclass(frozen=True)
-class State(Beams):
+class JointState(Beams):
     """The states of both."""
 
     attention: Any
     ctc: Any
 
-    def reorder(self, parents: Int[Tensor, "batch beam"]) -> "State":
+    def reorder(self, parents: Int[Tensor, "batch beam"]) -> "JointState":
         """Each in its own way."""
-        return State(self.attention.reorder(parents), self.ctc.reorder(parents))
+        return JointState(self.attention.reorder(parents), self.ctc.reorder(parents))
 
 
 class Joint:
@@ -44,16 +44,16 @@ class Joint:
     def __init__(self, decoder: Decoder, ctc: Ctc, weight: float) -> None:
         self.decoder, self.ctc, self.weight = decoder, ctc, weight
 
-    def start(self, memory: Memory) -> State:
-        return State(self.decoder.start(memory), self.ctc.start(memory))
+    def start(self, memory: Memory) -> JointState:
+        return JointState(self.decoder.start(memory), self.ctc.start(memory))
 
     def step(
-        self, state: State, token: Int[Tensor, "batch beam"]
-    ) -> tuple[State, Look, Float[Tensor, "batch beam vocab"]]:
+        self, state: JointState, token: Int[Tensor, "batch beam"]
+    ) -> tuple[JointState, Look, Float[Tensor, "batch beam vocab"]]:
         attention, look, logits = self.decoder.step(state.attention, token)
         ctc, _, others = self.ctc.step(state.ctc, token)
         both = (1 - self.weight) * torch.log_softmax(wide(logits), -1) + self.weight * torch.log_softmax(others, -1)
         both = both.index_fill(-1, torch.tensor([Tokenizer.pad], device=both.device), float("-inf"))
         missing = torch.log((1 - both.exp().sum(-1)).clamp(min=1e-30))
         both[..., Tokenizer.pad] = missing
-        return State(attention, ctc), look, both
+        return JointState(attention, ctc), look, both
