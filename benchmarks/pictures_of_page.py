@@ -128,7 +128,10 @@ def snapped(tab: Any) -> Image.Image:
 def keep(name: str, picture: Image.Image, colours: int = 256, most: int = most) -> None:
     for few in (colours, colours // 2):
         out = io.BytesIO()
-        picture.quantize(few, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+        # the colours of small parts are kept, too
+        picture.quantize(few, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+            out, "PNG", optimize=True
+        )
         if len(out.getvalue()) <= most:
             break
     if len(out.getvalue()) > most:
@@ -248,9 +251,11 @@ def views(studio: Studio) -> dict[str, Callable[[Any, Path], None]]:
         return file(studio.scene(name, tuple(about["inputs"][0])))
 
     def errors(name: str) -> Callable[[Any, Path], None]:
+        examples = (model := studio.model(name)).data().test[:300]
+        report = analyse(model, examples, model.results(examples)) | {"data": "test", "run": f"runs/{name}"}
+
         def open_it(tab: Any, folder: Path) -> None:
-            examples = (model := studio.model(name)).data().test[:300]
-            write(analyse(model, examples, model.results(examples)) | {"data": "test"}, model, folder)
+            write(report, model, folder)
             tab.goto((folder / "index.html").as_uri())
 
         return open_it
@@ -278,10 +283,11 @@ def widths(studio: Studio) -> None:
     """Every view in sheets, for each width and theme."""
     if studio.only and "widths" not in studio.only:
         return
+    found = views(studio)
     for wide, across, size in ((360, 7, 220), (800, 5, 320), (1440, 4, 400)):
         for dark in (False, True):
             taken = []
-            for open_it in views(studio).values():
+            for open_it in found.values():
                 with tempfile.TemporaryDirectory() as folder, studio.tab(wide, dark, scale=1) as tab:
                     open_it(tab, Path(folder))
                     taken.append(snapped(tab))

@@ -22,7 +22,9 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parent))  # also where this file is loaded from elsewhere, as its tests do
 
+import caption_tables
 import faithful_tables
+import recommend_tables
 import speech_tables
 from attention_tables import attention
 from generation_tables import generation
@@ -209,7 +211,9 @@ tables: dict[str, Callable[[Results], str]] = {
     **sentences,
     **generation,
     **faithful_tables.tables,
+    **recommend_tables.tables,
     **speech_tables.tables,
+    **caption_tables.tables,
 }
 
 

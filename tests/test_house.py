@@ -36,6 +36,7 @@ ground = {
 # and only the last stage may come in by it.
 stages = [
     {"ground"},
+    {"pretrained"},
     {"text", "records"},
     {"fields"},
     {"kernels"},
@@ -344,7 +345,7 @@ def test_the_probing_is_seen(code: str, fine: bool) -> None:
 
 
 # A mechanism that several stages of a model use has one name, as `encoder=transformer decoder=transformer`.
-in_several_stages = {"Attention", "Intra", "Lstmn", "Recurrent", "Sample", "Structured", "Transformer"}
+in_several_stages = {"Attention", "Intra", "Lstmn", "Pretrained", "Recurrent", "Sample", "Structured", "Transformer"}
 
 
 def classes(trees: Mapping[str, ast.AST]) -> dict[str, list[str]]:

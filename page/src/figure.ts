@@ -5,6 +5,7 @@ import { answer } from "./answer";
 import { badge } from "./badge";
 import { make } from "./dom";
 import { flow, list } from "./flow";
+import { gridSheet, overview } from "./grid";
 import { legend } from "./legend";
 import { matrix } from "./matrix";
 import { inPicture, picture } from "./picture";
@@ -15,7 +16,7 @@ import { lineOf, show, standing, type Shown } from "./shown";
 import { stage, type Acts, type Drawing, type Pointed } from "./stage";
 import type { State, View } from "./state";
 import { steps } from "./steps";
-import { resting, text } from "./text";
+import { resting, spoken, text } from "./text";
 import type { AttentionMap, Item, Place, Run, Scene } from "./types";
 
 export interface Figure {
@@ -40,14 +41,14 @@ const crowded = 20_000; // cells, from which a canvas is quicker than SVG
 export function offers(map: AttentionMap, item: Item, run: Run | undefined): View[] {
   if (inPicture(map)) return ["picture", "matrix"];
   if (inSound(map)) return ["sound", "matrix"];
-  const grown = map.rows.length > 1 && map.panels !== "rows" && (item.steps !== null || !run || run.searches);
+  const grown = map.rows.length > 1 && !map.grid && map.panels !== "rows" && (item.steps !== null || !run || run.searches);
   return ["matrix", "arcs", "text", ...(several(map) ? ["panels" as const] : []), ...(grown ? ["steps" as const] : [])];
 }
 
 export function suited(map: AttentionMap): View {
   if (inPicture(map)) return "picture";
   if (inSound(map)) return "sound";
-  if (map.rows.length === 1) return map.heads.length > 1 ? "panels" : "text";
+  if (map.rows.length === 1 && !map.grid) return map.heads.length > 1 ? "panels" : "text";
   return several(map) ? "panels" : "matrix";
 }
 
@@ -95,10 +96,12 @@ export function figure(
     pointed = stage(area, staged, shown.weights.length <= crowded ? "svg" : "canvas", label[view], doing);
     drawing = () => staged;
   } else if (view === "picture" || view === "matrix" || view === "arcs") {
-    const heads = one ? map.heads.map((_, head) => show(map, head, state)) : [shown];
-    const staged = view === "picture" ? picture(heads, room, () => doing.change({})) : view === "matrix" ? matrix(shown, room) : arcs(shown, room);
+    const heads = one && !map.grid ? map.heads.map((_, head) => show(map, head, state)) : [shown];
+    const words = view === "picture" && !one ? spoken(area, shown, doing) : null;
+    const staged = view === "picture" ? picture(heads, room, () => doing.change({}), state.smooth) : view === "matrix" ? matrix(shown, room) : arcs(shown, room);
     const kind = view === "picture" || (view === "arcs" && drawn(shown) <= many) ? "svg" : "canvas";
-    pointed = stage(area, staged, kind, label[view], doing);
+    const staging = stage(area, staged, kind, label[view], doing);
+    pointed = { ...staging, point: (place) => (words?.point(place), staging.point(place)) };
     drawing = () => ({
       ...staged,
       draw: (p, c) => {
@@ -109,6 +112,15 @@ export function figure(
   } else if (view === "text") {
     pointed = text(area, shown, doing);
     drawing = () => flow(shown, pinned);
+  } else if (view === "panels" && map.grid) {
+    const find = state.find <= map.grid.searches.length ? state.find : 0;
+    const { grid } = map;
+    overview(area, map, grid, panel, find, {
+      open: (head) => doing.change({ panel: head, view: "matrix" }),
+      find: (search) => doing.change({ find: search }),
+    });
+    pointed = { point: () => undefined };
+    drawing = () => gridSheet(map, grid, find);
   } else if (view === "panels") {
     let all = false;
     const again = (): void => {
@@ -143,7 +155,7 @@ export function figure(
       },
     };
   }
-  legend(box, shown, view, state);
+  if (!(view === "panels" && map.grid)) legend(box, shown, view, state);
 
   function point(place: Place | null): void {
     const seen = place ?? pinned;

@@ -8,6 +8,7 @@ import json
 import os
 import time as clock
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
@@ -243,6 +244,11 @@ class Model:
         """The data this run was trained on, read again."""
         return read(self.task, self.config)
 
+    def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
+        """Write the encoder of a model with encoder=pretrained to a new folder, as Hugging Face Transformers loads it:
+        `AutoModel.from_pretrained(folder)`. The head is left out; LoRA is merged into the weights."""
+        return self.task.save_pretrained(self.network, Path(folder))
+
     def __repr__(self) -> str:
         size = sum(p.numel() for p in self.network.parameters())
         return f"<regard {self.config['task']} model, {size:,} parameters, from {self.run.folder}>"
@@ -252,7 +258,8 @@ def configure(task: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The whole configuration of a run: what was asked for over the task's presets over every part's defaults."""
     _tables(options)
     kind = find("tasks", task)
-    asked = merge(_preset(kind, options), {key: value for key, value in options.items() if key != "task"})
+    own = {key: value for key, value in options.items() if key != "task"}
+    asked = merge(_preset(kind, options), merge(kind.implied(own), own))
     parts = {key: value for key, value in asked.items() if key not in ("data", "train")}
     known = [*settable(kind), "data", "train"]
     for key in parts:
@@ -339,6 +346,7 @@ def prepare(task: str, options: Mapping[str, Any], run: Run | None = None) -> Pr
     if run is None:  # one that goes on keeps what was chosen when it began
         config, choices = suited(begun, options, config, splits)
     made = make_task(config)
+    made.went_on = None if run is None else run.kept
     made.learn(splits.train)
     made.remember(splits)
     made.items([*splits.valid, *splits.test])  # what is too long there is better told before the training than after it
@@ -346,7 +354,11 @@ def prepare(task: str, options: Mapping[str, Any], run: Run | None = None) -> Pr
     torch.manual_seed(config["train"]["seed"])
     if run is not None:
         run.check_room(lambda: network_of(made))
-    return Prepared(config, made, splits, network_of(made), choices)
+    network = network_of(made)
+    if run is not None and any(field.imported for field in made.inputs.values()):
+        with suppress(RegardError):  # damaged ones are restored from a checkpoint
+            run.load_weights(network)
+    return Prepared(config, made, splits, network, choices)
 
 
 def suited(
@@ -357,7 +369,7 @@ def suited(
     Built-in data comes with options measured for it, and a run that goes on has all of its options already.
     """
     plan = config["train"]
-    if not plan["auto"] or _preset(type(task), options) or not splits.train:
+    if not plan["auto"] or _preset(type(task), options) or type(task).implied(options) or not splits.train:
         return config, ()
     where = device_of(plan["device"]).type
     facts = Facts.of(splits.train, list(task.fields.values()), where, usable_cores(), seconds(plan["time"]))
@@ -383,6 +395,14 @@ class Trained:
     longer: str = ""  # the command that would train it for longer
     warnings: tuple[str, ...] = ()  # why it seems not to have learned, and what to do, one line each
     results: Results | None = None  # the predictions it was tested by (on part of valid, where there is no test set)
+
+    def predict(self, texts: Any, *args: Any, **options: Any) -> Any:
+        """What `model.predict` returns."""
+        return self.model.predict(texts, *args, **options)
+
+    def evaluate(self, data: Any = None, **search: Any) -> dict[str, float | str]:
+        """What `model.evaluate` returns."""
+        return self.model.evaluate(data, **search)
 
     def __repr__(self) -> str:
         best = self.model.task.metrics.best
@@ -411,7 +431,7 @@ def train(
             "bad": ["dull", "weak", "clumsy", "poor", "dreary", "tired", "boring"],
         }.items() for word in words]
         trained = regard.train("classify", data=films, out="runs/films", train={"epochs": 2})
-        print(trained.test, trained.model.predict("a witty film").text)
+        print(trained.test, trained.predict("a witty film").text)
 
     task: what to learn: translate, classify, tag, …; `regard list task` on the command line shows all.
     data: the training data. A file or folder ("reviews.tsv", "train.de,train.en", "hf:NAME"), rows such as

@@ -36,6 +36,7 @@ __all__ = [
         "Memory",
         "Network",
         "Output",
+        "Pieces",
         "Pixels",
         "Prediction",
         "Rows",
@@ -148,6 +149,27 @@ class Sequences(Rows):
         values = torch.tensor(columns, dtype=torch.long).reshape(len(columns), len(rows)).T.contiguous()
         mask = torch.arange(values.shape[1])[None, :] < lengths[:, None]
         return Sequences(values, mask, lengths)
+
+
+@dataclass(frozen=True)
+class Pieces(Sequences):
+    """Subwords of a text, or of several that are read as one.
+
+    `segments` says which text each position belongs to; None: all to the first. Where labels are asked for words,
+    `words` has the position of each word's first piece.
+    """
+
+    segments: Int[Tensor, "batch time"] | None = None
+    words: Sequences | None = None
+
+    def to(self, device: torch.device | str) -> "Pieces":
+        return replace(
+            self,
+            values=self.values.to(device, non_blocking=True),
+            mask=self.mask.to(device, non_blocking=True),
+            segments=None if self.segments is None else self.segments.to(device, non_blocking=True),
+            words=None if self.words is None else self.words.to(device),
+        )
 
 
 @dataclass(frozen=True)
@@ -371,7 +393,7 @@ class Network(nn.Module):
 
 
 # DistributedDataParallel, torch.compile and torch.export look for tensors inside what a network takes and gives.
-for _kind in (Sequences, Pixels, Batch, Selection, Memory, Output):
+for _kind in (Sequences, Pieces, Pixels, Batch, Selection, Memory, Output):
     register_dataclass(_kind)
 
 

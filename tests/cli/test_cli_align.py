@@ -16,7 +16,7 @@ from regard.api import Model, load, merge, prepare
 from regard.cli import align as verb
 from regard.errors import RegardError
 from regard.find import find
-from regard.look.align import Join, Links, by_word, choose, from_pharaoh, join, to_pharaoh, turned, words
+from regard.look.align import Join, Links, by_word, choose, from_pharaoh, join, swapped, to_pharaoh, words
 from regard.text import Tokenizer
 from regard.train.run import Run
 from regard.types import Example, Sequences
@@ -122,7 +122,7 @@ def test_both_directions(
     """The other run reads our targets as its sources."""
     other = load(back, "cpu")
     theirs = [stepwise(other, target, source) for source, target in texts]
-    both = [(choose(one), turned(choose(two))) for one, two in zip(expected, theirs, strict=True)]
+    both = [(choose(one), swapped(choose(two))) for one, two in zip(expected, theirs, strict=True)]
     said = regard("align", run, "--data", data, "--other", back, *(["--join", how] if how else []))
     assert said.out == "".join(line(join(*one, how or "grow")) for one in both)  # type: ignore[arg-type]
     assert len({frozenset(one & two) for one, two in both} | {frozenset(one | two) for one, two in both}) > 4

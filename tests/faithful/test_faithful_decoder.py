@@ -12,10 +12,12 @@ from regard.errors import RegardError
 from regard.faithful.decoder import GivenWeights, Held, attention_of, normalized_by, probe_decoder
 from regard.faithful.measures import total_variation
 from regard.faithful.probe import Probe, frozen
+from regard.tasks.caption import Caption
 from regard.tasks.translate import Translate
 from regard.text import Tokenizer
 from regard.train.task import Ask
 from regard.types import Example, Sequences
+from small_pictures import captions, small_image
 
 examples = [
     Example(("ein Mann schläft gern",), "a man sleeps"),
@@ -215,3 +217,31 @@ def test_given_and_held_by_hand() -> None:
     torch.testing.assert_close(weights, torch.softmax(scores.detach(), -1))
     assert not weights.requires_grad
     assert held.last is weights
+
+
+def test_a_caption_of_a_picture() -> None:
+    """A part that is left out is blank in the picture that is read again, under the same words."""
+    torch.manual_seed(1)
+    task = Caption(
+        image={**small_image, "embed": {"dim": 8, "blocks": 2}},
+        decoder=recurrent | {"cell": "lstm", "gate": True, "output": "deep", "init_cell": True},
+    )
+    task.learn(captions)
+    model = frozen(task.network().eval())
+    with torch.no_grad():
+        for parameter in model.decoder.parameters():
+            parameter *= 2.5
+    some, field = captions[:2], task.inputs["image"]
+    found = list(probe_decoder(task, model, some))
+    assert all(one.weights.shape[-1] == 4 for one in found)
+    first = found[0]
+    torch.testing.assert_close(first.answer(first.weights.unsqueeze(1)).squeeze(1), first.p, atol=1e-6, rtol=0)
+    start = torch.tensor([[Text.start]])
+    for case, row in enumerate(first.examples):
+        [whole] = field.encode([some[row].source], ["here"])
+        for place in range(4):
+            blank = field.collate([field.drop(whole, [place])])
+            q = torch.softmax(model.decoder.unroll(model.encode(blank), start)[1][0, 0], -1)
+            expected = float(total_variation(first.p[case], q))
+            assert float(first.leave_one_out[case, place]) == pytest.approx(expected, abs=1e-6)
+    assert float(first.leave_one_out.max()) > 0

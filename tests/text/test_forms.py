@@ -15,6 +15,7 @@ table = build("text", "word").train(["one two", "two three"]).to_dict()
 kinds: list[dict[str, Any]] = [
     {"name": name, "lower": lower, **more}
     for name in names("text")
+    if name != "pretrained"  # tests/text/test_text_pretrained.py
     for lower in (False, True)
     for more in ([{"split": "space"}, {"split": "punctuation"}] if name == "word" else [{}])
 ]

@@ -58,13 +58,13 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="[TEXT|FILE]...",
-            help="Texts (for a task with two inputs in pairs), or files with one text or TAB-separated pair per line; "
-            "- is standard input. An argument that exists is a file; any other is a text unless it looks like a path "
-            "(notes.tx, a/b). A run that reads pictures takes the pictures themselves.",
+            help="Texts, or files with one text per line; - is standard input. Tasks with two inputs take pairs: two "
+            "texts, or TAB between them in a file. Runs that read pictures take picture files. The name of an "
+            "existing file is read as a file; anything else is a text, unless it looks like a path (notes.tx, a/b).",
         ),
     ] = None,
     as_texts: Annotated[
-        bool, typer.Option("--text", "-t", help="Take every argument as a text, even if it could be a file.")
+        bool, typer.Option("--text", "-t", help="Read every argument as a text, even if a file has that name.")
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object per line, with log_prob and log_prob_per_token.")

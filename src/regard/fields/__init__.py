@@ -116,6 +116,7 @@ class Input(Field):
     per_file: ClassVar[bool] = False  # a file holds one value (a picture); otherwise a line does
     noun: ClassVar[str] = ""  # what a value is called in a sentence; "" for "a" and its kind
     slow: ClassVar[bool] = False  # decoding is worth processes of its own
+    imported: bool = False  # what it knows came with a pre-trained model, and not from the training data
     request_bytes: ClassVar[int] = 0  # of a request, beyond what text needs
 
     @abstractmethod

@@ -27,6 +27,7 @@ class Tokens(Field):
     )
     textual: ClassVar[bool] = True
     end: ClassVar[bool] = True  # whether the end is a token too
+    writes: ClassVar[bool] = True  # a network writes these tokens, and does not only read them
     text: Tokenizer
 
     @ranged
@@ -39,6 +40,10 @@ class Tokens(Field):
 
     def fit(self, values: Sequence[str]) -> None:
         self.text = build("text", self.tokenizer).train(values)
+        if self.writes and self.text.framed:
+            raise RegardError(
+                "tokenizer=pretrained for a text to write", expected="a tokenizer that is trained here, such as bpe"
+            )
 
     def state(self) -> dict[str, Any]:
         return {"tokenizer": self.text.to_dict()}

@@ -46,7 +46,7 @@ def _frame(attention_map: AttentionMap, number: int, words: list[str], fonts: li
     rows = _wrapped(words)
     height = high + 0.3 + A_LINE * len(rows)
     figure = Figure(figsize=(wide + 0.2, height), dpi=DOTS, facecolor="white")
-    canvas = FigureCanvasAgg(figure)  # type: ignore[no-untyped-call]
+    canvas = FigureCanvasAgg(figure)
     axes = figure.add_axes((0.1 / (wide + 0.2), 1 - (high + 0.1) / height, wide / (wide + 0.2), high / height))
     row = number % len(attention_map.rows)
     overlaid(axes, picture, attention_map, attention_map.lines()[number][1], row, smooth)
@@ -69,7 +69,7 @@ def _frame(attention_map: AttentionMap, number: int, words: list[str], fonts: li
             )
             x += text.get_window_extent(canvas.get_renderer()).width / DOTS + 0.07  # type: ignore[no-untyped-call]
     canvas.draw()  # type: ignore[no-untyped-call]
-    return Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+    return Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")  # type: ignore[no-untyped-call]
 
 
 def _wrapped(words: list[str]) -> list[list[int]]:

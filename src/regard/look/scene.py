@@ -171,11 +171,12 @@ def _regions(regions: Sequence[Region], left_out: Sequence[bool]) -> list[dict[s
     """As they are shown; one that was not selected stands in brackets. A region without a kind is a token."""
     found = []
     for region, out in zip(regions, left_out, strict=True):
-        full, token = region.text, isinstance(region, Token)
-        place = {"start": region.start, "end": region.end} if token else to_dict(region)
+        full = region.text
+        token = region if isinstance(region, Token) else None
+        place = to_dict(region) if token is None else {"start": token.start, "end": token.end}
         # Tokens come again and again; one as long as a text does not, and is not kept.
         said = (_said if len(full) <= longest else _said.__wrapped__)(full, out)
-        found.append({**place, **said, "special": token and _special(region)})
+        found.append({**place, **said, "special": token is not None and _special(token)})
     return found
 
 

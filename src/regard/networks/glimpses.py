@@ -78,12 +78,12 @@ class Glimpses(Network):
         reward: Reward,
         glimpses: Annotated[Few, "number of glimpses"] = 6,
         size: Annotated[Few, "pixels of each side of the smallest patch"] = 8,
-        scales: Annotated[Few, "number of patches of a glimpse, each twice as wide as the one before"] = 1,
-        hidden: Annotated[Width, "units of the state"] = 256,
-        seen: Annotated[Width, "units of the two layers that read what was seen and where"] = 128,
-        core: Annotated[Literal["relu", "lstm"], "how the state changes with a glimpse"] = "relu",
-        sigma: Annotated[Positive, "standard deviation of the places; half the picture is 1"] = 0.15,
-        paths: Annotated[Few, "ways to look of which a prediction is the mean; 1: the likeliest one"] = 1,
+        scales: Annotated[Few, "patches per glimpse, each twice as wide as the one before"] = 1,
+        hidden: Annotated[Width, "units of the recurrent state"] = 256,
+        seen: Annotated[Width, "units of each of the two layers that encode the patch and its location"] = 128,
+        core: Annotated[Literal["relu", "lstm"], "recurrent core: a ReLU layer or an LSTM"] = "relu",
+        sigma: Annotated[Positive, "standard deviation of the sampled locations; 1 is half the picture"] = 0.15,
+        paths: Annotated[Few, "sampled paths that a prediction averages over; 1: the most likely path alone"] = 1,
     ) -> None:
         super().__init__()
         self.paths = paths

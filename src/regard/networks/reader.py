@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import pad
 from torch.utils._pytree import tree_map
@@ -20,7 +20,7 @@ from regard.encode import Encoder
 from regard.fields.embed import Embedding
 from regard.pool import Pool, Pooled
 from regard.predict.match import Match
-from regard.types import Batch, Memory, Network, Output, Selection, Sequences
+from regard.types import Batch, Memory, Network, Output, Pieces, Selection, Sequences
 
 __all__ = ["Read", "Reader"]
 
@@ -36,6 +36,12 @@ class Read:
     inputs: Sequences
     summary: Float[Tensor, "batch size"] | None = None  # of the example, for a baseline that is learned
     kept: Bool[Tensor, " batch"] | None = None  # which examples kept what the pooling sampled; None: all
+
+    @property
+    def lengths(self) -> Int[Tensor, " row"]:
+        """How many positions were decided about: words, where subwords were read."""
+        words = self.inputs.words if isinstance(self.inputs, Pieces) else None
+        return self.inputs.lengths if words is None else words.lengths
 
     @property
     def choices(self) -> tuple[Selection, ...]:

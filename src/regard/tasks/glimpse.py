@@ -59,9 +59,13 @@ class Glimpse(Task):
     def __init__(
         self,
         input: Annotated[Spec, Of("fields.image.Image"), "the picture: its size and colours"] = IMAGE,
-        network: Annotated[Spec, Of("networks.glimpses.Glimpses"), "how the picture is looked at"] = PLAIN,
-        reward: Annotated[Spec, In("predict.reward"), "what the choice of places is rewarded for"] = "correct",
-        reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce"), "how the choice of places is trained"] = LEARNED,
+        network: Annotated[
+            Spec, Of("networks.glimpses.Glimpses"), "the recurrent network that takes the glimpses"
+        ] = PLAIN,
+        reward: Annotated[Spec, In("predict.reward"), "reward for the sampled locations"] = "correct",
+        reinforce: Annotated[
+            Spec, Of("attend.reinforce.Reinforce"), "how the choice of locations is trained"
+        ] = LEARNED,
         metrics: Metrics = ("accuracy", "loss"),
         best_metric: BestMetric = "accuracy",
     ) -> None:

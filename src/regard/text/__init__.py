@@ -13,9 +13,10 @@ reader who types `<s>` is understood to have typed three characters. People are 
 
 import json
 import re
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 from tokenizers import Encoding, normalizers
 from tokenizers import Tokenizer as BackendTokenizer
@@ -25,12 +26,19 @@ from regard.errors import RegardError
 from regard.regions import Token
 from regard.text._forms import own, sound
 
-__all__ = ["Tokenizer", "own"]
+__all__ = ["TextKind", "Tokenizer", "own"]
 
 special = ("< pad >", "< unk >", "< s >", "< /s >")
 mark = "▁"  # U+2581 stands for a space inside a vocabulary, as in SentencePiece
 few = 64  # texts that are split without threads
 surrogate = re.compile("[\ud800-\udfff]")
+
+
+class TextKind(Protocol):
+    """How text is split into tokens, before anything was learned: options, and texts → a tokenizer."""
+
+    @abstractmethod
+    def train(self, texts: Iterable[str]) -> "Tokenizer": ...
 
 
 def clean(text: str) -> str:
@@ -74,6 +82,7 @@ class Tokenizer:
     """A trained tokenizer."""
 
     pad, unknown, start, end = 0, 1, 2, 3
+    framed = False  # whether rows come with special tokens of their own around them, and without our end
 
     def __init__(self, tokenizer: BackendTokenizer) -> None:
         self.tokenizer = tokenizer
@@ -100,6 +109,11 @@ class Tokenizer:
 
     def __len__(self) -> int:
         return len(self.vocabulary)
+
+    @property
+    def around(self) -> tuple[int, int]:
+        """How many special tokens stand before and after the text of a row."""
+        return 0, 1
 
     def encode(self, text: str) -> list[int]:
         """Token numbers, with the end and without a start: inputs and targets have the same form."""
@@ -203,6 +217,10 @@ class Tokenizer:
 
     @staticmethod
     def from_dict(table: Any) -> "Tokenizer":
+        if isinstance(table, dict) and "pretrained" in table:
+            from regard.text.pretrained import Framed
+
+            return Framed.restored(table)
         sound(table)
         try:
             tokenizer = BackendTokenizer.from_str(json.dumps(table))

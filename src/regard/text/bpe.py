@@ -1,9 +1,8 @@
 """Byte-pair encoding: characters are merged to frequent pairs, step by step.
 
-Sennrich, Haddow and Birch 2016, "Neural Machine Translation of Rare Words with Subword Units" (§3.2),
-with the space before a word kept as `▁` (Kudo and Richardson 2018), so that decoding gives back every
-space. A `▁` in the text itself is read as a space. Words and signs never merge, so "end" and "end." share
-a piece.
+Sennrich, Haddow and Birch 2016, "Neural Machine Translation of Rare Words with Subword Units" (§3.2), with the space
+before a word kept as `▁` (Kudo and Richardson 2018, "SentencePiece"), so that decoding gives back every space. A `▁` in
+the text itself is read as a space. Words and signs never merge, so "end" and "end." share a piece.
 
 Merging goes on until the vocabulary holds `vocab_size` pieces or no pair was seen `min_frequency` times. Characters
 seen fewer than `min_frequency` times, or for which `vocab_size` has no room, become `<unk>`.

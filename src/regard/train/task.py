@@ -15,7 +15,7 @@ declares in `capabilities`, and nobody finds out by probing:
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -83,6 +83,8 @@ class Task(ABC):
     inputs: dict[str, Input]  # role → field, in the order of the columns
     target: Field | None  # None where the data is text alone
     metrics: MetricSet
+    # What a run that goes on has kept: fields that came from elsewhere take it, and need not be found there again.
+    went_on: Mapping[str, Any] | None = None
     _learned: tuple[Sequence[Example], list[Encoded]] | None = None
 
     @property
@@ -112,6 +114,11 @@ class Task(ABC):
 
     # --- data --------------------------------------------------------------------------------------------
 
+    @classmethod
+    def implied(cls, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Options that follow from those asked for, and give way to them: a pre-trained encoder's tokenizer, say."""
+        return {}
+
     def learn(self, examples: Sequence[Example]) -> None:
         """Fit the fields to the training examples. A mistake in the data is told here, before a run is begun."""
         values: dict[int, list[str]] = {}
@@ -119,14 +126,24 @@ class Task(ABC):
         for side, field in enumerate(self.inputs.values()):
             values.setdefault(id(field), []).extend(example.inputs[side] for example in seen)
         try:
-            for field in {id(one): one for one in self.inputs.values()}.values():
-                field.fit(values[id(field)])
+            for number, (role, field) in self._own_inputs().items():
+                if self.went_on is not None and field.imported:
+                    field.restore(self.went_on[role])
+                else:
+                    field.fit(values[number])
             if self.target is not None:
                 self.target.fit([example.target for example in seen])
         except RegardError as error:
             where = examples[0].where if examples else ""
             raise RegardError(f"{where}: {error}" if where and where not in str(error) else str(error)) from None
         self._learned = examples, self.encode(seen)
+
+    def _own_inputs(self) -> dict[int, tuple[str, Input]]:
+        """Each field of an input once, by its id, with the first of its roles."""
+        found: dict[int, tuple[str, Input]] = {}
+        for role, field in self.inputs.items():
+            found.setdefault(id(field), (role, field))
+        return found
 
     def prepared(self, examples: Sequence[Example]) -> Sequence[Example]:
         """The examples as the fields see them."""
@@ -214,6 +231,10 @@ class Task(ABC):
     ) -> list[Prediction]:
         """Given targets, each row holding the inputs and the target: how likely each is, and each of its tokens."""
         raise NotImplementedError
+
+    def save_pretrained(self, network: nn.Module, folder: Path) -> Path:
+        """Write the encoder as it came, for Hugging Face Transformers."""
+        raise RegardError(f"{self.name} has no pre-trained encoder to save", expected="encoder=pretrained")
 
     def stream(self, network: nn.Module) -> Any:
         """What answers a token at a time."""

@@ -3,10 +3,11 @@
     learned   e_ji + b_{clip(i − j, −largest, largest)}      one b a head
     linear    e_ji − m |i − j|,  m = 2^{−8h/H} of head h = 1 … H, never learned
 
-The learned form is that of Raffel et al. 2020 (T5), section 2.1, with a clip as in Shaw et al. 2018, "Self-Attention
-with Relative Position Representations", section 3.2, in place of T5's buckets; the linear one is Press et al. 2022,
-"Train Short, Test Long" (ALiBi), section 3, to both sides. j is the number of the step (in self-attention the place
-of the query), i that of the key, both from 0.
+The learned form is that of Raffel et al. 2020, "Exploring the Limits of Transfer Learning with a Unified Text-to-Text
+Transformer" (T5), section 2.1, with a clip as in Shaw et al. 2018, "Self-Attention with Relative Position
+Representations", section 3.2, in place of T5's buckets; the linear one is Press et al. 2022, "Train Short, Test Long"
+(ALiBi), section 3, to both sides. j is the number of the step (in self-attention the place of the query), i that of the
+key, both from 0.
 
     attention = Attention(ScaledDot(query=64, key=64), bias=[RelativePosition(heads=None)])
     attention(x, memory, attention.start(memory))      # self-attention: the queries are successive steps

@@ -50,7 +50,7 @@ class Words(Embedding):
         found: int,
         dim: Annotated[Width, "size of the word vectors; ignored when vectors is set"] = 300,
         vectors: Annotated[
-            str, "file of pre-trained vectors, for example GloVe; several with commas are concatenated"
+            str, "file of pre-trained vectors, for example GloVe; several files, separated by commas, are concatenated"
         ] = "",
         mode: Annotated[
             Literal["fixed", "tuned", "missing"],

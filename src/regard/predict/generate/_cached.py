@@ -3,7 +3,7 @@
 Token by token it is not the sums that take the time but the telling: written out, a step of four layers is 360 calls of
 PyTorch, each some microseconds of a host for which a GPU waits. Here nothing is made twice that stays the same:
 weights in the precision of the products, tables of the places, what is hidden in the memory. Queries, keys and values
-are turned together, as complex numbers (`(a + ib)(cos + i sin)`; values by 1), and keys and values of a layer are one
+are rotated together, as complex numbers (`(a + ib)(cos + i sin)`; values by 1), and keys and values of a layer are one
 tensor, which grows in one call and follows the hypotheses in one.
 
     plan = DecodingPlan.of(decoder, prepared, memory)       # None: this is not for it
@@ -194,7 +194,7 @@ class DecodingPlan:
         return Quick(tuple(kept), beam, self), looks, logits.view(batch, beam, -1)
 
     def _place(self, time: int) -> Tensor:
-        """What is added there, or by what queries and keys are turned: `[3, head · half]`, complex; values by 1."""
+        """What is added there, or by what queries and keys are rotated: `[3, head · half]`, complex; values by 1."""
         while time >= sum(map(len, self.tables)):
             first = sum(map(len, self.tables))
             longest = self.decoder.positions.places

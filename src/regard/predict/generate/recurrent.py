@@ -6,8 +6,9 @@ after    s_j = R(s_{j−1}, [t̂_j; r_{j−1}]),  c_j = attend(s_j),  r_j = tanh
          Luong, Pham & Manning 2015, section 3; without `feed` the step does not see r_{j−1}, and known
          tokens are read in one call with all their looks at once.
 
-The next token has logits `E r_j + b`, E being the embeddings themselves where they are tied (Press &
-Wolf 2017). The first state is bridged from the encoder's summary: `s_0 = tanh(W summary + b)`.
+The next token has logits `E r_j + b`, E being the embeddings themselves where they are tied (Press & Wolf 2017, "Using
+the Output Embedding to Improve Language Models"). The first state is bridged from the encoder's summary: `s_0 = tanh(W
+summary + b)`.
 
 Three options are those of Xu et al. 2015, "Show, Attend and Tell", section 3.1.2, whose decoder is an LSTM with
 attention before its step:

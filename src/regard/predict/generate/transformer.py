@@ -5,8 +5,9 @@
     logits = E norm x
 
 Vaswani et al. 2017, "Attention Is All You Need", sections 3.1 to 3.4, with the norm before each part (see
-`regard.attend.block`); E serves both ends (Press & Wolf 2017). `attention` makes each layer's attention to the memory,
-under `heads` unless it has heads of its own; `score` and `normalizer` are those of the self-attention.
+`regard.attend.block`); E serves both ends (Press & Wolf 2017, "Using the Output Embedding to Improve Language Models").
+`attention` makes each layer's attention to the memory, under `heads` unless it has heads of its own; `score` and
+`normalizer` are those of the self-attention.
 
 Known tokens are read all at once. Token by token, the keys and values of those read are kept (`TransformerState`), so a
 step costs one token, and all hypotheses of a sentence ask one memory. Both ways do the same sums; they differ by how

@@ -1,13 +1,17 @@
 """Recurrent language model (LSTM, GRU or Elman), with optional attention over its earlier states.
 
-    h_t = R(h_{t−1}, E x_t)        R: `layers` of LSTM (Hochreiter & Schmidhuber 1997), GRU or Elman
-    logits = E h_t + b             the embeddings E are tied to the output layer (Press & Wolf 2017)
+    h_t = R(h_{t−1}, E x_t)        R: `layers` of LSTM, GRU or Elman
+    logits = E h_t + b             the embeddings E are tied to the output layer
+
+Hochreiter & Schmidhuber 1997, "Long Short-Term Memory"; Press & Wolf 2017, "Using the Output Embedding to Improve
+Language Models".
 
 Zaremba, Sutskever & Vinyals 2014, "Recurrent Neural Network Regularization": dropout on the input and output of each
-layer, never on the recurrent connections. One mask is shared by all time steps of a sequence (Gal & Ghahramani 2016).
-Two further kinds of dropout are off by default. Both are from Merity, Keskar & Socher 2017, "Regularizing and
-Optimizing LSTM Language Models", sections 2 and 4.3: `weight_dropout` masks the hidden-to-hidden weights, one mask per
-batch; `embedding_dropout` masks whole words, everywhere in the batch.
+layer, never on the recurrent connections. One mask is shared by all time steps of a sequence (Gal & Ghahramani 2016, "A
+Theoretically Grounded Application of Dropout in Recurrent Neural Networks"). Two further kinds of dropout are off by
+default. Both are from Merity, Keskar & Socher 2017, "Regularizing and Optimizing LSTM Language Models", sections 2 and
+4.3: `weight_dropout` masks the hidden-to-hidden weights, one mask per batch; `embedding_dropout` masks whole words,
+everywhere in the batch.
 
 With `attention`, each step also attends to all states so far, its own included, and the logits come from
 

@@ -6,8 +6,9 @@
 
 Vaswani et al. 2017, "Attention Is All You Need", sections 3.1 to 3.5, the decoder without a source; Radford et al.
 2018, "Improving Language Understanding by Generative Pre-Training", section 3.1. Layers are pre-norm (see
-`regard.attend.block`), and the embeddings E are tied to the output layer (Press & Wolf 2017). Every block uses the
-score and the normalizer of `attention`, with `heads` heads.
+`regard.attend.block`), and the embeddings E are tied to the output layer (Press & Wolf 2017, "Using the Output
+Embedding to Improve Language Models"). Every block uses the score and the normalizer of `attention`, with `heads`
+heads.
 
 Known tokens are read in parallel. In decoding, keys and values are cached, so a step costs one token. Prompts of
 different lengths can be continued in one batch: each has its own positions.
