@@ -135,7 +135,7 @@ def pictures(run: str) -> dict[str, Any]:
     from regard import api
 
     model = api.load(run)
-    examples = [one for one in model.data().test if 5 <= len(one.target) <= 8][:50]
+    examples = [one for one in model.data().test if 5 <= len(one.target) <= 8][:20]
     answers = model.predict([one.source for one in examples])
     chosen = next(answer for one, answer in zip(examples, answers, strict=True) if answer.text == one.target)
     chosen.look.save(docs / "speech.png", caption=f"Morse code → {chosen.text}")

@@ -4,6 +4,7 @@
 import { mix, type Colours } from "./colour";
 import { button, make } from "./dom";
 import { fit, measure, type Painter } from "./painter";
+import { imageOf } from "./picture";
 import { lineOf, standing, type Shown } from "./shown";
 import type { Picture } from "./stage";
 import type { AttentionMap, Place } from "./types";
@@ -41,18 +42,6 @@ export function stretch(shown: Shown, at: number): Stretch | null {
 }
 
 const seconds = (time: number): string => time.toFixed(2);
-
-const known = new Map<string, HTMLImageElement>();
-
-function imageOf(source: string, again: () => void): HTMLImageElement {
-  const before = known.get(source);
-  if (before) return before;
-  const image = new Image();
-  image.addEventListener("load", again);
-  image.src = source;
-  known.set(source, image);
-  return image;
-}
 
 // Where a time is, from the left edge of the figure.
 export interface Timed extends Picture {

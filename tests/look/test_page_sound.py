@@ -1,12 +1,15 @@
 """Weights over a recording on the page: letters light up as the sound plays, and nothing but a sound becomes one."""
 
+import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import launched, visit
+import test_page_live
+from browser import launched, role, visit
+from test_page_live import Service
 from test_sound import heard, tone
 
 from regard.look.page import page
@@ -53,6 +56,31 @@ def test_a_moment_is_pointed_at(browser: Any, tmp_path: Path) -> None:
         assert "“</s>” → “0.30–0.40 s” 0%" in str(said.text_content()).replace("\u2068", "").replace("\u2069", "")
         shown = json.loads(one.saved("JSON"))["maps"][0]
         assert shown["columns"][3]["kind"] == "interval"
+
+
+class Hearing(Service):
+    """Hears an A in whatever it is sent."""
+
+    def _item(self, question: dict[str, Any], row: int) -> dict[str, Any]:
+        return item(0, question["inputs"][row], Prediction("A", -0.5, heard()))
+
+
+def test_a_recording_is_chosen_and_sent(browser: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = {"name": "ears", "task": "transcribe", "searches": True, "badge": None}
+    monkeypatch.setattr(test_page_live, "runs", [{**run, "roles": [role("audio", "audio")]}])
+    service = Hearing(browser)
+    tab = service.open()
+    look = tab.get_by_role("button", name="Look", exact=True)
+    look.click()
+    assert tab.locator(".trouble").text_content() == "Choose a recording first."
+    content = base64.b64decode(tone().partition(",")[2])
+    tab.locator("input[type=file]").set_input_files({"name": "a.wav", "mimeType": "audio/wav", "buffer": content})
+    tab.locator(".drop audio[src]").wait_for()
+    look.click()
+    tab.locator(".player audio").wait_for()
+    assert service.asked[0]["inputs"] == [[tone()]]
+    assert "base64" not in tab.url
+    service.close()
 
 
 @pytest.mark.parametrize(
