@@ -115,7 +115,7 @@ def filled(examples: list[Example], fields: Sequence[Field], log: ReadLog) -> li
     """The examples without empty texts and labels. Rows with nothing in them count as blank lines."""
     found = []
     for example in examples:
-        targets = example.references if len(fields) > len(example.inputs) else ()
+        targets = example.references if len(fields) > len(example.inputs) and not fields[-1].optional else ()
         values = (*example.inputs, *targets)
         if all(value and not value.isspace() for value in values):
             found.append(example)
