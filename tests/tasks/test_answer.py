@@ -179,6 +179,8 @@ def test_questions_without_an_answer(tmp_path: Path) -> None:
     [one] = task.predict(network, [(rows[0].source, "Where is Dee?")], Ask())
     assert (one.text, one.span) == ("", None)
     assert one.others[0].span is not None
+    [there] = task.predict(network, [rows[0].inputs], Ask())
+    assert (there.text, there.others[0].span) == ("hall", None)  # "none" is among the answers, with its probability
 
 
 @pytest.mark.parametrize(

@@ -338,7 +338,8 @@ class Answer(Task):
             if self.way == "span":
                 one = self._best(text[0], found[number], threshold)
             else:
-                one = self._chosen(*found[number], every)
+                passage, chances, weights = found[number]
+                one = self._chosen(passage, chances, weights, every)
             maps = shown[number][1] if look else ()
             answers.append(replace(one, look=maps[0] if maps else None, looks=tuple(maps[1:]), source="\t".join(text)))
         return answers, nats
@@ -357,7 +358,8 @@ class Answer(Task):
         return [Found(*row) for row in zip(some, ends, odds, total, strict=True)]
 
     def _best(self, document: str, found: Sequence[Found], threshold: float) -> Prediction:
-        """The best spans of all windows; the same span of two windows is one answer."""
+        """The best spans of all windows; the same span of two windows is one answer. That there is none is one of the
+        answers where the training data has such questions."""
         odds: dict[tuple[int, int], float] = {}
         for window in found:
             for (first, last), score in zip(window.places, window.odds, strict=True):
@@ -369,9 +371,9 @@ class Answer(Task):
         total = float(np.logaddexp(total, 0.0)) if unanswered else total
         ranked = sorted(odds.items(), key=lambda one: (-one[1], one[0]))[: self.n_best]
         answers = [Prediction(document[a:b], score - total, span=(a, b)) for (a, b), score in ranked]
-        if unanswered and (not ranked or ranked[0][1] < threshold):
-            answers.insert(0, Prediction("", -total))
-        return replace(answers[0], others=tuple(answers[1 : self.n_best]))
+        if unanswered:
+            answers.insert(1 if ranked and ranked[0][1] >= threshold else 0, Prediction("", -total))
+        return replace(answers[0], others=tuple(answers[1 : max(self.n_best, 2)]))
 
     def _chances(self, read: Answered, some: Sequence[Passage]) -> list[Any]:
         assert read.chances is not None
@@ -406,10 +408,12 @@ class Answer(Task):
         network.threshold.fill_(-math.inf)  # so that everything is answered
         found = self.results(network, splits.valid, quick=True)
         scores = SquadF1().each(found)
-        network.threshold.fill_(best_threshold(
-            [(float(one.log_prob or 0.0), score, not example.target.strip())
-             for (example, one), score in zip(found.pairs(), scores, strict=True)]
-        ))  # fmt: skip
+        rows = []
+        for (example, one), score in zip(found.pairs(), scores, strict=True):
+            none = next(other for other in one.others if other.span is None)
+            odds = float(one.log_prob or 0.0) - float(none.log_prob or 0.0)
+            rows.append((odds, score, not example.target.strip()))
+        network.threshold.fill_(best_threshold(rows))
         run.save_weights(network)
 
 
