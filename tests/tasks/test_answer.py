@@ -14,7 +14,7 @@ from regard.errors import RegardError
 from regard.fields.span import Span
 from regard.networks.answering import Answering
 from regard.tasks._passages import Passage
-from regard.tasks.answer import Answer, Found, best_threshold
+from regard.tasks.answer import Answer, Found, asked_with, best_threshold
 from regard.train.task import Ask
 from regard.types import Example
 
@@ -94,6 +94,9 @@ def test_what_it_answers(trained: tuple[Answer, Answering]) -> None:
     assert sum(math.exp(one.log_prob) for one in every if one.log_prob is not None) <= 1 + 1e-6
     assert [one.log_prob for one in every] == sorted((one.log_prob for one in every), reverse=True)
     assert len({one.span for one in every}) == len(every)
+    [more] = task.predict(network, [(text, "Where is Ada?")], Ask(n_best=9))
+    assert more.others[:4] == found.others
+    assert len(more.others) == 8
 
 
 def test_where_it_looked(trained: tuple[Answer, Answering]) -> None:
@@ -143,17 +146,17 @@ def test_windows_are_joined_by_their_odds() -> None:
         Found(a, [(0, 0)], [math.log(2)], math.log(2)),
         Found(b, [(1, 1), (0, 0)], [math.log(3), 0.0], math.log(4)),
     ]
-    found = task._best("x y", windows, threshold=0.0)
+    found = task._best("x y", windows, threshold=0.0, count=5)
     assert sorted((one.text, round(math.exp(one.log_prob or 0), 6)) for one in (found, *found.others)) == [
         ("x", 0.5),
         ("y", 0.5),
     ]
     assert isinstance(task.target, Span)
     task.target.unanswered = True  # then none has odds of 1, and all others 6 of 7
-    found = task._best("x y", windows, threshold=2.0)
+    found = task._best("x y", windows, threshold=2.0, count=5)
     assert (found.text, found.span) == ("", None)
     assert math.exp(found.log_prob or 0) == pytest.approx(1 / 7)
-    assert task._best("x y", windows, threshold=1.0).text in "xy"
+    assert task._best("x y", windows, 1.0, count=5).text in "xy"
 
 
 def test_questions_without_an_answer(tmp_path: Path) -> None:
@@ -216,6 +219,34 @@ def test_words_by_attention_over_attention() -> None:
     assert one.look.columns[-1].text == "yes"
     [said] = task.predict(network, [rows[-1].inputs], Ask())
     assert (said.text, said.span) == ("yes", None)
+
+
+def test_an_error_report_by_question_answer_and_document(tmp_path: Path, trained: tuple[Answer, Answering]) -> None:
+    from types import SimpleNamespace
+
+    from regard.error_analysis import analyse, write
+
+    task, network = trained
+    rows = [*examples(), Example(("Ada is in the hall.", "How long is it?"), "the hall", "x")]
+    model = SimpleNamespace(task=task, config={"task": "answer"}, run=SimpleNamespace(folder=tmp_path))
+    report = analyse(model, rows, task.results(network, rows))
+    assert [(row["from"], row["examples"]) for row in report["by_group"]["question word"]] == [
+        ("where", 48),
+        ("how long", 1),
+    ]
+    assert [row["to"] for row in report["by_group"]["answer length"]] == [1, 2]
+    assert report["by_group"]["document length"][-1]["to"] == 12
+    files = write(report, model, tmp_path / "errors")
+    assert {"by_question_word.png", "by_answer_length.png", "by_document_length.png"} <= set(files)
+    assert "Question word" in (tmp_path / "errors" / "index.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("question", "word"),
+    [("In what year?", "what"), ("How many are there?", "how many"), ("XXXXX sang", "other"), ("Whom?", "whom")],
+)
+def test_question_words(question: str, word: str) -> None:
+    assert asked_with(question) == word
 
 
 @pytest.mark.parametrize("interact", ["attention", "joint", {"name": "coattention", "sentinel": False}])

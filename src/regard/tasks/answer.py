@@ -9,6 +9,7 @@ CNN.
 """
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
@@ -38,7 +39,7 @@ from regard.tasks._passages import Passage, starts
 from regard.tasks._read_maps import maps_of
 from regard.train.metrics import MetricSet
 from regard.train.suggest import Recipe, reading
-from regard.train.task import Ask, Encoded, Task, places
+from regard.train.task import Ask, Capability, Encoded, Task, places
 from regard.types import Batch, Example, Prediction, Sequences
 
 __all__ = ["Answer"]
@@ -46,7 +47,7 @@ __all__ = ["Answer"]
 TEXTS: Spec = {
     "name": "text",
     "tokenizer": {"name": "word", "lower": True, "split": "punctuation"},
-    "max_length": 4096,
+    "max_length": 50_000,
 }
 LSTM: Spec = {"name": "lstm", "hidden": 200}
 BILSTM: Spec = {"name": "bilstm", "hidden": 200}
@@ -82,6 +83,7 @@ class Answer(Task):
     name: ClassVar[str] = "answer"
     does: str = "Answers a question about a document."
     counts: ClassVar[str] = "examples"
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({"ranks"})
     known: ClassVar[tuple[tuple[str, ...], ...]] = (
         ("document", "question", "answer"),
         ("context", "question", "answer"),
@@ -308,6 +310,7 @@ class Answer(Task):
     ) -> tuple[list[Prediction], float]:
         """A prediction for each text, and −log p of the targets. With `every`, all words are ranked."""
         look = ask is not None and ask.look
+        count = (ask.n_best if ask is not None else 0) or self.n_best
         tokens = TOKENS if ask is None else ask.batch_tokens // 4 if look else ask.batch_tokens
         device = next(network.parameters()).device
         found: dict[int, Any] = {}  # the windows of each document, or all of it
@@ -320,7 +323,7 @@ class Answer(Task):
             if every:
                 target = self.target.collate([one.target for one in some]).to(device)  # type: ignore[misc]
                 nats += float(network.nats(read, target, every=False).sum())
-            outcomes = self._spans(read, some) if self.way == "span" else self._chances(read, some)
+            outcomes = self._spans(read, some, count) if self.way == "span" else self._chances(read, some)
             for place, (passage, outcome) in enumerate(zip(some, outcomes, strict=True)):
                 if isinstance(outcome, Found):
                     found.setdefault(passage.example, []).append(outcome)
@@ -336,15 +339,14 @@ class Answer(Task):
         answers = []
         for number, text in enumerate(texts):
             if self.way == "span":
-                one = self._best(text[0], found[number], threshold)
+                one = self._best(text[0], found[number], threshold, count)
             else:
-                passage, chances, weights = found[number]
-                one = self._chosen(passage, chances, weights, every)
+                one = self._chosen(found[number], None if every else count)
             maps = shown[number][1] if look else ()
             answers.append(replace(one, look=maps[0] if maps else None, looks=tuple(maps[1:]), source="\t".join(text)))
         return answers, nats
 
-    def _spans(self, read: Answered, some: Sequence[Passage]) -> list[Found]:
+    def _spans(self, read: Answered, some: Sequence[Passage], count: int) -> list[Found]:
         """The best spans of each window. They are scored against pointing at the end, which says that it has none: so
         windows of one document can be compared."""
         assert read.pointed is not None
@@ -352,12 +354,12 @@ class Answer(Task):
         last = torch.tensor([len(one.document) - 1 for one in some], device=start.device)
         none = (start + end).gather(1, last.unsqueeze(1))
         mask = torch.arange(start.shape[1], device=start.device) < last.unsqueeze(1)
-        best = spans(start, end, mask, self.max_answer, max(self.n_best, 2))
+        best = spans(start, end, mask, self.max_answer, count)
         odds, total = (best.scores - none).tolist(), (best.total - none[:, 0]).tolist()
         ends = [[(first, final) for first, final in row] for row in best.places.tolist()]
         return [Found(*row) for row in zip(some, ends, odds, total, strict=True)]
 
-    def _best(self, document: str, found: Sequence[Found], threshold: float) -> Prediction:
+    def _best(self, document: str, found: Sequence[Found], threshold: float, count: int) -> Prediction:
         """The best spans of all windows; the same span of two windows is one answer. That there is none is one of the
         answers where the training data has such questions."""
         odds: dict[tuple[int, int], float] = {}
@@ -369,20 +371,21 @@ class Answer(Task):
         total = float(np.logaddexp.reduce([window.total for window in found]))
         unanswered = isinstance(self.target, Span) and self.target.unanswered
         total = float(np.logaddexp(total, 0.0)) if unanswered else total
-        ranked = sorted(odds.items(), key=lambda one: (-one[1], one[0]))[: self.n_best]
-        answers = [Prediction(document[a:b], score - total, span=(a, b)) for (a, b), score in ranked]
+        ranked = sorted(odds.items(), key=lambda one: (-one[1], one[0]))[:count]
+        answers = [Prediction(document[a:b], min(score - total, 0.0), span=(a, b)) for (a, b), score in ranked]
         if unanswered:
-            answers.insert(1 if ranked and ranked[0][1] >= threshold else 0, Prediction("", -total))
-        return replace(answers[0], others=tuple(answers[1 : max(self.n_best, 2)]))
+            answers.insert(1 if ranked and ranked[0][1] >= threshold else 0, Prediction("", min(-total, 0.0)))
+        return replace(answers[0], others=tuple(answers[1:]))
 
-    def _chances(self, read: Answered, some: Sequence[Passage]) -> list[Any]:
+    def _chances(self, read: Answered, some: Sequence[Passage]) -> list[tuple[Passage, list[float], list[float]]]:
         assert read.chances is not None
         assert read.interaction.weights is not None
         chances, weights = read.chances.tolist(), read.interaction.weights.tolist()
         return [*zip(some, chances, weights, strict=True)]
 
-    def _chosen(self, passage: Passage, chances: list[float], weights: list[float], every: bool) -> Prediction:
-        """The likeliest word, marked where it was looked at most."""
+    def _chosen(self, found: tuple[Passage, list[float], list[float]], count: int | None) -> Prediction:
+        """The likeliest words (None: all), each marked where it was looked at most."""
+        passage, chances, weights = found
         assert passage.words is not None
         names = passage.words.names
         if not names:
@@ -393,10 +396,18 @@ class Answer(Task):
             if group >= 0 and token[0] >= 0 and weight > peak.get(group, (-1.0, token))[0]:
                 peak[group] = weight, token
         answers = [
-            Prediction(names[n], math.log(max(chances[n], 1e-30)), span=peak[n][1] if n in peak else None)
-            for n in (order if every else order[: self.n_best])
+            Prediction(names[n], math.log(min(max(chances[n], 1e-30), 1.0)), span=peak[n][1] if n in peak else None)
+            for n in order[:count]
         ]
         return replace(answers[0], others=tuple(answers[1:]))
+
+    def groups(self, examples: Sequence[Example]) -> dict[str, Sequence[int | str]]:
+        documents = self.field.text.spans_all([one.source for one in examples])
+        return {
+            "question word": [asked_with(one.inputs[1]) for one in examples],
+            "answer length": [len(one.target.split()) for one in examples],
+            "document length": [len(ids) for ids, _ in documents],
+        }
 
     # --- after the training ------------------------------------------------------------------------------------
 
@@ -415,6 +426,15 @@ class Answer(Task):
             rows.append((odds, score, not example.target.strip()))
         network.threshold.fill_(best_threshold(rows))
         run.save_weights(network)
+
+
+ASKED = re.compile(r"\b(who|whom|whose|what|which|when|where|why|how (?:much|many|long|far|old)|how|is|are|does)\b")
+
+
+def asked_with(question: str) -> str:
+    """The first English question word of a question."""
+    found = ASKED.search(question.lower())
+    return found[0] if found else "other"
 
 
 def best_threshold(rows: Sequence[tuple[float, float, bool]]) -> float:

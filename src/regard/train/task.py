@@ -8,6 +8,7 @@ declares in `capabilities`, and nobody finds out by probing:
 - `drops_tokens`: positions of the input can be dropped before it is encoded
 - `features`: single features of feature-wise attention can be shown
 - `streams`: `stream` answers a token at a time
+- `ranks`: several answers come back for one input without a search, so `Ask.n_best` applies
 
     task = Classify();  task.learn(examples);  network = task.network()
     batch = task.collate(task.items(examples))
@@ -33,7 +34,7 @@ from regard.types import Batch, Example, Network, Prediction
 
 __all__ = ["Ask", "Capability", "DropTokens", "Encoded", "Features", "Task", "places"]
 
-Capability = Literal["searches", "scores", "drops_tokens", "features", "streams"]
+Capability = Literal["searches", "scores", "drops_tokens", "features", "streams", "ranks"]
 
 DropTokens = Sequence[Sequence[Sequence[int]]]
 """Example → input → positions to drop, counted from 0; empty where nothing is dropped."""
@@ -60,6 +61,7 @@ class Ask:
     trace: bool = False  # with every step of the search
     drop_tokens: DropTokens = ()
     features: Features = ()
+    n_best: int = 0  # answers for each input; 0 for as many as the task gives
     batch_tokens: int = 8_192
 
 
@@ -220,6 +222,10 @@ class Task(ABC):
     def tried(self, example: Example) -> list[str]:
         """The inputs of an example as somebody would ask them of the trained model, also from elsewhere."""
         return [field.source(value) or value for field, value in zip(self.inputs.values(), example.inputs, strict=True)]
+
+    def groups(self, examples: Sequence[Example]) -> dict[str, Sequence[int | str]]:
+        """Beyond input length, by what an error report groups its examples: a number or a word for each, by name."""
+        return {}
 
     # --- after the training --------------------------------------------------------------------------------
 
