@@ -52,8 +52,8 @@ PUBLISHED = {"dcn": (65.4, 75.6), "no_coattention": (63.7, 73.7), "no_iteration"
 MODELS: dict[str, dict[str, Any]] = {
     "dcn": DCN,
     "dcn_overlap": {**DCN, "overlap": True},
-    "bilstm": {**DCN, "encoder": AGAIN, "interact": "attention", "point": "plain"},
-    "transformer": {**DCN, "encoder": TRANSFORMER, "again": "identity", "interact": "joint", "point": "plain"},
+    "bilstm": {**DCN, "encoder": AGAIN, "interact": "attention", "point": "linear"},
+    "transformer": {**DCN, "encoder": TRANSFORMER, "again": "identity", "interact": "joint", "point": "linear"},
     "no_coattention": {**DCN, "interact": "attention"},
     "no_iteration": {**DCN, "point": {**DCN["point"], "turns": 1}},
     "no_sentinel": {**DCN, "interact": {"name": "coattention", "sentinel": False}},

@@ -10,7 +10,7 @@ import { matrix } from "./matrix";
 import { inPicture, picture } from "./picture";
 import { byLine, offered as several, panels, sheet } from "./panels";
 import { say } from "./say";
-import { show, type Shown } from "./shown";
+import { lineOf, show, standing, type Shown } from "./shown";
 import { stage, type Acts, type Drawing, type Pointed } from "./stage";
 import type { State, View } from "./state";
 import { steps } from "./steps";
@@ -141,9 +141,22 @@ export function figure(
     pointed.point(view === "steps" ? place : seen);
   }
 
+  // A figure that opens with a pinned word also has in sight what that word attends to most.
+  let opening = true;
   function pin(place: Place | null): void {
     pinned = place;
     point(null);
+    const at = opening && place ? standing(shown, place) : -1;
+    if (place && at >= 0) {
+      const other = place.side === "rows" ? "columns" : "rows";
+      const line = lineOf(shown, place.side, at, shown.shares).map(Math.abs);
+      const best = shown[other][line.indexOf(Math.max(...line))];
+      const [row, column] = place.side === "rows" ? [place.index, best] : [best, place.index];
+      if (view === "matrix" && best !== undefined) pointed.reveal?.({ side: "rows", index: row, other: column });
+      if (view === "arcs" && best !== undefined) pointed.reveal?.({ side: other, index: best });
+      if (view === "arcs") pointed.reveal?.(place);
+    }
+    opening = false;
   }
 
   return { map, shown, view, point, pin, drawing, key, stop };

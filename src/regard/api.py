@@ -15,6 +15,7 @@ from typing import Any, overload
 import torch
 
 from regard.data.given import options_of, rows_of
+from regard.data.histories import columns_of
 from regard.data.load import load as load_data
 from regard.data.load import load_part
 from regard.data.read import Reading
@@ -28,6 +29,7 @@ from regard.measure import Results
 from regard.merged import flat, gone_on, merge
 from regard.networks.reader import Reader
 from regard.own_code import class_names
+from regard.ranges import Few, within
 from regard.room import network_of
 from regard.search import Constraints, Search, compiled
 from regard.search.beam import fitted
@@ -83,6 +85,7 @@ class Model:
         drop_tokens: DropTokens = (),
         features: Features = (),
         layers: str = "",
+        top: int = 0,
         **search: Any,
     ) -> Any:
         """The prediction for a text, or a list of predictions for several texts, in their order.
@@ -94,14 +97,15 @@ class Model:
         `drop_tokens` drops tokens before the model reads them: one entry per text, with token indices for each input.
         Constraints are options of the search in your own text: `allowed` (the only answers that may come out), `prefix`
         (what every answer begins with), `banned` (words that no answer contains), `min_length` and `no_repeat_ngram`.
-        Where answers are ranked without a search (answer), `n_best` says how many come back.
+        Where several answers are given without a search (answer), `n_best` says how many come back.
         `features` also shows single features of feature-wise attention: how many, or a list of their numbers. `layers`
-        chooses the Transformer layers to show: last, mean, all, or a number from 1.
+        chooses the Transformer layers to show: last, mean, all, or a number from 1. `top` is how many items to
+        recommend, for tasks that rank.
         """
         pair = self.inputs > 1 and isinstance(texts, tuple) and all(isinstance(text, str) for text in texts)
         single = isinstance(texts, str) or pair
         rows, n_best = self._rows([texts] if single else texts), 0
-        if self.task.can("ranks") and search.get("name", "beam") == "beam":  # how a longer list is asked of a search
+        if self.task.can("lists") and search.get("name", "beam") == "beam":  # how a longer list is asked of a search
             n_best = int(search.pop("n_best", 0))
             search = {} if search.keys() == {"name"} else search
         chosen = self._search(search)
@@ -113,7 +117,10 @@ class Model:
         if features:
             self._needs("features", "features")
             _check_features(features)
-        ask = Ask(look, chosen, trace, drop_tokens, features, n_best)
+        if top:
+            self._needs("ranks", "top")
+            within("top", top, Few)
+        ask = Ask(look, chosen, trace, drop_tokens, features, n_best=n_best, top=top)
         with torch.inference_mode(), self.precision():
             found = self.task.predict(self.network.showing(layers), rows, ask, where)
         return found[0] if single else found
@@ -147,8 +154,9 @@ class Model:
 
     @property
     def roles(self) -> list[dict[str, str]]:
-        """The inputs of one prediction, each with its name and its kind."""
-        return [{"name": name, "kind": field.kind} for name, field in self.task.inputs.items()]
+        """The inputs of one prediction, each with its name, its kind and what one is called in a sentence."""
+        fields = self.task.inputs.items()
+        return [{"name": name, "kind": field.kind, "noun": field.noun or f"a {field.kind}"} for name, field in fields]
 
     @property
     def features(self) -> bool:
@@ -191,7 +199,7 @@ class Model:
         own, fields = self.config["data"], tuple(self.task.fields.values())
         spec = os.fspath(data) if isinstance(data, str | os.PathLike) else rows_of(data)
         log = ReadLog(own.get("skip", False))
-        return load_part(spec, fields, Reading.of(own, len(fields), self.task.known), log), log.notes()
+        return load_part(spec, fields, Reading.of(own, columns_of(fields), self.task.known), log), log.notes()
 
     def evaluate(self, data: Any = None, **search: Any) -> dict[str, float | str]:
         """Every metric of the task, with full decoding: on the run's own test set, or on other data.
@@ -337,6 +345,7 @@ def prepare(task: str, options: Mapping[str, Any], run: Run | None = None) -> Pr
         config, choices = suited(begun, options, config, splits)
     made = make_task(config)
     made.learn(splits.train)
+    made.remember(splits)
     made.items([*splits.valid, *splits.test])  # what is too long there is better told before the training than after it
     splits.validates(config["data"]["train"] or made.default_data)
     torch.manual_seed(config["train"]["seed"])

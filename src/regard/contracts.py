@@ -28,6 +28,7 @@ BASES = {
     "predict.point": "predict.point.Point",
     "predict.generate": "predict.generate.Decoder",
     "predict.language": "predict.language.LanguageModel",
+    "networks.recommend": "networks.recommend.Recommender",
     "search": "search.Search",
     "measure": "measure.Measure",
     "data.builtin": "data.builtin._builtin.Builtin",

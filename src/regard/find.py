@@ -67,6 +67,7 @@ nouns = {  # what a part of a folder is called in messages
     "predict.reward": "reward",
     "predict.generate": "decoder",
     "predict.language": "language model",
+    "networks.recommend": "recommender",
     "measure": "metric",
     "data.builtin": "built-in data set",
 }

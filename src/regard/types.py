@@ -28,7 +28,7 @@ __all__ = [
     *(
         "Batch",
         "Beams",
-        "Choice",
+        "Selection",
         "Example",
         "Grounding",
         "Link",
@@ -89,6 +89,7 @@ class Example:
     spans: tuple[tuple[int, int], ...] = ()
     evidence: tuple[tuple[int, int], ...] = ()
     choices: tuple[str, ...] = ()
+    user: str = ""  # whose history it is, where that is known
 
     @property
     def references(self) -> tuple[str, ...]:
@@ -179,7 +180,7 @@ class Batch(Rows):
 
 
 @dataclass(frozen=True)
-class Choice(Rows):
+class Selection(Rows):
     """Which tokens a network chose, and how likely (log-probability) and how open (entropy) that choice was."""
 
     name: str  # "heads", "dependents": what they were chosen as
@@ -201,7 +202,7 @@ class Memory(Rows):
     values: Float[Tensor, "batch *head key value"]
     mask: Bool[Tensor, "batch key"] | None = None
     summary: Float[Tensor, "batch summary"] | None = None
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[Selection, ...] = ()
     looks: "tuple[tuple[str, Look], ...]" = ()
     spans: tuple[tuple[int, int], ...] | None = None  # None: key i is position i
 
@@ -363,12 +364,21 @@ class Network(nn.Module):
         """Whether it is already trained as it will be used; scores from before that do not count."""
         return True
 
+    def steady(self, progress: float) -> bool:
+        """Whether from here on every step of a shape of batch does the same on a GPU and never waits for it: nothing
+        but tensors on the GPU decides what is computed. Such steps are recorded as CUDA graphs."""
+        return False
+
+    def count(self, batch: Batch) -> int:
+        """What the loss of a batch is counted over: examples or target tokens (`Output.count`)."""
+        raise NotImplementedError
+
     def forward(self, batch: Batch, progress: float = 1.0) -> Output:
         raise NotImplementedError
 
 
 # DistributedDataParallel, torch.compile and torch.export look for tensors inside what a network takes and gives.
-for _kind in (Sequences, Pixels, Batch, Choice, Memory, Output):
+for _kind in (Sequences, Pixels, Batch, Selection, Memory, Output):
     register_dataclass(_kind)
 
 

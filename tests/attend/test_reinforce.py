@@ -14,7 +14,7 @@ from regard.attend.normalizer.sample import Sample
 from regard.attend.reinforce import Reinforce, mix, reward, surrogate
 from regard.attend.selector import Selector, share, weigh_up
 from regard.errors import RegardError
-from regard.types import Choice
+from regard.types import Selection
 
 f64 = torch.float64
 baselines = ["none", "moving", "learned", "others"]
@@ -114,7 +114,7 @@ def test_subsets_that_were_drawn(baseline: Any) -> None:
     for _ in range(40):
         each = logits.detach().expand(500, n).clone().requires_grad_()
         chosen = torch.rand(500, n) < torch.sigmoid(each.detach())
-        choice = Choice("tokens", chosen, *weigh_up(each, chosen, torch.ones_like(chosen)))
+        choice = Selection("tokens", chosen, *weigh_up(each, chosen, torch.ones_like(chosen)))
         summary = torch.randn(500, 2, dtype=f64)
         reinforce.zero_grad()
         loss = reinforce([choice], worth(chosen), summary, copies=reinforce.copies)
@@ -331,8 +331,8 @@ def test_the_squared_error_of_the_value_head_by_hand() -> None:
 
 def test_choices_are_joined() -> None:
     chosen = torch.ones(2, 3, dtype=torch.bool)
-    heads = Choice("heads", chosen, torch.tensor([-1.0, -2.0]), torch.tensor([0.1, 0.2]))
-    dependents = Choice("dependents", chosen, torch.tensor([-0.5, -0.25]), torch.tensor([0.3, 0.4]))
+    heads = Selection("heads", chosen, torch.tensor([-1.0, -2.0]), torch.tensor([0.1, 0.2]))
+    dependents = Selection("dependents", chosen, torch.tensor([-0.5, -0.25]), torch.tensor([0.3, 0.4]))
     reinforce, R = Reinforce(size=None, baseline="none", bonus=2.0), torch.tensor([3.0, -1.0])
     # −(3·(−1.5) + 2·0.4), −(−1·(−2.25) + 2·0.6)
     assert_close(reinforce((heads, dependents), R), torch.tensor([3.7, -3.45]))
@@ -379,6 +379,15 @@ def test_the_module_mixes_in_training_only() -> None:
     assert torch.equal(mixed, sampled)
     assert kept.all()
     assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_soft_weights_give_way_on_the_way() -> None:
+    """By hand: from 1 to ¼ in the first half, 1 − ¾ · 0.2 / 0.5 = 0.7 after a fifth."""
+    reinforce = Reinforce(size=None, expected=0.25, anneal=0.5)
+    assert [reinforce.chance(p) for p in (0.0, 0.2, 0.5, 1.0)] == pytest.approx([1.0, 0.7, 0.25, 0.25])
+    assert Reinforce(size=None, expected=0.25).chance(0.0) == 0.25
+    sampled, expected = torch.zeros(5, 2), torch.ones(5, 2)
+    assert torch.equal(reinforce.mix(sampled, expected, progress=0.0)[0], expected)
 
 
 @pytest.mark.parametrize("baseline", baselines[:3])
@@ -459,6 +468,7 @@ def test_its_options_are_a_configuration() -> None:
         "scale",
         "bonus",
         "expected",
+        "anneal",
         "normalise",
         "samples",
     ]  # `size` is for code to give

@@ -236,6 +236,7 @@ def test_an_error_report_by_question_answer_and_document(tmp_path: Path, trained
     ]
     assert [row["to"] for row in report["by_group"]["answer length"]] == [1, 2]
     assert report["by_group"]["document length"][-1]["to"] == 12
+    (tmp_path / "errors").mkdir()
     files = write(report, model, tmp_path / "errors")
     assert {"by_question_word.png", "by_answer_length.png", "by_document_length.png"} <= set(files)
     assert "Question word" in (tmp_path / "errors" / "index.html").read_text()
@@ -251,7 +252,7 @@ def test_question_words(question: str, word: str) -> None:
 
 @pytest.mark.parametrize("interact", ["attention", "joint", {"name": "coattention", "sentinel": False}])
 def test_other_ways_to_meet(interact: Any) -> None:
-    task, network = learned(examples(), steps=2, interact=interact, point="plain")
+    task, network = learned(examples(), steps=2, interact=interact, point="linear")
     [found] = task.predict(network, [examples()[0].inputs], Ask())
     assert found.look.weights.shape == (2, 13)
     assert len(found.looks) == (0 if interact == "joint" else 3)

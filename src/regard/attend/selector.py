@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import elu_, logsigmoid
 
-from regard.types import Choice, wide
+from regard.types import Selection, wide
 
 __all__ = ["Selector", "share", "weigh_up"]
 
@@ -121,11 +121,11 @@ class Selector(nn.Module):
         mask: Bool[Tensor, "batch time"],
         sample: bool,
         generator: torch.Generator | None = None,
-    ) -> tuple[Choice, ...]:
+    ) -> tuple[Selection, ...]:
         """Tokens drawn at random or, without `sample`, the most likely choice (p ≥ ½); padding is never chosen."""
         logits = self.logits(x, mask)
         if sample:
             given = torch.rand(logits.shape, dtype=logits.dtype, device=logits.device, generator=generator)
         else:
             given = (logits >= 0) & mask
-        return tuple(map(Choice, self.names, *_Weigh.apply(logits, given, mask)))  # type: ignore[no-untyped-call]
+        return tuple(map(Selection, self.names, *_Weigh.apply(logits, given, mask)))  # type: ignore[no-untyped-call]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 example = "regard look runs/translate 'Dienstag, 5. März 2024' -o look.html"
-kinds = (".png", ".svg", ".html", ".json", ".txt")
+kinds = (".png", ".svg", ".gif", ".html", ".json", ".txt")
 
 
 def run(
@@ -56,6 +56,9 @@ def run(
             help="Also show single features of feature-wise attention: the N that vary most, or a list (3,17 or 17,).",
         ),
     ] = "",
+    smooth: Annotated[
+        bool, typer.Option("--smooth", help="Draw weights over a picture smoothly instead of as blocks.")
+    ] = False,
     device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="Device: auto, cpu, cuda or mps.")] = "auto",
     trust: Annotated[bool, typer.Option("--trust", help="Allow the run to import your own code.")] = False,
 ) -> None:
@@ -70,6 +73,8 @@ def run(
     wanted = search(beam)
     if features:
         wanted["features"] = _features(features)
+    if smooth and suffix not in (".png", ".svg", ".gif"):
+        raise RegardError("--smooth without a picture", do="write a picture with -o look.png, .svg or .gif")
     if beside and suffix != ".html":
         raise RegardError("--beside without a page", do="write a page with -o look.html")
     looks = [_look(one, texts, targets, wanted, suffix, layers, device, trust) for one in (folder, *beside)]
@@ -85,7 +90,7 @@ def run(
             parts = [looked(prediction, row, model.searches), *map(show, prediction.looks), *likely(prediction)]
             print("\n\n".join(parts) + "\n")
     if out:
-        written = [_page(looks, Path(out))] if suffix == ".html" else _save(looks[0][2][0], Path(out))
+        written = [_page(looks, Path(out))] if suffix == ".html" else _save(looks[0][2][0], Path(out), smooth)
         print(f"written to {', '.join(plain(str(path)) for path in written)}")
 
 
@@ -166,9 +171,11 @@ def _page(looks: "Sequence[Looked]", path: Path) -> Path:
     return write(path, page(scene(items, runs, " and ".join(run["name"] for run in runs))).encode())
 
 
-def _save(prediction: "Prediction", path: Path) -> list[Path]:
+def _save(prediction: "Prediction", path: Path, smooth: bool) -> list[Path]:
     """One file per map: the first under the given name, the others beside it. Pictures have the answer above them."""
     attention_maps = [one for one in (prediction.look, *prediction.looks) if one is not None]
     caption = f"{attention_maps[0].title}\n→ {prediction.text}"
     names = [path, *(path.with_stem(f"{path.stem}-{number}") for number in range(2, len(attention_maps) + 1))]
-    return [attention_map.save(name, caption) for attention_map, name in zip(attention_maps, names, strict=True)]
+    return [
+        attention_map.save(name, caption, smooth) for attention_map, name in zip(attention_maps, names, strict=True)
+    ]

@@ -31,7 +31,18 @@ from regard.cli.inputs import Line, chunks, opened
 from regard.cli.options import search
 from regard.cli.show import plain
 from regard.errors import RegardError, counted
-from regard.ranges import Count, FewOrNone, Hypotheses, LengthOrNone, NonNegative, Range, Seed, Temperature, range_of
+from regard.ranges import (
+    Count,
+    Few,
+    FewOrNone,
+    Hypotheses,
+    LengthOrNone,
+    NonNegative,
+    Range,
+    Seed,
+    Temperature,
+    range_of,
+)
 from regard.reading import longest
 
 if TYPE_CHECKING:
@@ -123,6 +134,11 @@ def run(
             help="Never write this word; may be repeated. @FILE reads one per line.",
         ),
     ] = None,
+    top: Annotated[
+        int | None,
+        typer.Option("--top", metavar="N", help="Number of items to recommend (recommend)."),
+        range_of(Few),
+    ] = None,
     scoring: Annotated[
         bool, typer.Option("--score", help="Print the log-probability of each target; lines are source TAB target.")
     ] = False,
@@ -157,6 +173,8 @@ def run(
     wanted = search(beam, n_best, sample, sampling) | _grouped(groups, diversity, sample, n_best)
     constraints = {"min_length": min_length, "no_repeat_ngram": no_repeat, "prefix": prefix or None}
     wanted |= {name: value for name, value in constraints.items() if value is not None}
+    if top is not None:
+        wanted["top"] = top
     if allowed:
         wanted["allowed"] = _lines(allowed)
     if banned:

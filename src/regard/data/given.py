@@ -23,7 +23,7 @@ import numpy as np
 from torch import Tensor
 
 from regard.data.hf import splits as split_names
-from regard.data.read import Reading, as_text, decided, pick, references
+from regard.data.read import Reading, as_text, decided, joined, pick, references
 from regard.data.readlog import ReadLog
 from regard.errors import RegardError, brief, counted
 from regard.fields import Field, Input
@@ -248,8 +248,5 @@ def _text(value: Any, what: str, field: Field, spaced: bool) -> str:
             raise RegardError(f"{what} is {brief(value, 40)}", expected="the path of a picture, or a PIL image")
         return png_url(value if value.mode in ("1", "L", "RGB", "RGBA") else value.convert("RGB"))
     if spaced and isinstance(value, list | tuple | np.ndarray):
-        parts = [_text(one, what, field, False) for one in value]
-        if wrong := next((one for one in parts if not one or one.split() != [one]), None):
-            raise RegardError(f"{what} has {wrong!r} in it", expected="tokens without spaces")
-        return " ".join(parts)
+        return joined([_text(one, what, field, False) for one in value], what)
     return as_text(value.item() if isinstance(value, np.generic) else value, what)

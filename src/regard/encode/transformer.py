@@ -5,7 +5,8 @@
 Vaswani et al. 2017, "Attention Is All You Need", sections 3.1 and 3.4, with the norm before each part (see
 `regard.attend.block`). Sizes are those that serve small corpora (JoeyNMT's for Multi30k); the paper's base model has
 size 512, 6 layers, 8 heads and inner 2048. `positions` are sinusoids, learned or rotary; learned ones end after
-`max_length` tokens. `score` and `normalizer` are those of the self-attention.
+`max_length` tokens. `score` and `normalizer` are those of the self-attention. With `causal` a position attends to
+itself and to earlier ones, so that its state knows nothing of what follows.
 
     Transformer(inputs=256)(sequences).values            # [batch, time, 256]
 """
@@ -16,6 +17,7 @@ from torch import nn
 from torch.nn.functional import dropout
 
 from regard.attend.block import Block, xavier
+from regard.attend.mask import causal
 from regard.attend.positions import Kind, Positions
 from regard.encode import Encoder
 from regard.find import In, Spec
@@ -47,9 +49,10 @@ class Transformer(Encoder):
         normalizer: Annotated[
             Spec, In("attend.normalizer"), "how self-attention turns scores into weights"
         ] = "softmax",
+        causal: Annotated[bool, "let each position attend only to itself and to earlier ones"] = False,
     ) -> None:
         super().__init__()
-        self.dropout = dropout
+        self.dropout, self.causal = dropout, causal
         self.scale = inputs**0.5  # words are made with a variance of 1/inputs (Vaswani, section 3.4)
         self.W_x = nn.Linear(inputs, size) if inputs != size else None
         self.positions = Positions(positions, size, heads, max_length)
@@ -66,9 +69,10 @@ class Transformer(Encoder):
         x = x if self.W_x is None else self.W_x(x)
         places = self.positions(0, x.shape[1], x.device)
         x = dropout(places.added(x), self.dropout, self.training)
+        seen = causal(x.shape[1], x.shape[1], x.device).unsqueeze(0) if self.causal else None
         looks = []
         for number, block in enumerate(self.blocks, 1):
-            x, look, _ = block.attend(x, places, inputs.mask)
+            x, look, _ = block.attend(x, places, inputs.mask, seen)
             x = block.think(x)
             looks.append((f"layer {number}", look))
         h = self.norm(x).masked_fill(~inputs.mask.unsqueeze(-1), 0.0)

@@ -1,20 +1,20 @@
-"""Mean reciprocal rank: the mean of 1/rank of the first right answer in a list, and 0 where the list has none.
+"""Mean reciprocal rank: the mean of 1/r, r the rank of the right item among all candidates (the first is 1).
 
-Voorhees 1999, "The TREC-8 Question Answering Track Report". The list is a prediction with its `others`; case does not
-count.
+Items with equal scores: see `_ranks`.
 
-    Mrr()(results)  →  {"mrr": 0.81}
+    Mrr()(results)  →  {"mrr": 0.08}
 """
 
 from typing import Literal
 
 from regard.measure import Results
+from regard.measure._ranks import expected, ranks_of
 
 __all__ = ["Mrr"]
 
 
 class Mrr:
-    """Mean of 1/rank of the right answer."""
+    """Mean reciprocal rank of the held-out item among all items (MRR)."""
 
     better: Literal["higher", "lower"] = "higher"
 
@@ -23,9 +23,4 @@ class Mrr:
         return {"mrr": sum(each) / len(each)}
 
     def each(self, results: Results) -> list[float]:
-        found = []
-        for example, prediction in results.pairs():
-            right = {one.casefold() for one in example.references}
-            ranked = (one.text.casefold() for one in (prediction, *prediction.others))
-            found.append(next((1 / rank for rank, text in enumerate(ranked, 1) if text in right), 0.0))
-        return found
+        return expected(ranks_of(results), lambda place, _: 1 / (place + 1.0))

@@ -24,7 +24,7 @@ from regard.encode import Encoder
 from regard.fields.embed import Embedding
 from regard.predict import pick
 from regard.predict.point import Point, Pointed, nats
-from regard.text import Text
+from regard.text import Tokenizer
 from regard.types import Batch, Memory, Network, Output, Sequences
 
 __all__ = ["Answered", "Answering"]
@@ -72,7 +72,7 @@ class Answering(Network):
         sides = [self.embed(document), self.embed(question)]
         if self.overlap is None:
             return sides[0], sides[1]
-        known = [(one.values > Text.end) & one.mask for one in (document, question)]
+        known = [(one.values > Tokenizer.end) & one.mask for one in (document, question)]
         same = (document.values.unsqueeze(2) == question.values.unsqueeze(1)) & known[0].unsqueeze(2)
         same = same & known[1].unsqueeze(1)
         found = [

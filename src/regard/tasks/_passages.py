@@ -10,7 +10,7 @@ with a special token: to point at it says that the answer is not here.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from regard.fields.choice import Words
+from regard.fields.cloze import Candidates
 from regard.regions import Token
 
 __all__ = ["Passage", "starts"]
@@ -25,7 +25,7 @@ class Passage:
     document: list[int]
     question: list[int]
     tokens: list[tuple[int, int]]
-    words: Words | None = None  # what can be chosen
+    words: Candidates | None = None  # what can be chosen
     target: tuple[int, int] | int = -1
     extra: tuple[str, ...] = ()  # the tokens that stand for no part of the document, as people see them
 

@@ -27,7 +27,7 @@ from regard.files import write_whole
 from regard.find import PLAIN, In, Of, Spec, settable, table
 from regard.measure import Results
 from regard.networks.both import Both
-from regard.networks.fertility import must_look
+from regard.networks.global_fertility import must_look
 from regard.networks.hard_attention import REINFORCE, must_pass
 from regard.ranges import BelowOne, NonNegative, ranged
 from regard.search import Search

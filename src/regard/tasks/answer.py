@@ -24,11 +24,11 @@ from regard.data.splits import Splits
 from regard.encode import Encoder
 from regard.errors import RegardError, brief
 from regard.fields import input_field
-from regard.fields.choice import Choice, Words
+from regard.fields.cloze import Candidates, Cloze, same_word
 from regard.fields.span import Span
 from regard.fields.text import Text
 from regard.find import In, Spec, build
-from regard.measure import Results
+from regard.measure import Rank, Results
 from regard.measure.squad_f1 import SquadF1
 from regard.networks.answering import Answered, Answering
 from regard.predict.point import Point, spans
@@ -83,7 +83,7 @@ class Answer(Task):
     name: ClassVar[str] = "answer"
     does: str = "Answers a question about a document."
     counts: ClassVar[str] = "examples"
-    capabilities: ClassVar[frozenset[Capability]] = frozenset({"ranks"})
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({"lists"})
     known: ClassVar[tuple[tuple[str, ...], ...]] = (
         ("document", "question", "answer"),
         ("context", "question", "answer"),
@@ -113,7 +113,7 @@ class Answer(Task):
         },
     }
     inputs: dict[str, Any]
-    target: Span | Choice
+    target: Span | Cloze
 
     @ranged
     def __init__(
@@ -156,14 +156,14 @@ class Answer(Task):
         self.way, self.field, self.overlap, self.dropout = answer, field, overlap, dropout
         self.window, self.stride, self.max_answer, self.n_best = window, stride, max_answer, n_best
         self.inputs = {"document": field, "question": field}
-        self.target = Span() if answer == "span" else Choice()
+        self.target = Span() if answer == "span" else Cloze()
         self.metrics = MetricSet(metrics or usual["metrics"], best_metric or usual["best_metric"])
         self.options = {"encoder": encoder, "interact": interact or usual["interact"], "again": again, "point": point}
 
     # --- data ----------------------------------------------------------------------------------------------
 
     def learn(self, examples: Sequence[Example]) -> None:
-        if isinstance(self.target, Choice):
+        if isinstance(self.target, Cloze):
             rows = [(one.source, one.target, one.choices) for one in examples]
             self.target.learn(*(list(column) for column in zip(*rows, strict=True)))
         super().learn(examples)
@@ -235,10 +235,10 @@ class Answer(Task):
         at: str,
     ) -> Passage:
         """The whole document and, after it, the answers that are in no document."""
-        assert isinstance(self.target, Choice)
+        assert isinstance(self.target, Cloze)
         self.field.check(ids, at, "document")
         choices = example.choices if example is not None else ()
-        words = Words.of(document, tokens, choices)
+        words = Candidates.of(document, tokens, choices)
         names, groups, ids, extra = list(words.names), list(words.groups), list(ids), []
         for name in self.target.outside:
             if choices and name not in choices:
@@ -251,7 +251,7 @@ class Answer(Task):
             ids += own
             groups += [group] * len(own)
             extra += [name] * len(own)
-        every = Words(tuple(names), tuple(groups))
+        every = Candidates(tuple(names), tuple(groups))
         target = -1 if example is None else every.number(example.target)
         places = [*tokens, *[(-1, -1)] * len(extra)]
         return Passage(number, ids, question, places, every, target, tuple(extra))
@@ -290,7 +290,8 @@ class Answer(Task):
         read: list[Prediction] = []
         if not quick and any(one.evidence for one in examples[:READ]):
             read = self.predict(network, texts[:READ], Ask(), where[:READ])
-        return Results(examples, predictions, nats, len(passages), read=read)
+        ranks = [] if self.way == "span" else [ranked(*pair) for pair in zip(examples, predictions, strict=True)]
+        return Results(examples, predictions, nats, len(passages), read=read, ranks=ranks)
 
     @torch.no_grad()
     def predict(
@@ -426,6 +427,16 @@ class Answer(Task):
             rows.append((odds, score, not example.target.strip()))
         network.threshold.fill_(best_threshold(rows))
         run.save_weights(network)
+
+
+def ranked(example: Example, prediction: Prediction) -> Rank:
+    """Where the true word stands among all that could be chosen."""
+    words = (prediction, *prediction.others)
+    true = next((one.log_prob for one in words if same_word(one.text) == same_word(example.target)), None)
+    if true is None:
+        return Rank(0, 0, len(words), missing=True)
+    scores = [float(one.log_prob or 0.0) for one in words]
+    return Rank(sum(score > true for score in scores), sum(score == true for score in scores) - 1, len(words) - 1)
 
 
 ASKED = re.compile(r"\b(who|whom|whose|what|which|when|where|why|how (?:much|many|long|far|old)|how|is|are|does)\b")

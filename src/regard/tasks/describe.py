@@ -53,7 +53,9 @@ class Describe(Generation):
 
     name: ClassVar[str] = "describe"
     does: str = "Writes a text about {input}."
-    known: ClassVar[tuple[tuple[str, ...], ...]] = (("mr", "ref"), ("meaning_representation", "human_reference"))
+    known: ClassVar[tuple[tuple[str, ...], ...]] = (
+        *(("mr", "ref"), ("meaning_representation", "human_reference"), ("record", "text")),
+    )
     columns: ClassVar[tuple[tuple[str, ...], ...]] = (("record",), ("text",))
     default_data: ClassVar[str] = "builtin:tables"
     recipe: ClassVar[Recipe] = staticmethod(generation)

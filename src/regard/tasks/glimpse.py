@@ -94,7 +94,7 @@ class Glimpse(Task):
         for first in range(0, len(items), ROWS):
             batch = self.collate(items[first : first + ROWS]).to(device)
             assert isinstance(batch.target, torch.Tensor)
-            logits = network.read(batch.source).logits
+            logits = network.answer(batch.source).logits
             nats += float(network.head.loss(logits, batch.target).sum())
             found += self._answers(network, logits)
         return Results(examples, found, nats, len(items))
@@ -110,7 +110,7 @@ class Glimpse(Task):
         encoded = [row[0] for row in self.rows(texts, ask, places(texts, where))]
         device, found = next(network.parameters()).device, list[Prediction]()
         for first in range(0, len(encoded), ROWS):
-            path = network.read(self.image.collate(encoded[first : first + ROWS]).to(device))
+            path = network.answer(self.image.collate(encoded[first : first + ROWS]).to(device))
             values = [text[0] for text in texts[first : first + ROWS]]
             shown = [self._attention_map(network, *one) for one in zip(values, path.places.tolist(), strict=True)]
             answers = self._answers(network, path.logits)

@@ -37,7 +37,7 @@ from regard.ranges import Length, LengthOrNone, ranged
 from regard.regions import Token
 from regard.search import Hypothesis, Search, Trace
 from regard.tasks._options import BestMetric, Metrics
-from regard.text import Text as Tokenizer
+from regard.text import Tokenizer
 from regard.train.metrics import MetricSet
 from regard.train.suggest import Recipe, language
 from regard.train.task import Ask, Capability, Encoded, Task

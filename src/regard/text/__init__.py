@@ -1,6 +1,6 @@
 """Tokenizers: text to token ids and back, with the character offsets of every token.
 
-A kind of text (`character`, `word`, `bpe`) is trained on texts and gives a `Text`; all three are
+A kind of text (`character`, `word`, `bpe`) is trained on texts and gives a `Tokenizer`; all three are
 `tokenizers.Tokenizer`s inside, so one form of `tokenizer.json` serves them all.
 
 The first four numbers mean the same in every kind: padding, an unknown piece, the start and the end.
@@ -17,14 +17,15 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from tokenizers import Encoding, Tokenizer, normalizers
+from tokenizers import Encoding, normalizers
+from tokenizers import Tokenizer as BackendTokenizer
 from tokenizers.trainers import Trainer
 
 from regard.errors import RegardError
 from regard.regions import Token
 from regard.text._forms import own, sound
 
-__all__ = ["Text", "own"]
+__all__ = ["Tokenizer", "own"]
 
 special = ("< pad >", "< unk >", "< s >", "< /s >")
 mark = "▁"  # U+2581 stands for a space inside a vocabulary, as in SentencePiece
@@ -41,7 +42,7 @@ def small_letters(wished: bool) -> normalizers.Normalizer:
     return normalizers.Sequence([normalizers.Lowercase()] if wished else [])
 
 
-def learn(tokenizer: Tokenizer, trainer: Trainer, texts: Iterable[str]) -> "Text":
+def learn(tokenizer: BackendTokenizer, trainer: Trainer, texts: Iterable[str]) -> "Tokenizer":
     """Train a vocabulary and put the four special numbers before it.
 
     The trainer is not told of them: tokenizers would then match them literally in everyone's text.
@@ -51,8 +52,8 @@ def learn(tokenizer: Tokenizer, trainer: Trainer, texts: Iterable[str]) -> "Text
     model = table["model"]
     ranked = sorted(model["vocab"], key=model["vocab"].__getitem__)
     model["vocab"] = {piece: number for number, piece in enumerate([*special, *ranked])}
-    model["unk_token"] = special[Text.unknown]
-    return Text.from_dict(table)
+    model["unk_token"] = special[Tokenizer.unknown]
+    return Tokenizer.from_dict(table)
 
 
 def _bare(written: str, start: int) -> Token:
@@ -77,12 +78,12 @@ _kept = lru_cache(2**16)(_bare)
 _named = lru_cache(2**12)(Token)
 
 
-class Text:
+class Tokenizer:
     """A trained tokenizer."""
 
     pad, unknown, start, end = 0, 1, 2, 3
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: BackendTokenizer) -> None:
         self.tokenizer = tokenizer
         self.vocabulary = [tokenizer.id_to_token(number) or "" for number in range(tokenizer.get_vocab_size())]
         if tuple(self.vocabulary[:4]) != special:
@@ -199,7 +200,7 @@ class Text:
             after_word = self.words[number]
         return "".join(parts), tokens
 
-    def extend(self, words: Sequence[str]) -> "Text":
+    def extend(self, words: Sequence[str]) -> "Tokenizer":
         """The same with these words at the end of the vocabulary, in order, none twice: words that have vectors, say.
 
         Only where a piece is a whole word. A word that the splitting never gives is held, but never met.
@@ -212,17 +213,17 @@ class Text:
             raise RegardError("an empty word in a vocabulary", expected="at least one character")
         held = dict.fromkeys([*self.vocabulary, *map(clean, words)])
         model["vocab"] = {piece: number for number, piece in enumerate(held)}
-        return Text.from_dict(table)
+        return Tokenizer.from_dict(table)
 
     def to_dict(self) -> dict[str, Any]:
         """What `tokenizer.json` holds."""
         return json.loads(self.tokenizer.to_str())  # type: ignore[no-any-return]
 
     @staticmethod
-    def from_dict(table: Any) -> "Text":
+    def from_dict(table: Any) -> "Tokenizer":
         sound(table)
         try:
-            tokenizer = Tokenizer.from_str(json.dumps(table))
+            tokenizer = BackendTokenizer.from_str(json.dumps(table))
         except Exception as error:  # tokenizers raises Exception itself
             raise RegardError(f"cannot read the tokenizer ({error})", expected="a tokenizer.json") from None
-        return Text(tokenizer)
+        return Tokenizer(tokenizer)

@@ -15,10 +15,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Annotated
 
-from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Tokenizer as BackendTokenizer
 
 from regard.ranges import Number, Range, ranged
-from regard.text import Text, clean, learn, mark, small_letters, special
+from regard.text import Tokenizer, clean, learn, mark, small_letters, special
 
 __all__ = ["Bpe"]
 
@@ -42,10 +43,10 @@ class Bpe:
         self.lower = lower
         self.min_frequency = min_frequency
 
-    def train(self, texts: Iterable[str]) -> Text:
+    def train(self, texts: Iterable[str]) -> Tokenizer:
         texts = [*map(clean, texts)]
         room = self.vocab_size - len(special)
-        tokenizer = Tokenizer(models.BPE())
+        tokenizer = BackendTokenizer(models.BPE())
         # One mark more stands before the first word: "cat" is one piece wherever it stands, and every space,
         # doubled or leading, comes back.
         tokenizer.normalizer = normalizers.Sequence(

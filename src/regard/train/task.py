@@ -8,7 +8,8 @@ declares in `capabilities`, and nobody finds out by probing:
 - `drops_tokens`: positions of the input can be dropped before it is encoded
 - `features`: single features of feature-wise attention can be shown
 - `streams`: `stream` answers a token at a time
-- `ranks`: several answers come back for one input without a search, so `Ask.n_best` applies
+- `ranks`: an answer is a ranked list, of as many items as `Ask.top` says
+- `lists`: several answers come back for one input without a search, as many as `Ask.n_best` says
 
     task = Classify();  task.learn(examples);  network = task.network()
     batch = task.collate(task.items(examples))
@@ -27,14 +28,14 @@ from regard.errors import RegardError
 from regard.fields import Field, Input
 from regard.measure import Results
 from regard.search import Search
-from regard.text import Text
+from regard.text import Tokenizer
 from regard.train.metrics import MetricSet
 from regard.train.suggest import Recipe
 from regard.types import Batch, Example, Network, Prediction
 
 __all__ = ["Ask", "Capability", "DropTokens", "Encoded", "Features", "Task", "places"]
 
-Capability = Literal["searches", "scores", "drops_tokens", "features", "streams", "ranks"]
+Capability = Literal["searches", "scores", "drops_tokens", "features", "streams", "ranks", "lists"]
 
 DropTokens = Sequence[Sequence[Sequence[int]]]
 """Example → input → positions to drop, counted from 0; empty where nothing is dropped."""
@@ -63,6 +64,7 @@ class Ask:
     features: Features = ()
     n_best: int = 0  # answers for each input; 0 for as many as the task gives
     batch_tokens: int = 8_192
+    top: int = 0  # how many answers are ranked; 0 takes the task's own number
 
 
 class Task(ABC):
@@ -96,7 +98,7 @@ class Task(ABC):
         return [note for field in self._own().values() for note in field.notes]
 
     @property
-    def answer_text(self) -> Text:
+    def answer_text(self) -> Tokenizer:
         """The tokenizer of the answers, where they are searched for: constraints are compiled with it."""
         raise NotImplementedError
 
@@ -185,6 +187,9 @@ class Task(ABC):
                     raise RegardError(f"{where[number]}: {role}: {error}") from None
             sides.append(encoded)
         return list(zip(*sides, strict=True))
+
+    def remember(self, splits: Splits) -> None:  # noqa: B027
+        """Keep what a prediction may need of all the data, beyond what is learned from the training examples."""
 
     # --- the network -------------------------------------------------------------------------------------
 

@@ -1,10 +1,11 @@
-"""Choice: an answer that is one of the words of another role's text, or one of those that an example names.
+"""Cloze: an answer that is one of the words of another role's text, or one of those that an example names.
 
-Which tokens of a document belong to which word says `Words`: all its occurrences count, whatever their case. Answers of
-the training data that are not in their document ("yes", "no") can be chosen too: they are read after the document.
+Which tokens of a document belong to which word says `Candidates`: all its occurrences count, whatever their case.
+Answers of the training data that are not in their document ("yes", "no") can be chosen too: they are read after the
+document.
 
-    choice = Choice();  choice.learn(["Ada is here."], ["yes"]);  choice.outside      # ("yes",)
-    Words.of("Ada met Bo. Ada left.", [(0, 3), (4, 7), (8, 10), (10, 11), (12, 15), (16, 20)]).groups
+    cloze = Cloze();  cloze.learn(["Ada is here."], ["yes"]);  cloze.outside      # ("yes",)
+    Candidates.of("Ada met Bo. Ada left.", [(0, 3), (4, 7), (8, 10), (10, 11), (12, 15), (16, 20)]).groups
     # [0, 1, 2, -1, 0, 3], of the words Ada, met, Bo and left
 """
 
@@ -22,7 +23,7 @@ from regard.fields import Field, Profile, Where
 from regard.fields.span import Span, guessed
 from regard.fields.tokens import text_profile
 
-__all__ = ["Choice", "Words", "same_word"]
+__all__ = ["Candidates", "Cloze", "same_word"]
 
 WORD = re.compile(r"@?\w+(?:[-'’.]\w+)*")
 MOST = 1_000  # answers outside of their documents: with more, another way to answer was meant
@@ -34,14 +35,14 @@ def same_word(word: str) -> str:
 
 
 @dataclass(frozen=True)
-class Words:
+class Candidates:
     """The words that can be chosen, and for each token which of them it belongs to (−1: none)."""
 
     names: tuple[str, ...]
     groups: tuple[int, ...]
 
     @staticmethod
-    def of(document: str, tokens: Sequence[tuple[int, int]], choices: Iterable[str] = ()) -> "Words":
+    def of(document: str, tokens: Sequence[tuple[int, int]], choices: Iterable[str] = ()) -> "Candidates":
         """The words of a document, or of those named the ones that occur in it."""
         places: dict[str, list[tuple[int, int]]] = {}
         names: dict[str, str] = {}
@@ -57,7 +58,7 @@ class Words:
                 if (covered := Span.covering(tokens, place)) is not None:
                     first, last = covered
                     groups[first : last + 1] = [number] * (last + 1 - first)
-        return Words(tuple(names.values()), tuple(groups))
+        return Candidates(tuple(names.values()), tuple(groups))
 
     def number(self, answer: str) -> int:
         """Which of the words an answer is; −1 if none."""
@@ -73,10 +74,10 @@ def _find(document: str, name: str, places: dict[str, list[tuple[int, int]]]) ->
     return bool(found)
 
 
-class Choice(Field):
+class Cloze(Field):
     """A word of the document to predict."""
 
-    kind: ClassVar[str] = "choice"
+    kind: ClassVar[str] = "cloze"
     headers: ClassVar[tuple[str, ...]] = ("answer", "word", "target", "label", "output")
     textual: ClassVar[bool] = True
     outside: tuple[str, ...] = ()
@@ -105,7 +106,7 @@ class Choice(Field):
         self.outside = tuple(str(one) for one in state["outside"])
 
     def encode(self, values: Sequence[str], where: Where, role: str = "answer") -> list[str]:
-        """The values themselves: which word of a document each is says `Words`."""
+        """The values themselves: which word of a document each is says `Candidates`."""
         return list(values)
 
     def length(self, row: Any) -> int:

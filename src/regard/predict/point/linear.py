@@ -1,6 +1,6 @@
-"""Plain pointer: two scores for each position, `s_t = wᵀ u_t + b` for the start and for the end.
+"""Linear pointer: two scores for each position, `s_t = wᵀ u_t + b` for the start and for the end.
 
-Plain(inputs=400)(values, mask).start                 # [batch, 1, time]
+Linear(inputs=400)(values, mask).start                 # [batch, 1, time]
 """
 
 import torch
@@ -9,10 +9,10 @@ from torch import Tensor, nn
 
 from regard.predict.point import Point, Pointed, hidden
 
-__all__ = ["Plain"]
+__all__ = ["Linear"]
 
 
-class Plain(Point):
+class Linear(Point):
     """`s_t = wᵀ u_t + b`, for the start and for the end"""
 
     def __init__(self, inputs: int) -> None:

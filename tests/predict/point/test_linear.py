@@ -1,12 +1,12 @@
-"""Plain pointer: its scores by hand."""
+"""Linear pointer: its scores by hand."""
 
 import torch
 
-from regard.predict.point.plain import Plain
+from regard.predict.point.linear import Linear
 
 
 def test_by_hand() -> None:
-    one = Plain(inputs=1)
+    one = Linear(inputs=1)
     with torch.no_grad():
         one.W.weight.copy_(torch.tensor([[2.0], [-1.0]]))
         one.W.bias.copy_(torch.tensor([1.0, 0.0]))
