@@ -98,13 +98,18 @@ class Model:
         `drop_tokens` drops tokens before the model reads them: one entry per text, with token indices for each input.
         Constraints are options of the search in your own text: `allowed` (the only answers that may come out), `prefix`
         (what every answer begins with), `banned` (words that no answer contains), `min_length` and `no_repeat_ngram`.
+        Where several answers are given without a search (answer), `n_best` says how many come back.
         `features` also shows single features of feature-wise attention: how many, or a list of their numbers. `layers`
         chooses the Transformer layers to show: last, mean, all, or a number from 1. `top` is how many items to
         recommend, for tasks that rank.
         """
         pair = self.inputs > 1 and isinstance(texts, tuple) and all(isinstance(text, str) for text in texts)
         single = isinstance(texts, str) or pair
-        rows, chosen = self._rows([texts] if single else texts), self._search(search)
+        rows, n_best = self._rows([texts] if single else texts), 0
+        if self.task.can("lists") and search.get("name", "beam") == "beam":  # how a longer list is asked of a search
+            n_best = int(search.pop("n_best", 0))
+            search = {} if search.keys() == {"name"} else search
+        chosen = self._search(search)
         if trace:
             self._needs("searches", "trace")
         if drop_tokens:
@@ -116,7 +121,7 @@ class Model:
         if top:
             self._needs("ranks", "top")
             within("top", top, Few)
-        ask = Ask(look, chosen, trace, drop_tokens, features, top=top)
+        ask = Ask(look, chosen, trace, drop_tokens, features, n_best=n_best, top=top)
         with torch.inference_mode(), self.precision():
             found = self.task.predict(self.network.showing(layers), rows, ask, where)
         return found[0] if single else found

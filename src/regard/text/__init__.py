@@ -73,6 +73,14 @@ def _bare(written: str, start: int) -> Token:
     return Token(bare, start, start + len(bare))
 
 
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """The same characters without spaces at either end, unless there are only spaces."""
+    if start < end and (text[start] == " " or text[end - 1] == " ") and (bare := text[start:end].strip(" ")):
+        start += text[start:end].index(bare)
+        end = start + len(bare)
+    return start, end
+
+
 # The same pieces of a vocabulary often stand in the same places, and to make a token costs more than to find it.
 _kept = lru_cache(2**16)(_bare)
 _named = lru_cache(2**12)(Token)
@@ -125,6 +133,16 @@ class Tokenizer:
         for first in range(0, len(texts), 8192):  # what tokenizers notes of each text is large: not all at once
             some = [clean(text) for text in texts[first : first + 8192]]
             rows.extend([*row.ids, self.end] for row in self._split(some, offsets=False))
+        return rows
+
+    def spans_all(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
+        """For each text its token numbers, without an end, and the characters that each covers: without the spaces
+        around it, where anything else is left. What `tokens_all` says, at a fraction of its memory."""
+        rows: list[tuple[list[int], list[tuple[int, int]]]] = []
+        for first in range(0, len(texts), 8192):
+            some = texts[first : first + 8192]
+            for text, done in zip(some, self._split([*map(clean, some)], offsets=True), strict=True):
+                rows.append((done.ids, [_trimmed(text, *span) for span in done.offsets]))
         return rows
 
     def _split(self, texts: list[str], offsets: bool) -> list[Encoding]:

@@ -25,7 +25,7 @@ from regard.types import Example
 
 __all__ = [
     *("Choice", "Facts", "Parts", "Recipe", "captions", "generation", "histories", "language"),
-    *("nested", "pictures", "sentence", "speech"),
+    *("nested", "pictures", "reading", "sentence", "speech"),
     "summary",
     "tagging",
 ]
@@ -250,7 +250,7 @@ def _sized(key: str, folder: str, parts: Parts, width: int, dropout: float, why:
     if "." in name:  # a part from elsewhere knows its own defaults
         return []
     known = settable(find(folder, name))
-    wanted: dict[str, Any] = {"embed": width, "hidden": width if key == "encoder" else 2 * width}
+    wanted: dict[str, Any] = {"embed": width, "hidden": 2 * width if key == "decoder" else width}
     if name == "transformer":
         wanted |= {"size": width, "layers": 2, "ffn": 2 * width}
     elif name == "multi_head":
@@ -450,6 +450,48 @@ def _reading(
         *_schedule(facts, epochs, epochs * facts.examples / rows, "more would overfit a set of this size", most=epochs),
     ]
     return choices
+
+
+# --- a document and a question in, an answer out ------------------------------------------------------------
+
+ANSWER_WIDTHS = (48, 100, 200)
+# Questions a model of each width should find in the data.
+ANSWER_HELD = {48: 0, 100: 5_000, 200: 20_000}
+ANSWER_EPOCHS = 12
+
+
+def reading(facts: Facts, parts: Parts) -> list[Choice]:
+    """Both sides are read by one encoder, and the document once more; most of the time goes into the document."""
+    spans = parts.default("answer") == "span"
+    tokens = facts.examples * (facts.words[0] + facts.words[1]) * PIECES
+
+    def passes(width: int) -> float:
+        adds = 8 * 2 * width * width + (8 * 7 * width * width + 16 * width * width if spans else 0)
+        return facts.budget * 1e6 / max(1.0, tokens * facts.microseconds("encoder", adds / 1e6))
+
+    fits = [width for width in ANSWER_WIDTHS if facts.examples >= ANSWER_HELD[width] and passes(width) >= 4]
+    width = max(fits, default=ANSWER_WIDTHS[0])
+    most = ANSWER_EPOCHS if facts.examples >= ANSWER_HELD[100] else 3 * ANSWER_EPOCHS
+    epochs = max(1, min(most, round(passes(width)))) if math.isfinite(facts.budget) else most
+    why = f"{counted(facts.examples, 'question')}; {facts.time}"
+    rows = 32 if facts.examples < ANSWER_HELD[200] else 64
+    choices: list[Choice] = []
+    if parts.has("input.embed.init_std") and not parts.given("input.embed.vectors"):
+        choices.append(Choice("input.embed.dim", width, why))
+    for key in ("encoder", *(("again",) if spans else ())):
+        choices += _sized(key, "encode", parts, width, 0.0, why, "")
+    if spans and parts.name("point") == "dynamic":
+        choices.append(Choice("point.hidden", width, why))
+        if width < ANSWER_WIDTHS[-1]:
+            choices.append(Choice("point.pool", 4, "a small model needs few alternatives"))
+    return [
+        *choices,
+        Choice("dropout", 0.2 if facts.examples < ANSWER_HELD[200] else 0.3, why),
+        Choice("train.batch_tokens", 0, "batches are counted in examples"),
+        Choice("train.batch_size", rows, "small batches for more steps"),
+        Choice("train.lr", {48: 4e-3, 100: 2e-3, 200: 1e-3}[width], "the smaller the model, the higher"),
+        *_schedule(facts, epochs, epochs * facts.examples / rows, counted(epochs, "epoch"), most=most),
+    ]
 
 
 # --- text alone ---------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ declares in `capabilities`, and nobody finds out by probing:
 - `features`: single features of feature-wise attention can be shown
 - `streams`: `stream` answers a token at a time
 - `ranks`: an answer is a ranked list, of as many items as `Ask.top` says
+- `lists`: several answers come back for one input without a search, as many as `Ask.n_best` says
 
     task = Classify();  task.learn(examples);  network = task.network()
     batch = task.collate(task.items(examples))
@@ -34,7 +35,7 @@ from regard.types import Batch, Example, Network, Prediction
 
 __all__ = ["Ask", "Capability", "DropTokens", "Encoded", "Features", "Task", "places"]
 
-Capability = Literal["searches", "scores", "drops_tokens", "features", "streams", "ranks"]
+Capability = Literal["searches", "scores", "drops_tokens", "features", "streams", "ranks", "lists"]
 
 DropTokens = Sequence[Sequence[Sequence[int]]]
 """Example → input → positions to drop, counted from 0; empty where nothing is dropped."""
@@ -61,6 +62,7 @@ class Ask:
     trace: bool = False  # with every step of the search
     drop_tokens: DropTokens = ()
     features: Features = ()
+    n_best: int = 0  # answers for each input; 0 for as many as the task gives
     batch_tokens: int = 8_192
     top: int = 0  # how many answers are ranked; 0 takes the task's own number
 
@@ -246,6 +248,10 @@ class Task(ABC):
     def tried(self, example: Example) -> list[str]:
         """The inputs of an example as somebody would ask them of the trained model, also from elsewhere."""
         return [field.source(value) or value for field, value in zip(self.inputs.values(), example.inputs, strict=True)]
+
+    def groups(self, examples: Sequence[Example]) -> dict[str, Sequence[int | str]]:
+        """Beyond input length, by what an error report groups its examples: a number or a word for each, by name."""
+        return {}
 
     # --- after the training --------------------------------------------------------------------------------
 
