@@ -23,7 +23,7 @@ from regard.data.references import grouped
 from regard.data.roles import by_role
 from regard.data.splits import Splits
 from regard.errors import RegardError, brief, counted
-from regard.find import build, call, find, full, names, nearest, settable
+from regard.find import In, build, call, find, full, mark, names, nearest, settable
 from regard.measure import Results
 from regard.merged import flat, gone_on, merge
 from regard.networks.reader import Reader
@@ -40,6 +40,7 @@ from regard.train.loop import Outcome, fit
 from regard.train.progress import Progress
 from regard.train.run import Run, plain
 from regard.train.schedule import seconds
+from regard.train.start import ENCODER, Start, freeze, take, taken_options
 from regard.train.suggest import Choice, Facts, Parts, nested
 from regard.train.task import Ask, Capability, DropTokens, Features, Task, places
 from regard.train.threads import restored
@@ -49,6 +50,7 @@ from regard.types import Example, Network, Prediction
 
 __all__ = ["Model", "configure", "flat", "load", "merge", "prepare", "train"]
 
+SECTIONS = ("data", "train", "start")  # of a configuration, beside the options of the task
 FEW_VALID = 200  # examples that are answered where there is no test set
 
 
@@ -245,8 +247,8 @@ def configure(task: str, options: Mapping[str, Any]) -> dict[str, Any]:
     _tables(options)
     kind = find("tasks", task)
     asked = merge(_preset(kind, options), {key: value for key, value in options.items() if key != "task"})
-    parts = {key: value for key, value in asked.items() if key not in ("data", "train")}
-    known = [*settable(kind), "data", "train"]
+    parts = {key: value for key, value in asked.items() if key not in SECTIONS}
+    known = [*settable(kind), *SECTIONS]
     for key in parts:
         if key not in known:
             raise RegardError(f"unknown option {key!r}", do=nearest(key, known))
@@ -254,6 +256,7 @@ def configure(task: str, options: Mapping[str, Any]) -> dict[str, Any]:
         "task": task,
         "data": full(load_data, by_role(asked.get("data", {}), kind.columns, [*settable(load_data)]), "data."),
         "train": full(fit, asked.get("train", {}), "train."),
+        "start": full(Start, asked.get("start", {}), "start."),
         **full(kind, parts),
     }
     return plain(config)  # type: ignore[no-any-return]
@@ -283,14 +286,14 @@ def _check_features(features: Features) -> None:
 
 
 def _tables(config: Mapping[str, Any]) -> None:
-    for name in ("data", "train"):
+    for name in SECTIONS:
         if not isinstance(given := config.get(name, {}), Mapping):
             raise RegardError(f"{name}: got {given!r:.50}", expected="a table of options")
 
 
 def make_task(config: Mapping[str, Any]) -> Task:
     _tables({"data": None, "train": None, **config})
-    options = {key: value for key, value in config.items() if key not in ("task", "data", "train")}
+    options = {key: value for key, value in config.items() if key not in ("task", *SECTIONS)}
     return build("tasks", {"name": config["task"], **options})  # type: ignore[no-any-return]
 
 
@@ -309,6 +312,7 @@ class Prepared:
     splits: Splits
     network: Network
     choices: tuple[Choice, ...] = ()  # options that were chosen to suit the data, the device and the time
+    begun: str = ""  # what was taken from another run
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -316,11 +320,37 @@ class Prepared:
         chosen = (
             [f"options chosen for {self.choices[0].why}; --dry-run shows each with its reason"] if self.choices else []
         )
-        return (*self.splits.notes, *self.task.notes, *chosen)
+        begun = [self.begun] if self.begun else []
+        return (*self.splits.notes, *self.task.notes, *begun, *chosen)
 
 
-def prepare(task: str, options: Mapping[str, Any], run: Run | None = None) -> Prepared:
+def _started(task: str, options: Mapping[str, Any], trust: Trust) -> tuple["Model | None", Mapping[str, Any]]:
+    """The run that a new training starts from, and the options with those that follow from it."""
+    start, kind = configure(task, {"start": options["start"]})["start"], find("tasks", task)
+    folder = start["run"]
+    if not folder:
+        if start["freeze"]:
+            raise RegardError("start.freeze=true without a run to start from", do="add --start RUN")
+        return None, options
+    begun = load(folder, device="cpu", trust=trust)
+    theirs, from_task = begun.task.starts, begun.config["task"]
+    if kind.starts is None:
+        raise RegardError(f"--start {folder}: {task} has no encoder that could start from another run")
+    if theirs is None or theirs.modules != kind.starts.modules:
+        what = "an encoder" if kind.starts.modules == ENCODER.modules else f"a run of {task}"
+        raise RegardError(f"--start {folder}: {task} starts from {what}, and that is a run of {from_task}")
+    ours, read = (next(iter(one.inputs.values())).kind for one in (kind(), begun.task))
+    choice = isinstance(mark(settable(kind)[kind.starts.field]), In)  # of a field
+    if read != ours and (not choice or kind.starts.field == ours):
+        raise RegardError(f"--start {folder}: it reads {read}, and {task} reads {ours}")
+    return begun, taken_options(kind.starts, theirs, begun.config, options, folder, read if choice else "")
+
+
+def prepare(task: str, options: Mapping[str, Any], run: Run | None = None, trust: Trust = False) -> Prepared:
     """Read the data, learn the words, build the model, for a `run` that goes on if it fits; nothing is written."""
+    origin: Model | None = None
+    if run is None and "start" in options:
+        origin, options = _started(task, options, trust)
     config = configure(task, options)
     seconds(config["train"]["time"])  # what the loop could not use is said before anything is written
     device_of(config["train"]["device"])
@@ -331,13 +361,35 @@ def prepare(task: str, options: Mapping[str, Any], run: Run | None = None) -> Pr
     if run is None:  # one that goes on keeps what was chosen when it began
         config, choices = suited(begun, options, config, splits)
     made = make_task(config)
+    if origin is not None:
+        made.begin(origin.run.kept)
+    elif run is not None and config["start"]["run"]:
+        made.begin(run.kept)
     made.learn(splits.train)
     made.items([*splits.valid, *splits.test])  # what is too long there is better told before the training than after it
     splits.validates(config["data"]["train"] or made.default_data)
     torch.manual_seed(config["train"]["seed"])
     if run is not None:
         run.check_room(lambda: network_of(made))
-    return Prepared(config, made, splits, network_of(made), choices)
+    network, said = network_of(made), ""
+    if origin is not None and made.starts is not None:
+        same = origin.config["task"] == task and made.target is None
+        take(network, origin.network, made.starts, str(origin.run.folder), whole=same)
+        said = f"starts from {origin.run.folder}: {_parts(origin)}"
+    if config["start"]["freeze"] and made.starts is not None:
+        freeze(network, made.starts)
+        said += ", frozen" if said else ""
+    return Prepared(config, made, splits, network, choices, said)
+
+
+def _parts(begun: "Model") -> str:
+    """What is taken from a run, in words."""
+    assert begun.task.starts is not None
+    [module, *_] = begun.task.starts.parts
+    part = begun.config[module]
+    name = part if isinstance(part, str) else part["name"]
+    size = sum(p.numel() for key, p in begun.network.named_parameters() if begun.task.starts.has(key))
+    return f"tokenizer, embedding and {module}={name}, {size:,} parameters"
 
 
 def suited(
@@ -416,6 +468,8 @@ def train(
     quiet: show no progress.
     trust: allow a resumed run to import code that is not part of regard and not named here: True, or a list of names.
     started: when `time` began to count, as a `time.monotonic()` (default: now).
+    start: a run whose tokenizer, embedding and encoder to start from: start="runs/pretrained", or
+        start={"run": "runs/pretrained", "freeze": True}.
     options: options of the task by name: `encoder="bilstm"`, `encoder={"name": "bilstm", "hidden": 64}`,
         `encoder=MyEncoder` (docs/extending.md), `train={"lr": 2e-3, "epochs": 5, "device": "cpu"}`.
         `regard list` on the command line shows every part and option. Those left open are chosen for the data, the
@@ -429,6 +483,8 @@ def train(
         raise RegardError(f"time: got {brief(time)}", expected='a limit such as "90s" or "5m"')
     started = clock.monotonic() if started is None else started
     asked: dict[str, Any] = class_names(options)
+    if isinstance(asked.get("start"), str | os.PathLike):
+        asked["start"] = {"run": os.fspath(asked["start"])}
     if not (isinstance(data, str) and not data):
         asked["data"] = options_of(data)
     if time:
@@ -443,10 +499,10 @@ def resume(
     task: str, asked: Mapping[str, Any], folder: Path, fresh: bool = False, trust: Trust = False
 ) -> tuple[Run | None, Prepared]:
     """The run that a training goes on with, if the folder holds one and `fresh` is not asked for, and what it needs."""
-    typed = set(outside(configure(task, asked)))  # what is asked for here needs no trust
+    typed = set(outside({"task": task, **asked}))  # what is asked for here needs no trust
     trusted = trust if isinstance(trust, bool) and trust else typed.union(trust or ())
     if fresh or not Run.is_in(folder):
-        return None, prepare(task, asked)
+        return None, prepare(task, asked, trust=trusted)
     run = Run.open(folder, trusted)
     options = gone_on(run.folder, run.config, {**asked, "task": task}, lambda o: configure(task, o))
     try:

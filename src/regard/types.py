@@ -315,6 +315,7 @@ class Prediction:
     steps: tuple[tuple[Step, ...], ...] = ()  # of the search, best hypothesis first, where they were asked for
     tokens: tuple[tuple[Token, float], ...] = ()  # of a text that was given, each with its log-probability
     log_prob_per_token: float | None = None  # None where the answer is no sequence
+    fills: tuple[tuple[tuple[str, float], ...], ...] = ()  # of each [MASK] the likeliest words, with log-probabilities
 
     def __str__(self) -> str:
         return self.text

@@ -19,6 +19,7 @@ from regard.fields.image import to_data_url
 from regard.find import find, names
 from regard.networks.encoder_decoder import EncoderDecoder
 from regard.networks.glimpses import Glimpses
+from regard.networks.masked import Masked
 from regard.networks.reader import Reader
 from regard.types import Batch, Example, Network, Output
 from tiers import sweep_but
@@ -138,6 +139,8 @@ class Reading(nn.Module):
             return self.network.encode(batch.source).values
         if isinstance(self.network, Glimpses):
             return self.network.read(batch.source).logits
+        if isinstance(self.network, Masked):
+            return self.network.encode(batch.source).values
         return self.network.states(batch.source.values)[1]  # type: ignore[no-any-return]
 
 

@@ -3,11 +3,12 @@
 for text, error in answers(model, lines, as_json=False, wanted={}): ...
 """
 
+import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from regard.cli.inputs import Line
-from regard.cli.show import labels, to_json
+from regard.cli.show import labels, to_json, words_of
 from regard.errors import RegardError, counted
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def answers(model: "Model", lines: list[Line], as_json: bool, wanted: dict[str, 
             said = {**given, **_object(answer, model.searches)}
             yield to_json(said if error is None else {**said, "text": None, "error": str(error)}), error
         else:
-            yield _one_line("" if answer is None else answer.text), error
+            yield _one_line("" if answer is None else "\t".join([answer.text, *words_of(answer)])), error
 
 
 def scores(model: "Model", lines: list[Line], as_json: bool) -> Iterator[Answered]:
@@ -130,6 +131,10 @@ def _object(prediction: "Prediction | None", searched: bool) -> dict[str, Any]:
     if prediction is None:
         return {"text": "", **_probable(None)}
     said: dict[str, Any] = {"text": prediction.text, **_probable(prediction)}
+    if prediction.fills:
+        said["fills"] = [
+            [{"token": token, "probability": math.exp(log_prob)} for token, log_prob in row] for row in prediction.fills
+        ]
     if chances := labels(prediction, searched):
         said["labels"] = [{"label": label, "probability": probability} for label, probability in chances]
     elif prediction.others:

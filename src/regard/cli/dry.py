@@ -37,6 +37,8 @@ def show(task: str, options: dict[str, Any], out: str = "", fresh: bool = False,
     _grow(tree, ready.network)
     Console(markup=False, highlight=False, emoji=False).print(tree)
 
+    if ready.begun:
+        print(f"\n{plain(ready.begun)}")
     if ready.choices:
         rows = [(choice.key, setting(choice.value), f"({choice.why})") for choice in ready.choices]
         print(f"\nchosen for this data, device and time limit (override with key=value)\n{table(rows)}")

@@ -26,6 +26,7 @@ from regard.regions import Region, joined
 from regard.search import Search
 from regard.tasks._seen import Seen
 from regard.train.metrics import MetricSet
+from regard.train.start import ENCODER, Starts
 from regard.train.task import Ask, Capability, Task, places
 from regard.types import Example, Prediction
 
@@ -38,6 +39,7 @@ class Decision(Task):
     counts: ClassVar[str] = "examples"
     roles: ClassVar[tuple[str, ...]] = ("input",)  # of the inputs, which share one field
     capabilities: ClassVar[frozenset[Capability]] = frozenset({"drops_tokens", "features"})
+    starts: ClassVar[Starts | None] = ENCODER
     target: Field
     Head: ClassVar[type[nn.Module]]  # vectors → logits, with a `loss` and `answers`
     pools: ClassVar[bool] = True  # one decision for the whole input

@@ -53,9 +53,9 @@ def _texts(task: Any, results: Results, train: Sequence[Example]) -> list[str]:
     if results.predictions and len(inputs) >= FEW and len(targets) >= FEW and len(answers) <= ALIKE * len(targets):
         number = f"only {len(answers):,} different predictions" if len(answers) > 1 else "the same prediction"
         found.append(f"{number} for {len(inputs):,} inputs")
-    counts = Counter(token for item in task.items(train) for token in item.target)
+    counts = Counter(token for item in task.items(train) for token in task.said(item))
     total, kinds = counts.total(), len(counts) + 1
-    seen = Counter(token for item in task.items(results.examples) for token in item.target)
+    seen = Counter(token for item in task.items(results.examples) for token in task.said(item))
     if results.tokens and seen.total():
         nats = results.nats / results.tokens
         usual = -sum(n * math.log((counts[token] + 1) / (total + kinds)) for token, n in seen.items()) / seen.total()

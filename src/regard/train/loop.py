@@ -211,7 +211,11 @@ def fit(
             if budget.limited and budget.left() < 0.5 * limit:
                 show.say(f"{spoken(limit - budget.left())} of {spoken(limit)} passed before the first step")
         model.train()
-        stream = _stream(place, batches_of, items, task.collate, workers_for(task, workers))
+
+        def of_epoch(epoch: int) -> Sequence[Encoded]:
+            return task.of_epoch(items, epoch, seed)
+
+        stream = _stream(place, batches_of, of_epoch, task.collate, workers_for(task, workers))
         may_choose, tried = not threads and most > 1, clock.monotonic()
         glanced, counted = clock.monotonic(), place.step
         while not place.finished and stop.asked is None:
@@ -352,7 +356,7 @@ def _collated(collate: Callable[[Sequence[Encoded]], Batch], items: Sequence[Enc
 def _stream(
     place: TrainState,
     batches_of: Callable[[int], list[list[int]]],
-    items: Sequence[Encoded],
+    items_of: Callable[[int], Sequence[Encoded]],
     collate: Callable[[Sequence[Encoded]], Batch],
     workers: int,
 ) -> Iterator[Batch]:
@@ -362,7 +366,7 @@ def _stream(
         # A generator of its own: the loader would draw from the one that decides the training.
         chance = torch.Generator()
         how: dict[str, Any] = {"collate_fn": partial(_collated, collate), "num_workers": workers, "generator": chance}
-        loader: DataLoader[Any] = DataLoader(items, batch_sampler=today, **how)  # type: ignore[arg-type]
+        loader: DataLoader[Any] = DataLoader(items_of(place.epoch), batch_sampler=today, **how)  # type: ignore[arg-type]
         for batch in loader:
             if isinstance(batch, RegardError):
                 raise batch

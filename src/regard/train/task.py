@@ -14,7 +14,7 @@ declares in `capabilities`, and nobody finds out by probing:
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -28,6 +28,7 @@ from regard.measure import Results
 from regard.search import Search
 from regard.text import Text
 from regard.train.metrics import MetricSet
+from regard.train.start import Starts
 from regard.train.suggest import Recipe
 from regard.types import Batch, Example, Network, Prediction
 
@@ -76,12 +77,14 @@ class Task(ABC):
     known: ClassVar[tuple[tuple[str, ...], ...]] = ()  # columns of well-known files, recognised by their names
     # For each column of the data the options of `data` that name it, beside `source` and `target`.
     columns: ClassVar[tuple[tuple[str, ...], ...]] = (("source",), ("target",))
+    starts: ClassVar[Starts | None] = None  # what it can take from another run; None where it starts from scratch
     yields: ClassVar[tuple[str, ...]] = ()  # runs of their own that `finish` writes into the run's folder
 
     inputs: dict[str, Input]  # role → field, in the order of the columns
     target: Field | None  # None where the data is text alone
     metrics: MetricSet
     _learned: tuple[Sequence[Example], list[Encoded]] | None = None
+    _begun: Input | None = None  # a field that another run has learned
 
     @property
     def fields(self) -> dict[str, Field]:
@@ -118,7 +121,8 @@ class Task(ABC):
             values.setdefault(id(field), []).extend(example.inputs[side] for example in seen)
         try:
             for field in {id(one): one for one in self.inputs.values()}.values():
-                field.fit(values[id(field)])
+                if field is not self._begun:
+                    field.fit(values[id(field)])
             if self.target is not None:
                 self.target.fit([example.target for example in seen])
         except RegardError as error:
@@ -129,6 +133,11 @@ class Task(ABC):
     def prepared(self, examples: Sequence[Example]) -> Sequence[Example]:
         """The examples as the fields see them."""
         return examples
+
+    def begin(self, kept: Mapping[str, Any]) -> None:
+        """Take what the first input of another run has learned (its `keep`); it is not learned again."""
+        self._begun = next(iter(self.inputs.values()))
+        self._begun.restore(next(iter(kept.values())))
 
     def keep(self) -> dict[str, Any]:
         """What was learned, for tokenizer.json; `restore` takes it back."""
@@ -143,6 +152,14 @@ class Task(ABC):
         if self._learned is not None and examples is self._learned[0]:
             return self._learned[1]
         return self.encode(self.prepared(examples))
+
+    def of_epoch(self, items: Sequence[Encoded], epoch: int, seed: int) -> Sequence[Encoded]:
+        """The training items as an epoch has them, where something in them is drawn anew in each."""
+        return items
+
+    def said(self, item: Encoded) -> Sequence[int]:
+        """The tokens of an item that are to be predicted, where there are tokens."""
+        return item.target  # type: ignore[no-any-return]
 
     def encode(self, examples: Sequence[Example]) -> list[Encoded]:
         """Prepared examples as numbers."""
