@@ -33,6 +33,7 @@ from regard.search import Constraints, Search, compiled
 from regard.search.beam import fitted
 from regard.train.card import card
 from regard.train.device import device_of, precise, usable_cores
+from regard.train.distribute import Team, joined
 from regard.train.doubts import doubts_of
 from regard.train.ending import advised, longer, tested
 from regard.train.lock import Hold, held
@@ -426,6 +427,7 @@ class Trained:
     longer: str = ""  # the command that would train it for longer
     warnings: tuple[str, ...] = ()  # why it seems not to have learned, and what to do, one line each
     results: Results | None = None  # the predictions it was tested by (on part of valid, where there is no test set)
+    first: bool = True  # of several processes; the others only help it to train
 
     def __repr__(self) -> str:
         best = self.model.task.metrics.best
@@ -490,9 +492,13 @@ def train(
     if time:
         asked["train"] = merge(asked.get("train", {}), {"time": time})
     folder = Path(out or f"runs/{task}")
-    with held(folder, Run.is_in(folder)) as hold, Progress(quiet) as show, restored():
-        # Held before the data is read: who comes second learns it at once.
-        return _train(task, asked, folder, fresh, show, started, trust, hold)
+    with joined(), restored():
+        if not (team := Team.now()).first:
+            with Progress(quiet=True) as show:
+                return _follow(task, folder, show, started, team)
+        with held(folder, Run.is_in(folder)) as hold, Progress(quiet) as show:
+            # Held before the data is read: who comes second learns it at once.
+            return _train(task, asked, folder, fresh, show, started, trust, hold, team)
 
 
 def resume(
@@ -522,26 +528,19 @@ def _train(
     started: float,
     trust: Trust,
     hold: Hold,
+    team: Team,
 ) -> Trained:
     show.phase("reading", "the data")
-    run, ready = resume(task, asked, folder, fresh, trust)
-    if run is None:
-        if Run.is_in(folder):
-            ready.task.clear(folder)
-            Run.remove(folder)
-        run = Run.create(folder, ready.config, ready.task.keep(), ready.network)
-        hold()
-    elif json.loads(json.dumps(ready.task.keep())) != run.kept:
-        raise RegardError(
-            f"the training data is not what {folder} was started with", do="use --fresh to start over, or another --out"
-        )
-    else:
-        run.configure(ready.config)
+    try:
+        run, ready = resume(task, asked, folder, fresh, trust)
+        run = _begun(run, ready, folder, hold)
+    except BaseException:
+        team.told(None)  # nothing that the others could follow
+        raise
+    team.told({"config": plain(ready.config), "kept": ready.task.keep()})
     for note in ready.notes:
         show.say(note)
-    given = {"task": ready.task, "splits": ready.splits, "run": run, "model": ready.network}
-    outcome: Outcome = call(fit, ready.config["train"], **given, show=show, began=started)
-    model = Model(run, ready.task, ready.network.eval())
+    model, outcome = _fitted(run, ready, show, started)
     if outcome.stopped is not None:
         return Trained(model, outcome, {}, ready.splits)
     ready.task.finish(run, ready.network, ready.splits)
@@ -556,6 +555,45 @@ def _train(
     if outcome.per_second or not (folder / "card.md").exists():
         card(run, outcome, ready.splits, ready.network, test, count, warnings)
     return Trained(model, outcome, test, ready.splits, count, command, warnings, results)
+
+
+def _fitted(run: Run, ready: Prepared, show: Progress, started: float) -> tuple[Model, Outcome]:
+    given = {"task": ready.task, "splits": ready.splits, "run": run, "model": ready.network}
+    outcome: Outcome = call(fit, ready.config["train"], **given, show=show, began=started)
+    return Model(run, ready.task, ready.network.eval()), outcome
+
+
+def _follow(task: str, folder: Path, show: Progress, started: float, team: Team) -> Trained:
+    """Train as one of several processes, with what the first has prepared; it alone writes and tests."""
+    told = team.told()
+    if told is None:
+        raise SystemExit(2)  # the first says why
+    config = told["config"]
+    made = make_task(config)
+    splits = read(made, config)
+    made.restore(told["kept"])
+    network = network_of(made)
+    if config["start"]["freeze"] and made.starts is not None:
+        freeze(network, made.starts)
+    model, outcome = _fitted(Run(folder, config, told["kept"]), Prepared(config, made, splits, network), show, started)
+    return Trained(model, outcome, {}, splits, first=False)
+
+
+def _begun(run: Run | None, ready: Prepared, folder: Path, hold: Hold) -> Run:
+    """The run that is trained: a new one, or the one that goes on."""
+    if run is None:
+        if Run.is_in(folder):
+            ready.task.clear(folder)
+            Run.remove(folder)
+        run = Run.create(folder, ready.config, ready.task.keep(), ready.network)
+        hold()
+    elif json.loads(json.dumps(ready.task.keep())) != run.kept:
+        raise RegardError(
+            f"the training data is not what {folder} was started with", do="use --fresh to start over, or another --out"
+        )
+    else:
+        run.configure(ready.config)
+    return run
 
 
 def load(folder: str | Path, device: str = "auto", trust: Trust = False) -> Model:

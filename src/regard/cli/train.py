@@ -80,6 +80,8 @@ def run(
     if "start" not in options:  # else they depend on that run
         api.configure(task, options)  # an option that is not known is told before the data is read
     trained = api.train(task, out=out, fresh=fresh, quiet=quiet, trust=trust, started=started, **options)
+    if not trained.first:
+        raise typer.Exit(128 + trained.outcome.stopped if trained.outcome.stopped is not None else 0)
     if trained.outcome.stopped is not None:
         _stopped(trained, ctx.find_root().obj)
         raise typer.Exit(128 + trained.outcome.stopped)
