@@ -14,7 +14,8 @@ from typing import Any, overload
 
 import torch
 
-from regard.data.given import options_of, rows_of
+from regard.data.corpus import read_corpus
+from regard.data.given import is_given, options_of, rows_of
 from regard.data.load import load as load_data
 from regard.data.load import load_part
 from regard.data.read import Reading
@@ -301,7 +302,27 @@ def make_task(config: Mapping[str, Any]) -> Task:
 def read(task: Task, config: Mapping[str, Any]) -> Splits:
     """The data a configuration names, as the task wants it."""
     given = {"default": task.default_data, "fields": tuple(task.fields.values()), "known": task.known}
+    if task.corpus and (found := _corpus(config["data"], given)) is not None:
+        return found
     return call(load_data, config["data"], **given)  # type: ignore[no-any-return]
+
+
+def _corpus(data: Mapping[str, Any], given: Mapping[str, Any]) -> Splits | None:
+    """Text that is read in a stream; None where it has to be read as for other tasks."""
+    plain_text = data["form"] == "auto" and not (data["source"] or data["target"] or data["group"])
+    if not data["train"] or is_given(data["train"]) or data["train"].startswith("builtin:") or not plain_text:
+        return None
+    held = {part: data[part] for part in ("valid", "test") if data[part]}
+    wanted = {"valid": "valid" not in held, "test": not held}
+    found = read_corpus(data["train"], encoding=data["encoding"], skip=data["skip"], **wanted)
+    if found is None:
+        return None
+    how = Reading(known=given["known"], encoding=data["encoding"])
+    parts = {part: load_part(spec, given["fields"], how) for part, spec in held.items()}
+    full_splits = Splits(found.train, parts.get("valid", found.valid), parts.get("test", found.test))
+    full_splits.notes.extend(found.notes)
+    full_splits.faults.extend(found.faults)
+    return full_splits
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,15 @@
 """Pre-training: windows, masks that are new in each epoch, learning something small, and filling in masks."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+import regard.data.shards
+import regard.train.loop
+from regard import api
+from regard.data.corpus import read_corpus
 from regard.errors import RegardError
 from regard.networks.masked import Masked
 from regard.tasks.pretrain import Pretrain, windows
@@ -97,9 +102,9 @@ def learned(one_thread: None) -> tuple[Pretrain, Masked]:
     some = [Example((f"{a} {b} .",), "") for a, b in (("one", "two"), ("red", "blue"))] * 8
     task = task_of(some, running=False, share=0.3)
     model = task.network().train()
-    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=2e-2)
     items = task.items(some)
-    for epoch in range(60):
+    for epoch in range(30):
         today = task.of_epoch(items, epoch, 1)
         found = model(task.collate([today[row] for row in range(len(items))]))
         (found.total / found.count).backward()
@@ -185,3 +190,47 @@ def test_its_tried_input_has_a_mask() -> None:
     task = task_of()
     assert task.tried(examples[0]) == [f"the cat sat {MASK} the mat"]
     assert task.tried(Example(("...",), "")) == ["..."]
+
+
+# --- a text on disk --------------------------------------------------------------------------------------------
+
+
+def trained(folder: Path, data: str, steps: int, monkeypatch: pytest.MonkeyPatch, **options: Any) -> api.Trained:
+    monkeypatch.setattr(regard.train.loop, "draw", lambda folder: None)
+    plan = {"steps": steps, "validate_every": 2, "batch_size": 4, "device": "cpu", "epochs": 100}
+    small = {"text": {"tokenizer": "word", "embed": {"dim": 16}}, "encoder": SMALL}
+    return api.train("pretrain", data=data, out=folder, quiet=True, train=plan, **{**small, **options})
+
+
+def test_a_text_on_disk_trains_and_resumes_bit_for_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In several shards, with new masks in each epoch: stopped and resumed, it comes to the same."""
+    monkeypatch.setattr(regard.data.shards, "SHARD", 40)
+    for number in range(2):
+        (tmp_path / f"{number}.txt").write_text("".join(f"{line} {n}\n" for n in range(9) for line in lines if line))
+    spec = f"{tmp_path / '0.txt'},{tmp_path / '1.txt'}"
+    whole = trained(tmp_path / "whole", spec, 12, monkeypatch, running=False)
+    assert len(list((tmp_path / "whole" / "tokens").glob("ids-*.npy"))) > 3
+    first = trained(tmp_path / "parts", spec, 6, monkeypatch, running=False)
+    assert first.outcome.epochs > 0
+    again = trained(tmp_path / "parts", spec, 12, monkeypatch, running=False)
+    assert again.outcome.step == whole.outcome.step == 12
+    assert whole.test.keys() == again.test.keys() == {"perplexity", "token_accuracy"}
+    (tmp_path / "1.txt").write_text("something else\n" * 9)
+    with pytest.raises(RegardError, match="the training data is not what"):
+        trained(tmp_path / "parts", spec, 14, monkeypatch, running=False)
+
+
+def test_stored_items_are_those_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regard.data.shards, "SHARD", 7)
+    path = tmp_path / "a.txt"
+    path.write_text("".join(f"{line}\n" for line in lines))
+    corpus = read_corpus(str(path), valid=False, test=False).train  # type: ignore[union-attr]
+    for running in (True, False):
+        task = task_of(running=running, window=5)
+        stored, items = (
+            task.stored(corpus, tmp_path / str(running)),
+            task.items([one for one in examples if one.source]),
+        )
+        assert list(stored) == items
+        rows = [row for first, lengths in task.parts(stored) for row in range(first, first + len(lengths()))]
+        assert rows == list(range(len(items)))

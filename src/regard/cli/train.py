@@ -127,7 +127,7 @@ def _ending(trained: "Trained") -> None:
         print(figures(trained.test))
     else:
         print(f"no test set; best {best} on the validation set: {figure(outcome.best)}")
-    chosen = _short([*trained.splits.test, *trained.splits.valid, *trained.splits.train])
+    chosen = _short([*trained.splits.test, *trained.splits.valid] or [*trained.splits.train[:1000]])
     alone = model.task.target is None  # text that is gone on with: a beginning shows more than a whole
     inputs = chosen.inputs
     if alone:

@@ -13,17 +13,23 @@ suits sentences that have nothing to do with each other. Masks are drawn anew in
 measure is the perplexity of masked tokens.
 """
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from regard.data.batch import in_order
+from regard.data.batch import Lengths, in_order
+from regard.data.corpus import Corpus
 from regard.data.masking import Pieces, keys, mask
+from regard.data.shards import Shards, shards
 from regard.encode import Encoder
 from regard.errors import RegardError
 from regard.fields.text import Text
@@ -49,6 +55,8 @@ from regard.types import Batch, Example, Prediction, Sequences
 __all__ = ["Pretrain", "windows"]
 
 TEXT: Spec = {"embed": {"dim": 256}}
+SAMPLE = 500_000  # lines from which a vocabulary is learned, evenly spaced over a longer text
+TOGETHER = 4_096  # lines that are split into tokens together
 TRIED = 12  # words of an example that is shown
 WORD = re.compile(r"\w+")
 WRITTEN, WORDLIKE = re.compile(re.escape(MASK)), "ℳ"  # a letter that hardly any vocabulary has
@@ -84,6 +92,7 @@ class Pretrain(Task):
     name: ClassVar[str] = "pretrain"
     does: str = "Fills in each [MASK] of {input}."
     counts: ClassVar[str] = "tokens"
+    corpus: ClassVar[bool] = True
     capabilities: ClassVar[frozenset[Capability]] = frozenset({"features"})
     known: ClassVar[tuple[tuple[str, ...], ...]] = (("text",),)
     columns: ClassVar[tuple[tuple[str, ...], ...]] = (("text",),)
@@ -134,9 +143,11 @@ class Pretrain(Task):
 
     def learn(self, examples: Sequence[Example]) -> None:
         if self._begun is None:
-            self.field.fit([example.source for example in examples])
+            some = examples if isinstance(examples, list) else examples[:: 1 + len(examples) // SAMPLE]
+            self.field.fit([example.source for example in some])
         self._masked()
-        self._learned = examples, self.encode(examples)
+        if isinstance(examples, list):
+            self._learned = examples, self.encode(examples)
 
     def restore(self, kept: dict[str, Any]) -> None:
         super().restore(kept)
@@ -151,6 +162,27 @@ class Pretrain(Task):
         lines = self.text.encode_all([example.source for example in examples])
         cut = windows(lines, self.window, self.running)
         return [Encoded((row,), (0, 0, number), (len(row),)) for number, row in enumerate(cut)]
+
+    def stored(self, examples: Sequence[Example], folder: Path) -> Sequence[Encoded]:
+        if not isinstance(examples, Corpus):
+            return self.items(examples)
+        tokenizer = json.dumps(self.text.to_dict(), sort_keys=True)
+        made_of = f"{examples.digest} {self.window} {self.running} {tokenizer}"
+        key = blake2b(made_of.encode(), digest_size=16).hexdigest()
+
+        def rows() -> Iterator[list[int]]:
+            return windows(self._ids(examples), self.window, self.running)
+
+        return Stored(shards(folder / "tokens", key, len(self.text), rows))
+
+    def _ids(self, examples: Iterable[Example]) -> Iterator[list[int]]:
+        """The ids of many lines, some of them at a time."""
+        texts = (example.source for example in examples)
+        while some := list(islice(texts, TOGETHER)):
+            yield from self.text.encode_all(some)
+
+    def parts(self, items: Sequence[Encoded]) -> list[tuple[int, Callable[[], Lengths]]]:
+        return items.rows.parts() if isinstance(items, Stored) else super().parts(items)  # type: ignore[return-value]
 
     def of_epoch(self, items: Sequence[Encoded], epoch: int, seed: int) -> Sequence[Encoded]:
         return Drawn(items, epoch, seed)
@@ -269,6 +301,20 @@ class Pretrain(Task):
         total = sum(row[0][1] for row in fills)
         filled = "".join([*parts, text[end:]])
         return Prediction(filled, total, source=text, log_prob_per_token=total / len(fills), fills=fills)
+
+
+class Stored(Sequence[Encoded]):
+    """The items of a text that is kept on disk."""
+
+    def __init__(self, rows: Shards) -> None:
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, row: int) -> Encoded:  # type: ignore[override]
+        ids = self.rows[row]
+        return Encoded((ids,), (0, 0, row), (len(ids),))
 
 
 class Drawn(Sequence[Encoded]):

@@ -9,17 +9,19 @@ Everything that determines the result (weights, optimizer, averages, random stat
 import copy
 import math
 import time as clock
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import islice
 from typing import Annotated, Any, Literal
 
 import torch
 from torch import nn
 from torch.utils.data import DataLoader
 
-from regard.data.batch import batches
+from regard.data.batch import through
 from regard.data.splits import Splits
 from regard.errors import RegardError
 from regard.files import sweep
@@ -136,17 +138,20 @@ def fit(
     began, team = clock.monotonic() if began is None else began, Team.now()
     where, limit = device_of(device), seconds(time)
     team.align(model.to(where))
-    items = task.items(splits.train)
-    lengths, best = [item.lengths for item in items], task.metrics.best
+    # The first stores what is too large for the memory; the others then find it.
+    items = task.stored(splits.train, run.folder) if team.first else None
+    team.told()
+    stored = task.stored(splits.train, run.folder) if items is None else items
+    parts, best = task.parts(stored), task.metrics.best
 
-    def batches_of(epoch: int) -> list[list[list[int]]]:
+    def batches_of(epoch: int) -> Iterator[list[list[int]]]:
         """The batches of each step, of each batch the rows for this process."""
-        cut = [
-            team.share(rows) for rows in batches(lengths, tokens=batch_tokens, rows=batch_size, seed=seed, epoch=epoch)
-        ]
-        return [cut[first : first + accumulate] for first in range(0, len(cut), accumulate)]
+        every = through(parts, tokens=batch_tokens, rows=batch_size, seed=seed, epoch=epoch)
+        cut = map(team.share, every)
+        while some := list(islice(cut, accumulate)):
+            yield some
 
-    an_epoch = len(batches_of(0))
+    an_epoch = sum(1 for _ in batches_of(0))
     wanted, validate_every = steps or epochs * an_epoch, validate_every or max(an_epoch, RARELY)
     optimiser = torch.optim.AdamW(
         _groups(model, weight_decay, layer_decay), lr=lr, betas=(0.9, 0.98), fused=where.type == "cuda"
@@ -237,7 +242,7 @@ def fit(
         model.train()
 
         def of_epoch(epoch: int) -> Sequence[Encoded]:
-            return task.of_epoch(items, epoch, seed)
+            return task.of_epoch(stored, epoch, seed)
 
         stream = _stream(place, batches_of, of_epoch, task.collate, workers_for(task, workers))
         may_choose, tried = not threads and most > 1 and team.alone, clock.monotonic()
@@ -397,28 +402,36 @@ def _collated(collate: Callable[[Sequence[Encoded]], Batch], items: Sequence[Enc
 
 def _stream(
     place: TrainState,
-    batches_of: Callable[[int], list[list[list[int]]]],
+    batches_of: Callable[[int], Iterator[list[list[int]]]],
     items_of: Callable[[int], Sequence[Encoded]],
     collate: Callable[[Sequence[Encoded]], Batch],
     workers: int,
 ) -> Iterator[list[Batch]]:
     """The batches of one step after another, epoch after epoch, from where training stands; it keeps the place."""
     while True:
-        today = batches_of(place.epoch)[place.batch :]
+        sizes: deque[int] = deque()  # batches of the steps to come: the loader may run ahead
+
+        def rows(today: Iterator[list[list[int]]], sizes: deque[int] = sizes) -> Iterator[list[int]]:
+            for some in today:
+                sizes.append(len(some))
+                yield from some
+
         # A generator of its own: the loader would draw from the one that decides the training.
         chance = torch.Generator()
         how: dict[str, Any] = {"collate_fn": partial(_collated, collate), "num_workers": workers, "generator": chance}
         loader: DataLoader[Any] = DataLoader(
             items_of(place.epoch),  # type: ignore[arg-type]
-            batch_sampler=[rows for some in today for rows in some],
+            batch_sampler=rows(islice(batches_of(place.epoch), place.batch, None)),
             **how,
         )
-        read = iter(loader)
-        for some in today:
-            found = [next(read) for _ in some]
-            for batch in found:
-                if isinstance(batch, RegardError):
-                    raise batch
-            place.batch += 1
-            yield found
+        found: list[Batch] = []
+        for batch in loader:
+            if isinstance(batch, RegardError):
+                raise batch
+            found.append(batch)
+            if len(found) == sizes[0]:
+                sizes.popleft()
+                place.batch += 1
+                yield found
+                found = []
         place.epoch, place.batch = place.epoch + 1, 0

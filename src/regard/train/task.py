@@ -14,13 +14,14 @@ declares in `capabilities`, and nobody finds out by probing:
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from torch import nn
 
+from regard.data.batch import Lengths
 from regard.data.splits import Splits
 from regard.errors import RegardError
 from regard.fields import Field, Input
@@ -77,6 +78,7 @@ class Task(ABC):
     known: ClassVar[tuple[tuple[str, ...], ...]] = ()  # columns of well-known files, recognised by their names
     # For each column of the data the options of `data` that name it, beside `source` and `target`.
     columns: ClassVar[tuple[tuple[str, ...], ...]] = (("source",), ("target",))
+    corpus: ClassVar[bool] = False  # its data is text, which may be larger than the memory
     starts: ClassVar[Starts | None] = None  # what it can take from another run; None where it starts from scratch
     yields: ClassVar[tuple[str, ...]] = ()  # runs of their own that `finish` writes into the run's folder
 
@@ -152,6 +154,15 @@ class Task(ABC):
         if self._learned is not None and examples is self._learned[0]:
             return self._learned[1]
         return self.encode(self.prepared(examples))
+
+    def stored(self, examples: Sequence[Example], folder: Path) -> Sequence[Encoded]:
+        """The training examples as numbers, for the loop; what does not fit into the memory goes into this folder."""
+        return self.items(examples)
+
+    def parts(self, items: Sequence[Encoded]) -> list[tuple[int, Callable[[], Lengths]]]:
+        """The parts that batches are made within: the first item of each, and what gives the lengths of its items."""
+        lengths = [item.lengths for item in items]
+        return [(0, lambda: lengths)]
 
     def of_epoch(self, items: Sequence[Encoded], epoch: int, seed: int) -> Sequence[Encoded]:
         """The training items as an epoch has them, where something in them is drawn anew in each."""
