@@ -62,7 +62,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "bias_markov": scored("additive", bias=["markov"]),
     "bias_fertility": scored("additive", bias=["fertility"]),
     "bias_all_three": scored("additive", bias=["position", "markov", "fertility"]),
-    "bias_distance": scored("additive", bias=["distance"]),
+    "bias_distance": scored("additive", bias=["relative_position"]),
     "bias_window": scored("additive", bias=["window"]),
     "global_fertility": {"fertility": 0.1},
     "attention_before": {"decoder": {**AFTER, "place": "before"}},

@@ -1,10 +1,15 @@
 """Recurrent visual attention: error on MNIST against the number of glimpses, beside the published one.
 
-    python benchmarks/glimpse.py mnist DATA/mnist --name glimpse_mnist               # 28 × 28, one scale of 8 × 8
-    python benchmarks/glimpse.py translated DATA/mnist --name glimpse_translated     # 60 × 60, three scales of 12 × 12
-    python benchmarks/glimpse.py cluttered DATA/cluttered_mnist --name glimpse_cluttered
+    python benchmarks/glimpse.py mnist DATA --name glimpse                   # 28 × 28, one scale of 8 × 8
+    python benchmarks/glimpse.py translated,cluttered DATA --name glimpse    # 60 × 60 and 40 × 40, three scales
 
-DATA/mnist holds the four idx files. Several trainings share the device (--jobs). `--tiny` checks the script.
+DATA is a folder with `mnist` (the four idx files) and `cluttered_mnist` (an .npz), 15 MB together. All trainings of a
+call share the device, each in a process of its own (--jobs), so that a call takes about as long as one training: 9
+minutes with 12 to 16 of them on one GPU and as many cores. The records glimpse_mnist, glimpse_translated and
+glimpse_cluttered are written whenever a training has ended. `--tiny` checks the script.
+
+Batches of 128, AdamW at 1e-3 down to 0 along a cosine, averaged weights, places drawn with σ 0.15; predictions are the
+mean over ten ways to look (network.paths). Pictures are decoded once and stay in memory.
 """
 
 import argparse
@@ -60,24 +65,38 @@ def translated(folder: Path, out: Path, seed: int = 1) -> str:
     return str(out)
 
 
+def data_of(kind: str, given: Path, folder: str) -> str:
+    """Where the pictures of a set are; made here where nobody hands them out."""
+    if kind == "translated":
+        return translated(given / "mnist", Path(folder) / "translated.npz")
+    return str(given / "mnist") if kind == "mnist" else str(next((given / "cluttered_mnist").glob("*.npz")))
+
+
+def written(kind: str, rows: dict[int, dict[int, dict[str, Any]]], name: str) -> None:
+    """All there is of a set so far: figures for each number of glimpses, a list over the seeds each."""
+    published = PUBLISHED.get(kind, {})
+    figures = {str(number): {**spread(rows[number]), "published": published.get(number)} for number in sorted(rows)}
+    print(kind, {number: figure.get("error") for number, figure in figures.items()}, flush=True)
+    if name:
+        record(f"{name}_{kind}", figures)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("set", choices=SETS)
+    parser.add_argument("sets", help=f"with commas: {', '.join(SETS)}")
     parser.add_argument("data", type=Path)
     parser.add_argument("--glimpses", default="", help="numbers of glimpses with commas; empty: the set's own")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--time", default="500s", help="of each training")
     parser.add_argument("--epochs", type=int, default=200)
-    parser.add_argument("--jobs", type=int, default=6)
+    parser.add_argument("--jobs", type=int, default=16)
     parser.add_argument("--tiny", action="store_true", help="one seed, one step: does it run?")
-    parser.add_argument("--name", default="", help="the name of the results file; nothing is kept without one")
+    parser.add_argument("--name", default="", help="the first word of the results files; nothing is kept without one")
     parser.add_argument("options", nargs="*", help="further options of the training, KEY=VALUE")
     given = parser.parse_args()
     from regard.api import merge
     from regard.cli.options import parse_pairs
 
-    kind = SETS[given.set]
-    numbers = [int(one) for one in given.glimpses.split(",") if one] or kind["glimpses"]
     plan: dict[str, Any] = {
         "batch_tokens": 0,
         "batch_size": 128,
@@ -87,33 +106,28 @@ def main() -> None:
         "auto": False,
         "patience": 1000,
         "workers": 0,
+        "max_validation": 5_000,
     }
     plan |= {"steps": 1, "max_validation": 64} if given.tiny else {}
     with tempfile.TemporaryDirectory() as folder:
-        data = str(given.data)
-        if given.set == "translated":
-            data = translated(given.data, Path(folder) / "translated.npz")
-        elif given.set == "cluttered":
-            [data] = map(str, given.data.glob("*.npz"))
         work = {}
-        for seed in range(1, 1 + (1 if given.tiny else given.seeds)):
-            for number in numbers:
-                options = {
-                    "input": {"size": kind["size"], "colour": False},
-                    "network": {**kind["network"], "glimpses": number},
-                    "train": {**plan, "seed": seed},
-                }
-                run = str(Path(folder) / f"{number}-{seed}")
-                work[f"{number} {seed}"] = (train, data, merge(options, parse_pairs(given.options)), run)
-        rows: dict[int, dict[int, dict[str, Any]]] = {}
+        for name in given.sets.split(","):
+            kind = SETS[name]
+            data = data_of(name, given.data, folder)
+            for seed in range(1, 1 + (1 if given.tiny else given.seeds)):
+                for number in [int(one) for one in given.glimpses.split(",") if one] or kind["glimpses"]:
+                    options = {
+                        "input": {"size": kind["size"], "colour": False},
+                        "network": {**kind["network"], "glimpses": number, "paths": 1 if given.tiny else 10},
+                        "train": {**plan, "seed": seed},
+                    }
+                    run = str(Path(folder) / f"{name}-{number}-{seed}")
+                    work[f"{name} {number} {seed}"] = (train, data, merge(options, parse_pairs(given.options)), run)
+        rows: dict[str, dict[int, dict[int, dict[str, Any]]]] = {}
         for key, found in together(work, given.jobs):
-            number, seed = map(int, key.split())
-            rows.setdefault(number, {})[seed] = found
-    published = PUBLISHED.get(given.set, {})
-    figures = {str(number): {**spread(rows[number]), "published": published.get(number)} for number in sorted(rows)}
-    print(figures)
-    if given.name:
-        print(record(given.name, figures))
+            name, number, seed = key.split()
+            rows.setdefault(name, {}).setdefault(int(number), {})[int(seed)] = found
+            written(name, rows[name], given.name)
 
 
 if __name__ == "__main__":

@@ -13,21 +13,26 @@ import io
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
+from fastapi.testclient import TestClient
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
 import regard
+from regard.error_analysis import analyse, write
 from regard.files import write_whole
 from regard.look.attention_map import AttentionMap
 from regard.look.page import page
 from regard.look.scene import describe_run, item, scene, table
+from regard.serve.judge import Session, judge_app
+from regard.serve.judge_sheet import read_sheet
+from regard.serve.judge_store import begin
 from regard.train.task import Ask
 from regard.types import Example, Prediction
 
@@ -48,6 +53,12 @@ recipes: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 beam: dict[str, Any] = {"name": "beam", "beam_size": 5, "n_best": 5}
 date, other_date = "Sonntag, 7. Juli 2013", "Sonntag, 14. Juli 2013"
+sheets = {
+    "source": "Der Hund läuft über die Straße und bellt.\nSchöne Grüße aus München!",
+    "one": "The dog runs across the street and barks.\nGreetings from Munich!",
+    "two": "The dog is walking over the street.\nBeautiful greetings out of Munich!",
+    "reference": "The dog runs across the street, barking.\nBest wishes from Munich!",
+}
 pair = ("Not every boy is towing an instrument in the hall", "All boys are towing an instrument in the hall")
 
 
@@ -107,7 +118,9 @@ def shoot(tab: Any, name: str) -> None:
 def snapped(tab: Any) -> Image.Image:
     """The page from its top to its end."""
     tab.wait_for_timeout(100)
-    high = tab.evaluate("Math.ceil(document.querySelector('main').getBoundingClientRect().bottom) + 8")
+    high = tab.evaluate(
+        "Math.ceil((document.querySelector('main') ?? document.body).getBoundingClientRect().bottom) + 8"
+    )
     clip = {"x": 0, "y": 0, "width": tab.viewport_size["width"], "height": high}
     return Image.open(io.BytesIO(tab.screenshot(full_page=True, clip=clip))).convert("RGB")
 
@@ -115,7 +128,10 @@ def snapped(tab: Any) -> Image.Image:
 def keep(name: str, picture: Image.Image, colours: int = 256, most: int = most) -> None:
     for few in (colours, colours // 2):
         out = io.BytesIO()
-        picture.quantize(few, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+        # the colours of small parts are kept, too
+        picture.quantize(few, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+            out, "PNG", optimize=True
+        )
         if len(out.getvalue()) <= most:
             break
     if len(out.getvalue()) > most:
@@ -192,36 +208,88 @@ def live(studio: Studio) -> None:
             shoot(tab, name)
 
 
+def served(tab: Any, studio: Studio, name: str, about: str = "") -> None:
+    """The page of a service, as it greets."""
+    tab.route("http://regard.test/**", service(studio.model(name), name))
+    tab.goto(f"http://regard.test/{about}")
+
+
+def judging(tab: Any, folder: Path) -> None:
+    """The page for judges, with two systems and a reference."""
+    for name, text in sheets.items():
+        (folder / f"{name}.txt").write_text(text + "\n", encoding="utf-8")
+    outputs = [str(folder / f"{name}.txt") for name in ("one", "two")]
+    sheet = read_sheet(outputs, str(folder / "source.txt"), str(folder / "reference.txt"))
+    base = "http://127.0.0.1:8765"
+    client = TestClient(judge_app(Session(sheet, begin(folder / "marks.sqlite", sheet), "ana")), base_url=base)
+
+    def answer(route: Any) -> None:
+        asked = route.request
+        said = client.request(
+            asked.method, asked.url, content=asked.post_data, headers={"Content-Type": "application/json"}
+        )
+        route.fulfill(status=said.status_code, headers=dict(said.headers), body=said.content)
+
+    tab.route(f"{base}/**", answer)
+    tab.goto(base)
+    tab.locator("#form").wait_for()
+
+
+def views(studio: Studio) -> dict[str, Callable[[Any, Path], None]]:
+    """Every view of every page by name: what opens it in a tab, given a folder to write to."""
+    dates = studio.scene("translate", (date,), (other_date,), trace=True, **beam)
+
+    def file(shown: dict[str, Any], hash: str = "") -> Callable[[Any, Path], None]:
+        def open_it(tab: Any, folder: Path) -> None:
+            (folder / "page.html").write_text(page(shown), encoding="utf-8")
+            tab.goto(f"{(folder / 'page.html').as_uri()}#{hash}")
+
+        return open_it
+
+    def tried(name: str) -> Callable[[Any, Path], None]:
+        about = describe_run(model := studio.model(name), name, model.roles, model.features)["about"]
+        return file(studio.scene(name, tuple(about["inputs"][0])))
+
+    def errors(name: str) -> Callable[[Any, Path], None]:
+        examples = (model := studio.model(name)).data().test[:300]
+        report = analyse(model, examples, model.results(examples)) | {"data": "test", "run": f"runs/{name}"}
+
+        def open_it(tab: Any, folder: Path) -> None:
+            write(report, model, folder)
+            tab.goto((folder / "index.html").as_uri())
+
+        return open_it
+
+    return {
+        "welcome": lambda tab, _: served(tab, studio, "entail"),
+        "matrix": file(dates, "view=matrix&pin=r3"),
+        "arcs": file(dates, "view=arcs"),
+        "pinned": file(dates, "view=arcs&pin=r6&hide=1"),
+        "text": file(dates, "view=text"),
+        "steps": file(dates, "view=steps&step=4"),
+        "compare": file(dates, "view=text&pin=r9&with=1"),
+        "pair": file(studio.scene("entail", pair)),
+        "heads": file(studio.scene("multi_head", pair), "map=1&view=panels"),
+        "features": file(studio.scene("disan", pair, features=5), "map=1&view=panels&scale=row"),
+        "rows": file(studio.scene("structured", ("Sonntag, 4. August 2002",)), "view=panels"),
+        "selected": file(studio.scene("resan", pair), "map=1&view=matrix&scale=row"),
+        **{name: tried(name) for name in ("relate", "tag", "items", "digits", "language")},
+        "errors": errors("entail"),
+        "judge": judging,
+    }
+
+
 def widths(studio: Studio) -> None:
-    """Every view in one sheet, for each width and theme."""
+    """Every view in sheets, for each width and theme."""
     if studio.only and "widths" not in studio.only:
         return
-    dates = studio.scene("translate", (date,), (other_date,), trace=True, **beam)
-    entailed = studio.scene("entail", pair)
-    heads = studio.scene("multi_head", pair)
-
-    def tried(name: str) -> dict[str, Any]:
-        about = describe_run(model := studio.model(name), name, model.roles, model.features)["about"]
-        return studio.scene(name, tuple(about["inputs"][0]))
-
-    shown = [
-        *((dates, f"view={view}") for view in ("matrix&pin=r3", "arcs", "text", "steps&step=4", "text&pin=r9&with=1")),
-        (dates, "view=arcs&pin=r6&hide=1"),
-        (entailed, ""),
-        (heads, "map=1&view=panels"),
-        (studio.scene("disan", pair, features=5), "map=1&view=panels&scale=row"),
-        (studio.scene("resan", pair), "map=1&view=matrix&scale=row"),
-        *((tried(name), "") for name in ("relate", "tag", "items", "digits", "language")),
-    ]
-    for wide, across, size in ((360, 8, 200), (768, 5, 320), (1280, 4, 400)):
+    found = views(studio)
+    for wide, across, size in ((360, 7, 220), (800, 5, 320), (1440, 4, 400)):
         for dark in (False, True):
             taken = []
-            with studio.tab(wide, dark, scale=1) as tab:
-                tab.route("http://regard.test/**", service(studio.model("translate"), "translate"))
-                tab.goto("http://regard.test/")
-                taken.append(snapped(tab))
-            for one, hash in shown:
-                with studio.opened(one, hash, wide, dark, scale=1) as tab:
+            for open_it in found.values():
+                with tempfile.TemporaryDirectory() as folder, studio.tab(wide, dark, scale=1) as tab:
+                    open_it(tab, Path(folder))
                     taken.append(snapped(tab))
             keep(f"widths/{wide}-{'dark' if dark else 'light'}", sheet(taken, across, size), 128, 2 * most)
 

@@ -23,6 +23,7 @@ from typing import Any
 sys.path.append(str(Path(__file__).parent))  # also where this file is loaded from elsewhere, as its tests do
 
 import faithful_tables
+import recommend_tables
 from attention_tables import attention
 from generation_tables import generation
 from sentence_tables import sentences
@@ -208,6 +209,7 @@ tables: dict[str, Callable[[Results], str]] = {
     **sentences,
     **generation,
     **faithful_tables.tables,
+    **recommend_tables.tables,
 }
 
 

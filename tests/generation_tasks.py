@@ -14,6 +14,7 @@ data = {
     "caption": captions,
     "glimpse": [Example((picture(seed),), label) for seed, label in enumerate("abba")],
     "language": [Example((f"{one.source} .",), "") for one in pairs],
+    "recommend": [Example((a,), b) for a, b in (("a b c", "d"), ("b c", "e"), ("c a e", "b"), ("d", "a"))],
 }
 
 
@@ -51,6 +52,8 @@ def made(task: str, examples: Any = None, **options: Any) -> Any:
     }
     if task == "caption":  # which writes up to this many words, however large the picture
         usual["target"] = {**usual["target"], "max_length": 12}
+    if task == "recommend":
+        usual |= {"history": {"embed": {"dim": 4}}, "network": {"name": "sasrec"}}
     if task == "glimpse":
         usual["input"] = {"size": 8, "colour": False}
         usual["network"] = {"glimpses": 2, "size": 4, "hidden": 4, "seen": 4}

@@ -11,9 +11,9 @@ from regard.errors import RegardError
 from regard.fields.embed.words import Words
 from regard.find import build, find
 from regard.networks.reader import Reader
-from regard.predict.classify import Classify
+from regard.predict.classify import ClassifyHead
 from regard.predict.match.difference import Difference
-from regard.predict.tag import Tag
+from regard.predict.tag import TagHead
 from regard.types import Batch, Example
 
 small: dict[str, Any] = {
@@ -71,7 +71,7 @@ def reader(encoder: str = "bigru", pool: str | None = "attention", pair: bool = 
     pooling = None if pool is None else build("pool", pool, inputs=part.size, summary=part.summary)
     match = Difference(pooling.size) if pooling is not None and pair else None
     size = part.size if pooling is None else pooling.size
-    head = Tag(size, labels=2) if pooling is None else Classify(size * (4 if pair else 1), labels=2, hidden=5)
+    head = TagHead(size, labels=2) if pooling is None else ClassifyHead(size * (4 if pair else 1), labels=2, hidden=5)
     return Reader(Words(vocab=9, found=0, dim=4), part, pooling, match, head, None, dropout).eval()
 
 

@@ -84,9 +84,11 @@ class NoEncode(Input):
     ("folder", "name", "said"),
     [
         ("encode", "NoForward", "has no method forward; expected what every Encoder has; see docs/extending.md"),
-        ("encode", "Module", "is not a Encoder; expected a subclass of regard.encode.Encoder; see docs/extending.md"),
+        ("encode", "Module", "is not an Encoder; expected a subclass of regard.encode.Encoder; see docs/extending.md"),
         ("attend.score", "Module", "is not a Score; expected a subclass of regard.attend.score.Score; see docs/"),
         ("search", "NoFind", "has no method find; expected what every Search has; see docs/extending.md"),
+        ("text", "NoEncode", "has no method train; expected what every TextKind has; see docs/extending.md"),
+        ("predict.reward", "NoEncode", "has no method __call__; expected what every Reward has; see docs/extending.md"),
         ("measure", "NoCall", "has no method __call__; expected what every Measure has; see docs/extending.md"),
         ("measure", "NoBetter", "has no attribute better; expected what every Measure has; see docs/extending.md"),
         ("fields", "NoEncode", "has no method collate and no method encode; expected what every Field has"),

@@ -6,7 +6,7 @@ Nothing here lists modules: the tests read what is there, so a new file is held 
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -36,6 +36,7 @@ ground = {
 # and only the last stage may come in by it.
 stages = [
     {"ground"},
+    {"pretrained"},
     {"text", "records"},
     {"fields"},
     {"kernels"},
@@ -63,6 +64,7 @@ folders = [
     "predict.language",
     "predict.match",
     "predict.reward",
+    "networks.recommend",
     "search",
     "measure",
     "data.builtin",
@@ -340,6 +342,36 @@ def test_nothing_is_probed() -> None:
 )
 def test_the_probing_is_seen(code: str, fine: bool) -> None:
     assert (probing(ast.parse(code), source / "look/x.py") == []) is fine
+
+
+# A mechanism that several stages of a model use has one name, as `encoder=transformer decoder=transformer`.
+in_several_stages = {"Attention", "Intra", "Lstmn", "Recurrent", "Sample", "Structured", "Transformer"}
+
+
+def classes(trees: Mapping[str, ast.AST]) -> dict[str, list[str]]:
+    """Where each class is defined, by its name."""
+    found: dict[str, list[str]] = {}
+    for place, tree in trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(place)
+    return found
+
+
+def test_one_class_name_means_one_thing() -> None:
+    found = classes({dotted(path): parsed(path) for path in modules})
+    twice = {name: places for name, places in found.items() if len(places) > 1}
+    none([f"{name}: {', '.join(places)}" for name, places in twice.items() if name not in in_several_stages])
+    assert set(twice) == in_several_stages  # no exception that nothing needs
+    for name in in_several_stages - {
+        "Attention"
+    }:  # attention pooling is attention with one query, and a part of its own
+        assert all(place.rpartition(".")[0] in folders for place in twice[name]), name
+
+
+def test_a_class_name_used_twice_is_seen() -> None:
+    trees = {"a.x": ast.parse("class State: ..."), "b.y": ast.parse("def f():\n    class State: ...\nclass Other: ...")}
+    assert classes(trees) == {"State": ["a.x", "b.y"], "Other": ["b.y"]}
 
 
 def test_every_module_says_what_it_is() -> None:

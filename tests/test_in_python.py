@@ -142,6 +142,8 @@ def test_a_model_is_evaluated_on_all_that_it_can_be_trained_on(trained: Trained,
     for data in (str(tmp_path / "test.tsv"), tmp_path / "test.tsv", rows, named, iter(rows)):
         assert model.evaluate(data) == expected
     assert trained.model.evaluate() == trained.model.evaluate(test)
+    assert trained.evaluate() == trained.model.evaluate()  # what training returns answers, too
+    assert trained.predict("a fine film") == trained.model.predict("a fine film")
     assert "row 1: label 'so-so'" in refused(lambda: model.evaluate([("a film", "so-so")]))
     assert "data: got 5; expected a file name" in refused(lambda: model.evaluate(5))
     assert "given in Python (54 rows) and is not saved" in refused(model.evaluate)

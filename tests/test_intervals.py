@@ -3,7 +3,7 @@
 import pytest
 from scipy import stats
 
-from regard.intervals import Interval, difference, mean, paired
+from regard.intervals import Estimate, difference, mean, paired
 
 
 def test_a_mean_by_hand() -> None:
@@ -15,7 +15,7 @@ def test_a_mean_by_hand() -> None:
 
 
 def test_one_value_has_no_interval() -> None:
-    assert mean([0.5]) == Interval(0.5)
+    assert mean([0.5]) == Estimate(0.5)
     assert mean([0.5]).margin is None
     assert not mean([0.5]).clear
     assert difference([0.5, 0.6], [0.25]).low is None
@@ -29,7 +29,7 @@ def test_a_difference_is_welchs() -> None:
 
 
 def test_values_that_never_vary() -> None:
-    assert difference([0.5, 0.5], [0.25, 0.25]) == Interval(0.25, 0.25, 0.25)
+    assert difference([0.5, 0.5], [0.25, 0.25]) == Estimate(0.25, 0.25, 0.25)
     assert difference([0.5, 0.5], [0.25, 0.25]).clear
     assert not difference([0.5, 0.5], [0.5, 0.5]).clear
 

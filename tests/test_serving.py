@@ -22,4 +22,4 @@ def test_limits_and_options_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = dict[str, object]()
     monkeypatch.setattr(server, "serve", lambda folders, limits, **options: seen.update(options, limits=limits))
     serving.serve(["x"], {"batch": 3}, port=5)
-    assert seen == {"port": 5, "limits": server.Limits(batch=3)}
+    assert seen == {"port": 5, "limits": server.ServiceLimits(batch=3)}

@@ -47,6 +47,7 @@ export function options(parent: Element, item: Item, state: State, seen: Seen, d
       doing.change({ map: Number(value), panel: 0, pin: null, view: null })), "map");
   }
   const { names, panels } = seen.map;
+  if (seen.map.grid && seen.view === "panels") return; // its pictures are as they are
   if (names.length > 1 && seen.view !== "panels" && !(seen.view === "picture" && seen.map.rows.length === 1)) {
     const options = names.map((text, i) => ({ text, value: String(i) }));
     const now = String(Math.min(state.panel, names.length - 1));
@@ -57,6 +58,7 @@ export function options(parent: Element, item: Item, state: State, seen: Seen, d
   key(choice(more, "Weights", tops, String(state.top), (value) => doing.change({ top: Number(value) })), "top");
   const scales = [{ text: "one for all", value: "all" }, { text: "one per row", value: "row" }, { text: "0 to 100%", value: "full" }];
   key(choice(more, "Scale", scales, state.scale, (value) => doing.change({ scale: value as State["scale"] })), "scale");
+  if (seen.view === "picture") key(tick(more, "Smooth", state.smooth, (smooth) => doing.change({ smooth })), "smooth");
   if ([...seen.map.rows, ...seen.map.columns].some((token) => token.special)) {
     key(tick(more, "Hide special tokens", state.hide, (hide) => doing.change({ hide })), "hide");
   }

@@ -46,7 +46,7 @@ export function difference(a: AttentionMap, b: AttentionMap, panel: number, opti
   const rows = pairsOf(a.rows, b.rows);
   const columns = common(a.columns, b.columns);
   if (!rows.length || !columns.length) return null;
-  const head = (map: AttentionMap): number[] => map.heads[Math.min(panel, map.heads.length - 1)];
+  const head = (map: AttentionMap): ArrayLike<number> => map.heads[Math.min(panel, map.heads.length - 1)];
   const moved = rows.flatMap(([i, k]) => columns.map(([j, l]) => head(b)[k * b.columns.length + l] - head(a)[i * a.columns.length + j]));
   const map: AttentionMap = {
     ...a,

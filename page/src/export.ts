@@ -54,8 +54,10 @@ export function asJson(item: Item, run: Run | undefined): Blob {
     const bare = (side: "rows" | "columns"): object[] =>
       map[side].map(({ text, raw, letter, space, out, ...place }) => ({ text: raw ?? text, ...place, chosen: !out }));
     const wide = map.columns.length;
-    const weights = map.heads.map((head) => map.rows.map((_, i) => head.slice(i * wide, (i + 1) * wide)));
-    const { title, names, links, breaks, panels, source } = map;
+    const { title, links, breaks, panels, source } = map;
+    const read = map.heads.map((_, i) => i).filter((i) => map.heads[i].length || !map.packed); // packed ones that were seen
+    const names = read.map((i) => map.names[i]);
+    const weights = read.map((k) => map.rows.map((_, i) => Array.from(map.heads[k]).slice(i * wide, (i + 1) * wide)));
     return { title, rows: bare("rows"), columns: bare("columns"), names, panels, links, breaks, source, weights };
   });
   const text = JSON.stringify({ ...item, run: run ? { name: run.name, task: run.task } : null, maps }, null, 1);

@@ -5,16 +5,17 @@ import { answer } from "./answer";
 import { badge } from "./badge";
 import { make } from "./dom";
 import { flow, list } from "./flow";
+import { gridSheet, overview } from "./grid";
 import { legend } from "./legend";
 import { matrix } from "./matrix";
 import { inPicture, picture } from "./picture";
 import { byLine, offered as several, panels, sheet } from "./panels";
 import { say } from "./say";
-import { show, type Shown } from "./shown";
+import { lineOf, show, standing, type Shown } from "./shown";
 import { stage, type Acts, type Drawing, type Pointed } from "./stage";
 import type { State, View } from "./state";
 import { steps } from "./steps";
-import { resting, text } from "./text";
+import { resting, spoken, text } from "./text";
 import type { AttentionMap, Item, Place, Run, Scene } from "./types";
 
 export interface Figure {
@@ -36,13 +37,13 @@ export interface Doing extends Acts {
 // The views an attention map can be seen in.
 export function offers(map: AttentionMap, item: Item, run: Run | undefined): View[] {
   if (inPicture(map)) return ["picture", "matrix"];
-  const grown = map.rows.length > 1 && map.panels !== "rows" && (item.steps !== null || !run || run.searches);
+  const grown = map.rows.length > 1 && !map.grid && map.panels !== "rows" && (item.steps !== null || !run || run.searches);
   return ["matrix", "arcs", "text", ...(several(map) ? ["panels" as const] : []), ...(grown ? ["steps" as const] : [])];
 }
 
 export function suited(map: AttentionMap): View {
   if (inPicture(map)) return "picture";
-  if (map.rows.length === 1) return map.heads.length > 1 ? "panels" : "text";
+  if (map.rows.length === 1 && !map.grid) return map.heads.length > 1 ? "panels" : "text";
   return several(map) ? "panels" : "matrix";
 }
 
@@ -84,10 +85,12 @@ export function figure(
   let pinned: Place | null = null;
 
   if (view === "picture" || view === "matrix" || view === "arcs") {
-    const heads = one ? map.heads.map((_, head) => show(map, head, state)) : [shown];
-    const staged = view === "picture" ? picture(heads, room, () => doing.change({})) : view === "matrix" ? matrix(shown, room) : arcs(shown, room);
+    const heads = one && !map.grid ? map.heads.map((_, head) => show(map, head, state)) : [shown];
+    const words = view === "picture" && !one ? spoken(area, shown, doing) : null;
+    const staged = view === "picture" ? picture(heads, room, () => doing.change({}), state.smooth) : view === "matrix" ? matrix(shown, room) : arcs(shown, room);
     const kind = view === "picture" || (view === "arcs" && drawn(shown) <= many) ? "svg" : "canvas";
-    pointed = stage(area, staged, kind, label[view], doing);
+    const staging = stage(area, staged, kind, label[view], doing);
+    pointed = { point: (place) => (words?.point(place), staging.point(place)) };
     drawing = () => ({
       ...staged,
       draw: (p, c) => {
@@ -98,6 +101,15 @@ export function figure(
   } else if (view === "text") {
     pointed = text(area, shown, doing);
     drawing = () => flow(shown, pinned);
+  } else if (view === "panels" && map.grid) {
+    const find = state.find <= map.grid.searches.length ? state.find : 0;
+    const { grid } = map;
+    overview(area, map, grid, panel, find, {
+      open: (head) => doing.change({ panel: head, view: "matrix" }),
+      find: (search) => doing.change({ find: search }),
+    });
+    pointed = { point: () => undefined };
+    drawing = () => gridSheet(map, grid, find);
   } else if (view === "panels") {
     let all = false;
     const again = (): void => {
@@ -132,7 +144,7 @@ export function figure(
       },
     };
   }
-  legend(box, shown, view, state);
+  if (!(view === "panels" && map.grid)) legend(box, shown, view, state);
 
   function point(place: Place | null): void {
     const seen = place ?? pinned;
@@ -141,9 +153,22 @@ export function figure(
     pointed.point(view === "steps" ? place : seen);
   }
 
+  // A figure that opens with a pinned word also has in sight what that word attends to most.
+  let opening = true;
   function pin(place: Place | null): void {
     pinned = place;
     point(null);
+    const at = opening && place ? standing(shown, place) : -1;
+    if (place && at >= 0) {
+      const other = place.side === "rows" ? "columns" : "rows";
+      const line = lineOf(shown, place.side, at, shown.shares).map(Math.abs);
+      const best = shown[other][line.indexOf(Math.max(...line))];
+      const [row, column] = place.side === "rows" ? [place.index, best] : [best, place.index];
+      if (view === "matrix" && best !== undefined) pointed.reveal?.({ side: "rows", index: row, other: column });
+      if (view === "arcs" && best !== undefined) pointed.reveal?.({ side: other, index: best });
+      if (view === "arcs") pointed.reveal?.(place);
+    }
+    opening = false;
   }
 
   return { map, shown, view, point, pin, drawing, key, stop };

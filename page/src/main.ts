@@ -11,10 +11,11 @@ import { answer } from "./answer";
 import { figure, offers, type Doing, type Figure, type Seen } from "./figure";
 import { help, keys } from "./keys";
 import { live, wanted, type Live } from "./live";
+import { pictures, readPictures, ready, unpack } from "./packed";
 import { isPicture } from "./picture";
 import { read, write, type State } from "./state";
 import { theme } from "./theme";
-import { same, type Item, type Place, type Scene } from "./types";
+import { same, type AttentionMap, type Item, type Place, type Scene } from "./types";
 
 const scene = JSON.parse(document.getElementById("data")?.textContent ?? "{}") as Scene;
 const main = document.querySelector("main") as HTMLElement;
@@ -108,9 +109,10 @@ function draw(): void {
     if (narrow.matches) items(body, scene, state, doing);
     return;
   }
-  const bar = make("div", body, { class: "controls" });
   const second = other();
   const pair = second?.maps.length ? [now, second] : [now];
+  if (unread(pair)) return;
+  const bar = make("div", body, { class: "controls" });
   const grid = make("div", body, { class: pair.length > 1 ? "pair" : "" });
   // Side by side they have one scale, or colours could not be compared.
   const ends = pair.map((one) => one.maps[Math.min(state.map, one.maps.length - 1)].top);
@@ -138,6 +140,19 @@ function draw(): void {
   for (const one of figures) one.pin(state.pin);
   tidy();
   if (focused) body.querySelector<HTMLElement>(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+}
+
+// Whether heads must be read from what is packed first; then they are, and all is drawn again.
+function unread(items: Item[]): boolean {
+  const wanted = items.map((one) => one.maps[Math.min(state.map, one.maps.length - 1)]);
+  const panel = (map: AttentionMap): number => Math.min(state.panel, map.heads.length - 1);
+  const missing = wanted.filter((map) => !ready(map, panel(map)) || (map.grid && !pictures(map)));
+  if (!missing.length) return false;
+  const note = make("p", body, { class: "note", role: "status", text: "Reading the weights …" });
+  Promise.all(missing.flatMap((map) => [unpack(map, panel(map)), readPictures(map)])).then(draw, () => {
+    note.textContent = "The weights in this file cannot be read: it is damaged, or this browser is too old to unpack them.";
+  });
+  return true;
 }
 
 // What can be done with the pinned word, where a service answers.

@@ -32,15 +32,15 @@ export function matrix(shown: Shown, room: number): Picture {
   const labels = rows.map((token) => fit(token.text, size, most));
   const heads = columns.map((token) => fit(token.text, size, longest));
   const titles = shown.map.axes.map((name, side) => (name ? fit(`${name} ${side ? "→" : "↓"}`, small, 180) : ""));
-  const left = Math.ceil(Math.max(measure(titles[0], small) + 2, ...labels.map((text) => measure(text, size)))) + 14;
+  const left = Math.ceil(Math.max(...titles.map((text) => measure(text, small) + 2), ...labels.map((text) => measure(text, size)))) + 14;
   const cell = cellOf(rows.length, columns.length, room - left - 50);
   const every = cell >= least ? 1 : Math.ceil(pitch / cell);
   const lean = (slope * Math.PI) / 180;
   const long = heads.map((text, j) => (flat[j] ? 0 : measure(text, size)));
-  const above = Math.ceil(Math.max(6, ...long.map((length) => length * Math.sin(lean)))) + 22 + (titles[1] ? 18 : 0);
+  const above = Math.ceil(Math.max(titles[1] ? 18 : 6, ...long.map((length) => length * Math.sin(lean)))) + 22;
   const far = Math.max(0, ...long.map((length, j) => (j + 0.5) * cell + length * Math.cos(lean) + 8));
   const inside = { wide: columns.length * cell, high: rows.length * cell };
-  const wide = Math.ceil(left + Math.max(inside.wide, far, measure(titles[1], small)) + 8);
+  const wide = Math.ceil(left + Math.max(inside.wide, far) + 8);
   const high = Math.ceil(above + inside.high + 6);
 
   const letters = (token: Region, c: Colours): Letters => ({
@@ -80,7 +80,7 @@ export function matrix(shown: Shown, room: number): Picture {
     }
     for (const j of shown.breaks) p.rect(left + j * cell - 1.5, above - 8, 3, inside.high + 10, { fill: c.ink });
     p.text(titles[0], left - 8, above - 13, { size: small, fill: c.soft, align: "right" });
-    p.text(titles[1], left, 9, { size: small, fill: c.soft });
+    p.text(titles[1], left - 8, above - 29, { size: small, fill: c.soft, align: "right" }); // in the corner, which never scrolls
     for (let i = 0; i < rows.length; i += every) side(p, i, letters(rows[i], c));
     for (let j = 0; j < columns.length; j += every) head(p, j, letters(columns[j], c));
   }

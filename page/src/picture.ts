@@ -41,11 +41,38 @@ function imageOf(source: string, again: () => void): HTMLImageElement {
   return image;
 }
 
+// How the boxes lie if they are a grid of equal parts: the column and the line of each.
+function grid(boxes: Box[]): { across: number; down: number; at: [number, number][] } | null {
+  const [across, down] = [Math.round(1 / boxes[0].wide), Math.round(1 / boxes[0].high)];
+  const at = boxes.map((box): [number, number] => [Math.round(box.x * across), Math.round(box.y * down)]);
+  const even = boxes.every((box, j) =>
+    Math.abs(box.wide * across - 1) + Math.abs(box.high * down - 1) + Math.abs(box.x * across - at[j][0]) + Math.abs(box.y * down - at[j][1]) < 1e-3);
+  return even && across * down === boxes.length ? { across, down, at } : null;
+}
+
+// The weights of a grid as a picture that a browser smooths; blue is less, as between two runs.
+function smoothed(shares: number[], { across, down, at }: NonNullable<ReturnType<typeof grid>>): string {
+  const [small, large] = [document.createElement("canvas"), document.createElement("canvas")];
+  const fine = Math.ceil(320 / Math.max(across, down));
+  [small.width, small.height, large.width, large.height] = [across, down, across * fine, down * fine];
+  const [cells, on] = [small.getContext("2d"), large.getContext("2d")];
+  if (!cells || !on) return "";
+  shares.forEach((share, j) => {
+    cells.globalAlpha = strongest * Math.min(1, Math.abs(share));
+    cells.fillStyle = share < 0 ? less : more;
+    cells.fillRect(at[j][0], at[j][1], 1, 1);
+  });
+  on.imageSmoothingQuality = "high";
+  on.drawImage(small, 0, 0, large.width, large.height);
+  return large.toDataURL();
+}
+
 // Either one map of several rows, or the heads of a single row.
-export function picture(all: Shown[], room: number, again: () => void): Picture {
+export function picture(all: Shown[], room: number, again: () => void, smooth = false): Picture {
   const { map, columns } = all[0];
   const image = imageOf(map.source, again);
   const boxes = columns.map((index) => boxOf(map.columns[index]));
+  const cells = smooth ? grid(boxes) : null;
   const panels = all.length > 1
     ? all.map((shown, panel) => ({ shown, at: 0, panel, name: map.names[panel] }))
     : all[0].rows.map((row, at) => ({ shown: all[0], at, panel: undefined, name: map.rows[row].text }));
@@ -66,9 +93,11 @@ export function picture(all: Shown[], room: number, again: () => void): Picture 
       const [x, y] = corner(number);
       p.text(fit(name, size, wide), x, y - head / 2, { size, fill: c.ink });
       p.image(image, x, y, wide, high);
-      lineOf(shown, "rows", at, shown.shares).forEach((share, j) => {
+      const shares = lineOf(shown, "rows", at, shown.shares);
+      if (cells) p.image(imageOf(smoothed(shares, cells), again), x, y, wide, high);
+      shares.forEach((share, j) => {
         if (Math.abs(share) < 0.01) return;
-        square(p, x, y, j, { fill: share < 0 ? less : more, alpha: strongest * Math.abs(share) });
+        if (!cells) square(p, x, y, j, { fill: share < 0 ? less : more, alpha: strongest * Math.abs(share) });
         if (shown.links.has(at * columns.length + j)) square(p, x, y, j, { stroke: less, width: 2 });
       });
       p.rect(x, y, wide, high, { stroke: c.line });
@@ -81,7 +110,14 @@ export function picture(all: Shown[], room: number, again: () => void): Picture 
     panels.forEach((panel, number) => {
       const [x, y] = corner(number);
       if (place.side === "rows") {
-        if (panel.at === at) p.rect(x - 1, y - 1, wide + 2, high + 2, { stroke: c.ink, width: 2 });
+        if (panel.at !== at) return;
+        p.rect(x - 1, y - 1, wide + 2, high + 2, { stroke: c.ink, width: 2 });
+        // The parts it looks at: those with at least half of its largest weight.
+        const weights = lineOf(panel.shown, "rows", at, panel.shown.weights);
+        const much = Math.max(...weights) / 2;
+        weights.forEach((weight, j) => {
+          if (weight > 0 && weight >= much) square(p, x, y, j, { stroke: c.ink, width: 1.5 });
+        });
         return;
       }
       square(p, x, y, at, { stroke: c.card, width: 4 }); // light and dark, to be seen on any picture

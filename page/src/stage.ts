@@ -26,6 +26,7 @@ export interface Acts {
 
 export interface Pointed {
   point(place: Place | null): void;
+  reveal?(place: Place): void; // scroll there
 }
 
 export function stage(parent: Element, picture: Picture, kind: "canvas" | "svg", label: string, acts: Acts): Pointed {
@@ -96,7 +97,7 @@ export function stage(parent: Element, picture: Picture, kind: "canvas" | "svg",
     event.stopPropagation();
   });
   box.addEventListener("blur", () => acts.point(null));
-  return { point };
+  return { point, reveal: (place) => reveal(scroll, picture, place, frozen ?? { left: 0, above: 0 }) };
 }
 
 // A canvas as large as the picture, sharp on any screen.

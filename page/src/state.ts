@@ -16,6 +16,7 @@ export interface State {
   hide: boolean; // special tokens
   top: number; // of each row only so many; 0 for all
   scale: "all" | "row" | "full";
+  smooth: boolean; // weights over a picture, instead of blocks
   end?: number; // of the colours at least, where two stand side by side
   with: number | null; // the item beside it
   run: string; // live: what was asked, to be asked again
@@ -24,11 +25,12 @@ export interface State {
   drop_tokens: number[][];
   layers: string | null;
   features: number | null;
+  find: number; // what heads are searched for, from 1; 0: nothing
 }
 
 export const first: State = {
-  item: 0, map: 0, view: null, panel: 0, pin: null, step: 0, hide: false, top: 0, scale: "all", with: null,
-  run: "", ask: [], beam: null, drop_tokens: [], layers: null, features: null,
+  item: 0, map: 0, view: null, panel: 0, pin: null, step: 0, hide: false, top: 0, scale: "all", smooth: false, with: null,
+  run: "", ask: [], beam: null, drop_tokens: [], layers: null, features: null, find: 0,
 };
 
 const whole = (text: string | null): number => (text && /^\d{1,6}$/.test(text) ? Number(text) : 0);
@@ -47,6 +49,7 @@ export function read(hash: string): State {
     hide: given.get("hide") === "1",
     top: whole(given.get("top")),
     scale: scales.find((one) => one === given.get("scale")) ?? "all",
+    smooth: given.get("smooth") === "1",
     with: given.has("with") ? whole(given.get("with")) : null,
     run: given.get("run") ?? "",
     ask: given.getAll("in"),
@@ -54,6 +57,7 @@ export function read(hash: string): State {
     drop_tokens: given.getAll("out").map((one) => one.split(".").filter(Boolean).map(whole)),
     layers: /^(last|mean|all|\d{1,3})$/.exec(given.get("layers") ?? "")?.[0] ?? null,
     features: whole(given.get("features")) || null,
+    find: whole(given.get("find")),
   };
 }
 
@@ -68,6 +72,7 @@ export function write(state: State): string {
   if (state.hide) given.set("hide", "1");
   if (state.top) given.set("top", String(state.top));
   if (state.scale !== "all") given.set("scale", state.scale);
+  if (state.smooth) given.set("smooth", "1");
   if (state.with !== null) given.set("with", String(state.with));
   if (state.run) given.set("run", state.run);
   for (const text of state.ask) given.append("in", text);
@@ -77,5 +82,6 @@ export function write(state: State): string {
   }
   if (state.layers) given.set("layers", state.layers);
   if (state.features) given.set("features", String(state.features));
+  if (state.find) given.set("find", String(state.find));
   return given.toString();
 }

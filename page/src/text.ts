@@ -98,6 +98,13 @@ export function text(parent: Element, shown: Shown, acts: Acts): Pointed {
   return { point };
 }
 
+// The words of the output above a picture: each lights up where it looks, and a part of the picture the words that do.
+export function spoken(parent: Element, shown: Shown, acts: Acts): Pointed {
+  const words: Record<Side, HTMLElement[]> = { columns: [], rows: line(parent, shown, "rows", called(shown.map, "rows")) };
+  operate(words, shown, "rows", acts);
+  return { point: (place) => paint(shown, words, place) };
+}
+
 // The mouse, the finger and the arrow keys on a line of words, of which one is reached by Tab.
 function operate(words: Record<Side, HTMLElement[]>, shown: Shown, side: Side, acts: Acts): void {
   words[side].forEach((word, i) => {

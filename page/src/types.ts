@@ -20,13 +20,27 @@ export interface Region {
   bottom?: number;
 }
 
+// All layers and heads of a model: what heads attend to, and a small picture of each.
+export interface Grid {
+  layers: number[];
+  heads: number;
+  first: number; // the panel of the first layer's first head: those before it are of all heads together
+  small: string; // packed
+  side: [number, number]; // rows and columns of a small picture
+  bytes: number;
+  weights: number; // how many
+  searches: { name: string; scores: number[] }[];
+}
+
 export interface AttentionMap {
   title: string;
   rows: Region[];
   columns: Region[];
   directions: { rows: Direction; columns: Direction };
   names: string[];
-  heads: number[][];
+  heads: ArrayLike<number>[]; // of packed ones those that were read, the others empty
+  packed?: string[];
+  grid?: Grid;
   top: number; // where colours end: the largest weight, but not below twice an even share
   axes: [string, string]; // what rows and columns are; "" where nobody said
   links: [number, number][];

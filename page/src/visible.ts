@@ -35,7 +35,10 @@ export const direction = (text: string): Direction => {
 export const quote = (text: string): string => `\u2068“${text}”\u2069`;
 
 // Two places behind the point, with a true minus.
-export const signed = (number: number): string => number.toFixed(2).replace("-", "−");
+export const signed = (number: number): string => {
+  const close = Math.abs(number) < 0.005 && Math.abs(number) >= 0.00005;
+  return (close ? number.toPrecision(1) : number.toFixed(2)).replace(/^-(0\.00$)?/, (_, none) => none ?? "−");
+};
 
 export const percent = (weight: number): string => {
   const share = Math.abs(weight) * 100;

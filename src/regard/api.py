@@ -8,6 +8,7 @@ import json
 import os
 import time as clock
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
@@ -16,6 +17,7 @@ import torch
 
 from regard.data.corpus import read_corpus
 from regard.data.given import is_given, options_of, rows_of
+from regard.data.histories import columns_of
 from regard.data.load import load as load_data
 from regard.data.load import load_part
 from regard.data.read import Reading
@@ -24,11 +26,12 @@ from regard.data.references import grouped
 from regard.data.roles import by_role
 from regard.data.splits import Splits
 from regard.errors import RegardError, brief, counted
-from regard.find import In, build, call, find, full, mark, names, nearest, settable
+from regard.find import In, build, call, find, full, mark, named, names, nearest, settable
 from regard.measure import Results
 from regard.merged import flat, gone_on, merge
 from regard.networks.reader import Reader
 from regard.own_code import class_names
+from regard.ranges import Few, within
 from regard.room import network_of
 from regard.search import Constraints, Search, compiled
 from regard.search.beam import fitted
@@ -87,6 +90,7 @@ class Model:
         drop_tokens: DropTokens = (),
         features: Features = (),
         layers: str = "",
+        top: int = 0,
         **search: Any,
     ) -> Any:
         """The prediction for a text, or a list of predictions for several texts, in their order.
@@ -99,7 +103,8 @@ class Model:
         Constraints are options of the search in your own text: `allowed` (the only answers that may come out), `prefix`
         (what every answer begins with), `banned` (words that no answer contains), `min_length` and `no_repeat_ngram`.
         `features` also shows single features of feature-wise attention: how many, or a list of their numbers. `layers`
-        chooses the Transformer layers to show: last, mean, all, or a number from 1.
+        chooses the Transformer layers to show: last, mean, all, or a number from 1. `top` is how many items to
+        recommend, for tasks that rank.
         """
         pair = self.inputs > 1 and isinstance(texts, tuple) and all(isinstance(text, str) for text in texts)
         single = isinstance(texts, str) or pair
@@ -112,7 +117,10 @@ class Model:
         if features:
             self._needs("features", "features")
             _check_features(features)
-        ask = Ask(look, chosen, trace, drop_tokens, features)
+        if top:
+            self._needs("ranks", "top")
+            within("top", top, Few)
+        ask = Ask(look, chosen, trace, drop_tokens, features, top=top)
         with torch.inference_mode(), self.precision():
             found = self.task.predict(self.network.showing(layers), rows, ask, where)
         return found[0] if single else found
@@ -146,8 +154,9 @@ class Model:
 
     @property
     def roles(self) -> list[dict[str, str]]:
-        """The inputs of one prediction, each with its name and its kind."""
-        return [{"name": name, "kind": field.kind} for name, field in self.task.inputs.items()]
+        """The inputs of one prediction, each with its name, its kind and what one is called in a sentence."""
+        fields = self.task.inputs.items()
+        return [{"name": name, "kind": field.kind, "noun": field.noun or f"a {field.kind}"} for name, field in fields]
 
     @property
     def features(self) -> bool:
@@ -190,7 +199,7 @@ class Model:
         own, fields = self.config["data"], tuple(self.task.fields.values())
         spec = os.fspath(data) if isinstance(data, str | os.PathLike) else rows_of(data)
         log = ReadLog(own.get("skip", False))
-        return load_part(spec, fields, Reading.of(own, len(fields), self.task.known), log), log.notes()
+        return load_part(spec, fields, Reading.of(own, columns_of(fields), self.task.known), log), log.notes()
 
     def evaluate(self, data: Any = None, **search: Any) -> dict[str, float | str]:
         """Every metric of the task, with full decoding: on the run's own test set, or on other data.
@@ -239,6 +248,11 @@ class Model:
         """The data this run was trained on, read again."""
         return read(self.task, self.config)
 
+    def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
+        """Write the encoder of a model with encoder=pretrained to a new folder, as Hugging Face Transformers loads it:
+        `AutoModel.from_pretrained(folder)`. The head is left out; LoRA is merged into the weights."""
+        return self.task.save_pretrained(self.network, Path(folder))
+
     def __repr__(self) -> str:
         size = sum(p.numel() for p in self.network.parameters())
         return f"<regard {self.config['task']} model, {size:,} parameters, from {self.run.folder}>"
@@ -248,7 +262,8 @@ def configure(task: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The whole configuration of a run: what was asked for over the task's presets over every part's defaults."""
     _tables(options)
     kind = find("tasks", task)
-    asked = merge(_preset(kind, options), {key: value for key, value in options.items() if key != "task"})
+    own = {key: value for key, value in options.items() if key != "task"}
+    asked = merge(_preset(kind, options), merge(kind.implied(own), own))
     parts = {key: value for key, value in asked.items() if key not in SECTIONS}
     known = [*settable(kind), *SECTIONS]
     for key in parts:
@@ -361,6 +376,9 @@ def _started(task: str, options: Mapping[str, Any], trust: Trust) -> tuple["Mode
     if theirs is None or theirs.modules != kind.starts.modules:
         what = "an encoder" if kind.starts.modules == ENCODER.modules else f"a run of {task}"
         raise RegardError(f"--start {folder}: {task} starts from {what}, and that is a run of {from_task}")
+    if "encoder" in theirs.parts and find("encode", named(begun.config["encoder"])).pretrained:
+        said = f"--start {folder}: its encoder is a pre-trained one"
+        raise RegardError(said, do="use encoder=pretrained and encoder.from=")
     ours, read = (next(iter(one.inputs.values())).kind for one in (kind(), begun.task))
     choice = isinstance(mark(settable(kind)[kind.starts.field]), In)  # of a field
     if read != ours and (not choice or kind.starts.field == ours):
@@ -387,13 +405,18 @@ def prepare(task: str, options: Mapping[str, Any], run: Run | None = None, trust
         made.begin(origin.run.kept)
     elif run is not None and config["start"]["run"]:
         made.begin(run.kept)
+    made.went_on = None if run is None else run.kept
     made.learn(splits.train)
+    made.remember(splits)
     made.items([*splits.valid, *splits.test])  # what is too long there is better told before the training than after it
     splits.validates(config["data"]["train"] or made.default_data)
     torch.manual_seed(config["train"]["seed"])
     if run is not None:
         run.check_room(lambda: network_of(made))
     network, said = network_of(made), ""
+    if run is not None and any(field.imported for field in made.inputs.values()):
+        with suppress(RegardError):  # damaged ones are restored from a checkpoint
+            run.load_weights(network)
     if origin is not None and made.starts is not None:
         same = origin.config["task"] == task and made.target is None
         take(network, origin.network, made.starts, str(origin.run.folder), whole=same)
@@ -422,7 +445,7 @@ def suited(
     Built-in data comes with options measured for it, and a run that goes on has all of its options already.
     """
     plan = config["train"]
-    if not plan["auto"] or _preset(type(task), options) or not splits.train:
+    if not plan["auto"] or _preset(type(task), options) or type(task).implied(options) or not splits.train:
         return config, ()
     where = device_of(plan["device"]).type
     facts = Facts.of(splits.train, list(task.fields.values()), where, usable_cores(), seconds(plan["time"]))
@@ -449,6 +472,14 @@ class Trained:
     warnings: tuple[str, ...] = ()  # why it seems not to have learned, and what to do, one line each
     results: Results | None = None  # the predictions it was tested by (on part of valid, where there is no test set)
     first: bool = True  # of several processes; the others only help it to train
+
+    def predict(self, texts: Any, *args: Any, **options: Any) -> Any:
+        """What `model.predict` returns."""
+        return self.model.predict(texts, *args, **options)
+
+    def evaluate(self, data: Any = None, **search: Any) -> dict[str, float | str]:
+        """What `model.evaluate` returns."""
+        return self.model.evaluate(data, **search)
 
     def __repr__(self) -> str:
         best = self.model.task.metrics.best
@@ -477,7 +508,7 @@ def train(
             "bad": ["dull", "weak", "clumsy", "poor", "dreary", "tired", "boring"],
         }.items() for word in words]
         trained = regard.train("classify", data=films, out="runs/films", train={"epochs": 2})
-        print(trained.test, trained.model.predict("a witty film").text)
+        print(trained.test, trained.predict("a witty film").text)
 
     task: what to learn: translate, classify, tag, …; `regard list task` on the command line shows all.
     data: the training data. A file or folder ("reviews.tsv", "train.de,train.en", "hf:NAME"), rows such as

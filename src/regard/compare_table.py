@@ -10,7 +10,7 @@ from typing import Any
 
 from regard.conclusions import Row, conclusions
 from regard.errors import counted
-from regard.intervals import Interval, mean
+from regard.intervals import Estimate, mean
 from regard.markdown import escaped
 
 __all__ = ["as_json", "markdown", "picture"]
@@ -54,7 +54,7 @@ def _spread(values: Sequence[float]) -> str:
     return f"{found.value:.4g}" if found.margin is None else f"{found.value:.4g} ± {found.margin:.2g}"
 
 
-def _bounds(found: Interval | None) -> Any:
+def _bounds(found: Estimate | None) -> Any:
     return None if found is None else {"mean": found.value, "low": found.low, "high": found.high}
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from regard.errors import counted
 from regard.find import find
-from regard.intervals import Interval, difference, paired
+from regard.intervals import Estimate, difference, paired
 
 __all__ = ["Conclusion", "Row", "conclusions"]
 
@@ -48,8 +48,8 @@ class Conclusion:
     text: str
     best: str
     other: str
-    seeds: Interval | None = None  # difference of the means over seeds
-    examples: Interval | None = None  # mean difference of the scores of the same test examples
+    seeds: Estimate | None = None  # difference of the means over seeds
+    examples: Estimate | None = None  # mean difference of the scores of the same test examples
     metric: str = ""  # of these scores
 
 
@@ -91,18 +91,18 @@ def _compared(a: Row, b: Row) -> Conclusion:
     return found("better", f"{a.name} is better than {b.name}: {a.best} {means}, {over} over {counted(count, 'seed')}.")
 
 
-def _said(found: Interval) -> str:
+def _said(found: Estimate) -> str:
     bounds = "" if found.low is None else f" (95 % interval {found.low:.2g} to {found.high:.2g})"
     return f"difference {found.value:.2g}{bounds}"
 
 
-def _favours(found: Interval, metric: str) -> bool:
+def _favours(found: Estimate, metric: str) -> bool:
     """Whether the difference is clear, and for the first of the two."""
     lower = find("measure", metric).better == "lower"
     return found.clear and (found.value < 0) == lower
 
 
-def _paired(a: Row, b: Row) -> tuple[str, Interval | None]:
+def _paired(a: Row, b: Row) -> tuple[str, Estimate | None]:
     """By the mean over the seeds of each example's score, where both were tested on the same examples."""
     if a.each is None or b.each is None or len({*a.tested, *b.tested}) > 1:
         return "", None

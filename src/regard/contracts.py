@@ -23,9 +23,12 @@ BASES = {
     "fields": "fields.Field",
     "encode": "encode.Encoder",
     "pool": "pool.Pool",
+    "text": "text.TextKind",
     "predict.match": "predict.match.Match",
+    "predict.reward": "predict.reward.Reward",
     "predict.generate": "predict.generate.Decoder",
     "predict.language": "predict.language.LanguageModel",
+    "networks.recommend": "networks.recommend.Recommender",
     "search": "search.Search",
     "measure": "measure.Measure",
     "data.builtin": "data.builtin._builtin.Builtin",
@@ -61,7 +64,10 @@ def check_class(folder: str, part: type[Any]) -> None:
         return
     name, protocol = f"{part.__module__}.{part.__qualname__}", getattr(base, "_is_protocol", False)
     if not protocol and not issubclass(part, base):
-        raise RegardError(f"{name} is not a {base.__name__}", expected=f"a subclass of regard.{BASES[folder]}", do=PAGE)
+        article = "an" if base.__name__[0] in "AEIOU" else "a"
+        raise RegardError(
+            f"{name} is not {article} {base.__name__}", expected=f"a subclass of regard.{BASES[folder]}", do=PAGE
+        )
     found = {one: next((vars(kind)[one] for kind in part.__mro__ if one in vars(kind)), None) for one in methods(base)}
     missing = [f"no method {one}" for one, it in found.items() if it is None or hasattr(it, "__isabstractmethod__")]
     if protocol:  # its attributes are asked of the class

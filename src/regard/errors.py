@@ -6,12 +6,19 @@ and exits with code 2; in Python it is a `ValueError`.
     raise RegardError("train.tsv:12: 3 fields", expected="2 (source, target)", do="remove the extra tab")
 """
 
-__all__ = ["RegardError", "brief", "counted"]
+from collections.abc import Sequence
+
+__all__ = ["RegardError", "brief", "counted", "listed"]
 
 
 def counted(number: int, what: str) -> str:
     """1 example, 2,000 examples"""
     return f"{number:,} {what}{'s' * (number != 1)}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """a, b and c"""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def brief(value: object, most: int = 80) -> str:

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
+from keyword import iskeyword
 from pkgutil import iter_modules
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -46,7 +47,7 @@ __all__ = [
         "merge",
         "names",
     ),
-    *("nearest", "settable", "table", "words"),
+    *("named", "nearest", "settable", "table", "words"),
 ]
 
 type_names = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}
@@ -65,6 +66,7 @@ nouns = {  # what a part of a folder is called in messages
     "predict.reward": "reward",
     "predict.generate": "decoder",
     "predict.language": "language model",
+    "networks.recommend": "recommender",
     "measure": "metric",
     "data.builtin": "built-in data set",
 }
@@ -95,6 +97,11 @@ class Of:
 def table(spec: Spec) -> dict[str, Any]:
     """The options of a part without a name."""
     return {} if isinstance(spec, str) else dict(spec)
+
+
+def named(spec: Spec) -> str:
+    """The name of a part; "" where there are options alone."""
+    return spec if isinstance(spec, str) else str(spec.get("name", ""))
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -134,9 +141,12 @@ def find(folder: str, name: str) -> type[Any]:
 
 
 def settable(thing: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """The options of a callable: its parameters that have a default."""
+    """The options of a callable: its parameters that have a default. `from_` is the option `from`, which Python keeps
+    for itself."""
     return {
-        name: p for name, p in inspect.signature(thing).parameters.items() if p.default is not inspect.Parameter.empty
+        name.removesuffix("_"): p
+        for name, p in inspect.signature(thing).parameters.items()
+        if p.default is not inspect.Parameter.empty
     }
 
 
@@ -323,7 +333,7 @@ def call(thing: Callable[..., Any], options: Mapping[str, Any], **given: Any) ->
     filled = full(thing, options)  # the values as checked: "none" is None by now, a part has its name
     takes = inspect.signature(thing).parameters
     offered = {key: value for key, value in given.items() if key in takes}
-    own = {key: filled[key] for key in options if key != "name"}
+    own = {f"{key}_" if iskeyword(key) else key: filled[key] for key in options if key != "name"}
     # TOML has lists where signatures have tuples.
     return thing(**{key: tuple(v) if isinstance(v, list) else v for key, v in own.items()} | offered)
 

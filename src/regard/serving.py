@@ -17,11 +17,11 @@ __all__ = ["serve"]
 def serve(folders: Sequence[str], limits: dict[str, Any], **options: Any) -> None:
     """Serve runs until Ctrl-C or SIGTERM; `limits` are those of serve/limits.py, `options` those of serve/server.py."""
     try:
-        from regard.serve.limits import Limits
+        from regard.serve.limits import ServiceLimits
         from regard.serve.server import serve as run
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] == "regard":
             raise
         missing = f"{error.name} is not installed, which the service needs"
         raise RegardError(missing, do="pip install 'regard[serve]'") from None
-    run(folders, limits=Limits(**limits), **options)
+    run(folders, limits=ServiceLimits(**limits), **options)

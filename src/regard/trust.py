@@ -24,7 +24,7 @@ Trust = bool | Collection[str]
 """Everything (True), nothing (False), or only these names."""
 
 
-FILES = ("vectors", "weights")
+FILES = ("from", "titles", "vectors", "weights")
 
 
 def admit(whose: object, config: Mapping[str, Any], trust: Trust = False) -> None:

@@ -28,7 +28,7 @@ __all__ = [
     *(
         "Batch",
         "Beams",
-        "Choice",
+        "Selection",
         "Example",
         "Grounding",
         "Link",
@@ -36,6 +36,7 @@ __all__ = [
         "Memory",
         "Network",
         "Output",
+        "Pieces",
         "Pixels",
         "Prediction",
         "Rows",
@@ -83,6 +84,7 @@ class Example:
     links: tuple[Link, ...] = ()  # the true alignment, where it is known
     alternatives: tuple[str, ...] = ()
     grounding: tuple[Grounding, ...] = ()  # the part of a picture that each word of the target speaks of, where known
+    user: str = ""  # whose history it is, where that is known
 
     @property
     def references(self) -> tuple[str, ...]:
@@ -150,6 +152,27 @@ class Sequences(Rows):
 
 
 @dataclass(frozen=True)
+class Pieces(Sequences):
+    """Subwords of a text, or of several that are read as one.
+
+    `segments` says which text each position belongs to; None: all to the first. Where labels are asked for words,
+    `words` has the position of each word's first piece.
+    """
+
+    segments: Int[Tensor, "batch time"] | None = None
+    words: Sequences | None = None
+
+    def to(self, device: torch.device | str) -> "Pieces":
+        return replace(
+            self,
+            values=self.values.to(device, non_blocking=True),
+            mask=self.mask.to(device, non_blocking=True),
+            segments=None if self.segments is None else self.segments.to(device, non_blocking=True),
+            words=None if self.words is None else self.words.to(device),
+        )
+
+
+@dataclass(frozen=True)
 class Pixels(Rows):
     """Pictures of one size."""
 
@@ -173,7 +196,7 @@ class Batch(Rows):
 
 
 @dataclass(frozen=True)
-class Choice(Rows):
+class Selection(Rows):
     """Which tokens a network chose, and how likely (log-probability) and how open (entropy) that choice was."""
 
     name: str  # "heads", "dependents": what they were chosen as
@@ -195,7 +218,7 @@ class Memory(Rows):
     values: Float[Tensor, "batch *head key value"]
     mask: Bool[Tensor, "batch key"] | None = None
     summary: Float[Tensor, "batch summary"] | None = None
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[Selection, ...] = ()
     looks: "tuple[tuple[str, Look], ...]" = ()
     spans: tuple[tuple[int, int], ...] | None = None  # None: key i is position i
 
@@ -357,12 +380,21 @@ class Network(nn.Module):
         """Whether it is already trained as it will be used; scores from before that do not count."""
         return True
 
+    def steady(self, progress: float) -> bool:
+        """Whether from here on every step of a shape of batch does the same on a GPU and never waits for it: nothing
+        but tensors on the GPU decides what is computed. Such steps are recorded as CUDA graphs."""
+        return False
+
+    def count(self, batch: Batch) -> int:
+        """What the loss of a batch is counted over: examples or target tokens (`Output.count`)."""
+        raise NotImplementedError
+
     def forward(self, batch: Batch, progress: float = 1.0) -> Output:
         raise NotImplementedError
 
 
 # DistributedDataParallel, torch.compile and torch.export look for tensors inside what a network takes and gives.
-for _kind in (Sequences, Pixels, Batch, Choice, Memory, Output):
+for _kind in (Sequences, Pieces, Pixels, Batch, Selection, Memory, Output):
     register_dataclass(_kind)
 
 

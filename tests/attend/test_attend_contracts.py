@@ -107,7 +107,8 @@ def test_shapes_and_weights(score: str, normalizer: str, heads: int | None) -> N
         for extra in (look.log_prob, look.entropy):
             assert extra is None or extra.shape == (BATCH, *between, queries(score))
         assert (weights >= 0).all()
-        assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
+        if attention.normalizer.shares:
+            assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
         hidden = ~x.mask.reshape(BATCH, *[1] * (weights.dim() - 2), KEYS)
         assert (weights.masked_select(hidden) == 0).all()
         values = x.values if heads is None else attention.heads.values(x.values)

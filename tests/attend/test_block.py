@@ -71,7 +71,7 @@ def test_each_part_by_its_equation(kind: Kind) -> None:
 
     q, k, v = (norm(x[0], part.norm_attend) @ part.attending.W_qkv.weight.T).chunk(3, -1)
     o = part.attending.attention.heads.W_o
-    expected = x + o(answers(places.turned(q), places.turned(k), v, seen))
+    expected = x + o(answers(places.rotated(q), places.rotated(k), v, seen))
     found, look, _ = part.attend(x, places, seen=seen[None])
     torch.testing.assert_close(found, expected)
     assert look.weights.shape == (1, heads, 4, 4)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.attend.positions import Kind, Places, Positions, angles, sinusoid, turned
+from regard.attend.positions import Kind, Places, Positions, angles, rotated, sinusoid
 from regard.errors import RegardError
 
 kinds: list[Kind] = ["sinusoid", "learned", "rotary"]
@@ -32,7 +32,7 @@ def test_a_turn_by_hand() -> None:
     x = torch.tensor([[1.0, 0.0, 0.0, 2.0, 3.0, 4.0, 1.0, 0.0]]).double()
     a = [cos(2), sin(2), -2 * sin(0.02), 2 * cos(0.02)]
     b = [3 * cos(2) - 4 * sin(2), 3 * sin(2) + 4 * cos(2), cos(0.02), sin(0.02)]
-    assert turned(x, at.cos(), at.sin())[0].tolist() == pytest.approx(a + b, abs=1e-15)
+    assert rotated(x, at.cos(), at.sin())[0].tolist() == pytest.approx(a + b, abs=1e-15)
 
 
 def test_turned_products_know_only_distances() -> None:
@@ -40,7 +40,7 @@ def test_turned_products_know_only_distances() -> None:
     positions, products = Positions("rotary", 12, heads=3), []
     for first in [0, 1, 40]:
         places = positions(first, 5)
-        p, r = places.turned(q), places.turned(k)
+        p, r = places.rotated(q), places.rotated(k)
         torch.testing.assert_close(p.norm(dim=-1), q.norm(dim=-1))
         products.append(torch.einsum("jhw,ihw->hji", p.reshape(5, 3, 4), r.reshape(5, 3, 4)))
     torch.testing.assert_close(products[1], products[0])
@@ -63,8 +63,8 @@ def test_a_place_is_the_same_however_it_is_read(kind: Kind) -> None:
 def test_each_kind_acts_in_its_own_place(kind: Kind) -> None:
     places, x = Positions(kind, 8, heads=2)(1, 3), torch.randn(2, 3, 8)
     assert torch.equal(places.added(x), x) is (kind == "rotary")
-    assert torch.equal(places.turned(x), x) is (kind != "rotary")
-    assert places.added(x).dtype == places.turned(x).dtype == torch.float32
+    assert torch.equal(places.rotated(x), x) is (kind != "rotary")
+    assert places.added(x).dtype == places.rotated(x).dtype == torch.float32
 
 
 def test_only_learned_places_learn_and_end() -> None:
@@ -88,7 +88,7 @@ def test_half_precision_rounds_once() -> None:
     """Far out, where an angle in half precision would be off by whole turns."""
     x = torch.randn(1, 9, 8).bfloat16()
     places = Positions("rotary", 8, heads=2)(1000, 9)
-    exact, half = places.turned(x.double()), places.turned(x)
+    exact, half = places.rotated(x.double()), places.rotated(x)
     assert half.dtype == torch.bfloat16
     torch.testing.assert_close(half, exact.bfloat16(), rtol=0.008, atol=1e-5)
 
@@ -96,4 +96,4 @@ def test_half_precision_rounds_once() -> None:
 def test_gradients_are_right() -> None:
     at = angles(torch.arange(3, 7), 6)
     x = torch.randn(2, 4, 12).double().requires_grad_()
-    assert torch.autograd.gradcheck(lambda x: turned(x, at.cos(), at.sin()), (x,))
+    assert torch.autograd.gradcheck(lambda x: rotated(x, at.cos(), at.sin()), (x,))

@@ -12,9 +12,9 @@ from torch.testing import assert_close
 from regard import find
 from regard.attend.normalizer.sample import Sample
 from regard.attend.reinforce import Reinforce, mix, reward, surrogate
-from regard.attend.selector import Selector, share, weigh_up
+from regard.attend.selector import Selector, log_prob_and_entropy, share
 from regard.errors import RegardError
-from regard.types import Choice
+from regard.types import Selection
 
 f64 = torch.float64
 baselines = ["none", "moving", "learned", "others"]
@@ -72,7 +72,7 @@ def test_the_mean_of_the_estimate_is_the_exact_gradient(n: int) -> None:
     parameters = list(selector.parameters())
 
     def measured() -> tuple[Tensor, Tensor]:
-        return weigh_up(selector.logits(x, mask[:1])[0].expand(2**n, n), z, mask)
+        return log_prob_and_entropy(selector.logits(x, mask[:1])[0].expand(2**n, n), z, mask)
 
     log_p, H = measured()
     assert_close(log_p.exp().sum(), torch.tensor(1.0, dtype=f64))
@@ -105,7 +105,7 @@ def test_subsets_that_were_drawn(baseline: Any) -> None:
     """40 batches of 500 drawn subsets, b moving or learning as they go: each token's logit gets the exact gradient."""
     n, z = 4, subsets(4)
     logits = torch.tensor([0.5, -0.7, 1.2, 0.1], dtype=f64, requires_grad=True)
-    log_p, H = weigh_up(logits.expand(len(z), n), z, torch.ones_like(z))
+    log_p, H = log_prob_and_entropy(logits.expand(len(z), n), z, torch.ones_like(z))
     (exact,) = torch.autograd.grad(-(1.5 * (log_p.exp() * worth(z)).sum() + 0.2 * H[0]), logits)
 
     reinforce = made(baseline, scale=1.5, bonus=0.2)
@@ -114,7 +114,7 @@ def test_subsets_that_were_drawn(baseline: Any) -> None:
     for _ in range(40):
         each = logits.detach().expand(500, n).clone().requires_grad_()
         chosen = torch.rand(500, n) < torch.sigmoid(each.detach())
-        choice = Choice("tokens", chosen, *weigh_up(each, chosen, torch.ones_like(chosen)))
+        choice = Selection("tokens", chosen, *log_prob_and_entropy(each, chosen, torch.ones_like(chosen)))
         summary = torch.randn(500, 2, dtype=f64)
         reinforce.zero_grad()
         loss = reinforce([choice], worth(chosen), summary, copies=reinforce.copies)
@@ -139,7 +139,7 @@ def test_a_selector_as_it_is_used() -> None:
     x, mask, n = torch.randn(1, 4, 2, dtype=f64), torch.tensor([[True, True, True, False]]), 3
     parameters = list(selector.parameters())
     z = subsets(n)
-    log_p, H = weigh_up(selector.logits(x, mask)[0, :, :n].expand(2**n, n), z, torch.ones_like(z))
+    log_p, H = log_prob_and_entropy(selector.logits(x, mask)[0, :, :n].expand(2**n, n), z, torch.ones_like(z))
     gradients = torch.autograd.grad(-((log_p.exp() * worth(z)).sum() + 0.2 * H[0]), parameters)
     exact = torch.cat([g.flatten() for g in gradients])
 
@@ -185,7 +185,7 @@ def drawn_variance(reinforce: Reinforce, level: float) -> float:
     for _ in range(30):
         each = torch.zeros(200, 1, dtype=f64, requires_grad=True)
         chosen = torch.rand(200, 1) < 0.5
-        log_p, _ = weigh_up(each, chosen, torch.ones_like(chosen))
+        log_p, _ = log_prob_and_entropy(each, chosen, torch.ones_like(chosen))
         reinforce(log_p, level + chosen[:, 0].double() - 0.5).sum().backward()
         assert each.grad is not None
         estimates.append(each.grad)
@@ -208,7 +208,7 @@ def spread(baseline: Any) -> Tensor:
         copies = reinforce.copies
         logits = torch.zeros(5, dtype=f64, requires_grad=True)
         chosen = torch.rand(8, 5) < 0.5
-        log_p, _ = weigh_up(logits.expand(8, 5), chosen, torch.ones_like(chosen))
+        log_p, _ = log_prob_and_entropy(logits.expand(8, 5), chosen, torch.ones_like(chosen))
         level = torch.randn(8 // copies, dtype=f64).repeat(copies)
         loss = reinforce(log_p, level + 0.1 * chosen.double().sum(-1), copies=copies).mean()
         found.append(torch.autograd.grad(-loss, logits)[0])
@@ -331,8 +331,8 @@ def test_the_squared_error_of_the_value_head_by_hand() -> None:
 
 def test_choices_are_joined() -> None:
     chosen = torch.ones(2, 3, dtype=torch.bool)
-    heads = Choice("heads", chosen, torch.tensor([-1.0, -2.0]), torch.tensor([0.1, 0.2]))
-    dependents = Choice("dependents", chosen, torch.tensor([-0.5, -0.25]), torch.tensor([0.3, 0.4]))
+    heads = Selection("heads", chosen, torch.tensor([-1.0, -2.0]), torch.tensor([0.1, 0.2]))
+    dependents = Selection("dependents", chosen, torch.tensor([-0.5, -0.25]), torch.tensor([0.3, 0.4]))
     reinforce, R = Reinforce(size=None, baseline="none", bonus=2.0), torch.tensor([3.0, -1.0])
     # −(3·(−1.5) + 2·0.4), −(−1·(−2.25) + 2·0.6)
     assert_close(reinforce((heads, dependents), R), torch.tensor([3.7, -3.45]))
@@ -379,6 +379,15 @@ def test_the_module_mixes_in_training_only() -> None:
     assert torch.equal(mixed, sampled)
     assert kept.all()
     assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_soft_weights_give_way_on_the_way() -> None:
+    """By hand: from 1 to ¼ in the first half, 1 − ¾ · 0.2 / 0.5 = 0.7 after a fifth."""
+    reinforce = Reinforce(size=None, expected=0.25, anneal=0.5)
+    assert [reinforce.chance(p) for p in (0.0, 0.2, 0.5, 1.0)] == pytest.approx([1.0, 0.7, 0.25, 0.25])
+    assert Reinforce(size=None, expected=0.25).chance(0.0) == 0.25
+    sampled, expected = torch.zeros(5, 2), torch.ones(5, 2)
+    assert torch.equal(reinforce.mix(sampled, expected, progress=0.0)[0], expected)
 
 
 @pytest.mark.parametrize("baseline", baselines[:3])
@@ -459,6 +468,7 @@ def test_its_options_are_a_configuration() -> None:
         "scale",
         "bonus",
         "expected",
+        "anneal",
         "normalise",
         "samples",
     ]  # `size` is for code to give

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from regard.attend.selector import Selector, share, weigh_up
-from regard.types import Choice
+from regard.types import Selection
 
 f64 = torch.float64
 
@@ -22,7 +22,7 @@ def made(inputs: int = 3, **options: float) -> Selector:
     return selector
 
 
-def one(selector: Selector, *given: object, **more: object) -> Choice:
+def one(selector: Selector, *given: object, **more: object) -> Selection:
     """The choice of its only policy."""
     (choice,) = selector(*given, **more)
     return choice  # type: ignore[no-any-return]

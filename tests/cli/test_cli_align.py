@@ -16,8 +16,8 @@ from regard.api import Model, load, merge, prepare
 from regard.cli import align as verb
 from regard.errors import RegardError
 from regard.find import find
-from regard.look.align import Join, Links, by_word, choose, from_pharaoh, join, to_pharaoh, turned, words
-from regard.text import Text
+from regard.look.align import Join, Links, by_word, choose, from_pharaoh, join, swapped, to_pharaoh, words
+from regard.text import Tokenizer
 from regard.train.run import Run
 from regard.types import Example, Sequences
 
@@ -66,7 +66,7 @@ def stepwise(model: Model, source: str, target: str) -> np.ndarray:
         batch = Sequences.pad([sides["source"].encode(source)]).to(next(model.network.parameters()).device)
         state = model.network.decoder.start(model.network.encode(batch))
         rows = []
-        for token in [Text.start, *sides["target"].encode(target)[:-1]]:
+        for token in [Tokenizer.start, *sides["target"].encode(target)[:-1]]:
             state, look, _ = model.network.decoder.step(state, torch.tensor([[token]], device=batch.values.device))
             rows.append(look.by_key.double().reshape(-1, batch.values.shape[1]).mean(0))
     tokens = sides["target"].tokens(target), sides["source"].tokens(source)
@@ -122,7 +122,7 @@ def test_both_directions(
     """The other run reads our targets as its sources."""
     other = load(back, "cpu")
     theirs = [stepwise(other, target, source) for source, target in texts]
-    both = [(choose(one), turned(choose(two))) for one, two in zip(expected, theirs, strict=True)]
+    both = [(choose(one), swapped(choose(two))) for one, two in zip(expected, theirs, strict=True)]
     said = regard("align", run, "--data", data, "--other", back, *(["--join", how] if how else []))
     assert said.out == "".join(line(join(*one, how or "grow")) for one in both)  # type: ignore[arg-type]
     assert len({frozenset(one & two) for one, two in both} | {frozenset(one | two) for one, two in both}) > 4

@@ -39,8 +39,8 @@ def test_columns_by_name(regard: Regard, tmp_path: Path) -> None:
     unnamed = regard("data", "translate", "--data", path)
     assert unnamed.code == 2
     assert (
-        "5 lines with a wrong number of fields; expected 2 (source, target); remove the extra tab, or name"
-        in unnamed.out
+        "5 lines with a wrong number of fields; expected 2 (source, target); remove the extra tab, "
+        "or choose columns by name or number, as with data.source=1 data.target=2" in unnamed.out
     )
     assert "did you mean 'source'?" in regard("data", "translate", "data.sorce=de").line()
     wrong = regard("data", "translate", "--data", path, "data.source=ther", "data.target=back").line()

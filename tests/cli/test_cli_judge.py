@@ -14,7 +14,7 @@ import pytest
 from command_line import Regard
 
 from regard.serve import judge_server
-from regard.serve.judge import Mark, Session
+from regard.serve.judge import Rating, Session
 
 words = ["judge", "a.txt", "b.txt", "--source", "s.txt", "--no-open", "--port", "0"]
 
@@ -36,7 +36,7 @@ def diligent(session: Session, listener: object) -> None:
             for question, given in (("adequacy", value), ("fluency", value), ("place", 1 if best in group else 2)):
                 if question != "place" or len(session.show(line)) > 1:
                     of: dict[str, Any] = {"output": output, "question": question, "value": given}
-                    session.keep(line, Mark(sheet=session.name, **of))
+                    session.keep(line, Rating(sheet=session.name, **of))
 
 
 def test_judged_and_reported(regard: Regard, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,6 +49,7 @@ class Waves(Input):
     """A recording: the path of a WAV file."""
 
     kind: ClassVar[str] = "waves"
+    noun: ClassVar[str] = "a recording"
     per_file: ClassVar[bool] = True
     slow: ClassVar[bool] = True
 
@@ -170,6 +171,6 @@ def test_from_the_command_line(regard: Regard, run: Path, sounds: Path, tmp_path
 
 def test_what_a_service_says_of_it(run: Path) -> None:
     model: Any = regard.load(run, trust=True)
-    assert model.roles == [{"name": "input", "kind": "waves"}]
+    assert model.roles == [{"name": "input", "kind": "waves", "noun": "a recording"}]
     with pytest.raises(RegardError, match=r"^input: recordings cannot be sent"):
         model.task.inputs["input"].requested("x", "input", 100)

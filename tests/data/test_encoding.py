@@ -16,6 +16,7 @@ texts = {
     "da": ("Jeg kan godt lide rødgrød med fløde på en søndag.", "cp1252"),
     "en": ("I don’t like it – it’s “bad”. Cost £5 at the café.", "cp1252"),
     "short": ("cé\td", "latin-1"),
+    "à": ("Il va à Paris.\n" * 30, "cp1252"),
     "pl": (
         "Zażółć gęślą jaźń, to był bardzo dobry film.\nMiło było cię poznać w środę, książka też jest świetna.",
         "cp1250",
@@ -67,6 +68,44 @@ def test_zeros_alone_are_not_utf_16() -> None:
     assert marked(b"some text with a \x00 in it\tand a label\n") == ""
     assert marked(b",\x00\r\nlast,one\r\n") == ""  # in UTF-16 it would have no line feed
     assert marked("последний\tодин\n".encode("utf-16-le")) == "utf-16-le"  # its bytes are UTF-8, too
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"ab\0c",
+        b"a\tb\0",
+        b"a fine film\tgo\0od\n",
+        b"a fine film\0\na dull film\0\n" * 3,  # each line ends in a zero byte, as a C string does
+        b"caf\xe9 noir\x00\tgood\n",  # Latin-1 with one zero byte in it
+        b"\x01\x02\x03\x04",
+        b"\x00",
+        b"\x00\n",
+        "größe\0\tb\n".encode() * 30,
+        b"caf\xe9\0 ab\tgood\n" * 30,
+        "Привет мир, это фильм\0\n".encode("cp1251") * 30,
+    ],
+)
+def test_zero_bytes_in_an_encoding_of_bytes(data: bytes) -> None:
+    assert marked(data) == ""
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ab",
+        "这部电影一般\tgood\n上海一下\tbad\n",  # 一 ends in a zero byte, 上 in a line feed
+        "a\t😀\n",
+        "последний\tодин\n",
+        "यह एक अच्छी फ़िल्म है\tgood\n",
+        "これはとても面白い映画です\tgood\n",
+    ],
+)
+def test_utf_16_without_a_mark(text: str, encoding: str) -> None:
+    assert marked(text.encode(encoding)) == encoding
+    assert marked((text * 30).encode(encoding)) == encoding
+    assert marked(text.encode()) == ""
 
 
 def test_a_damaged_wide_file(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from PIL import Image as Pillow
 
-from regard.data.given import Given, options_of
+from regard.data.given import Given, given_examples, options_of, rows_of
 from regard.data.load import load
+from regard.data.readlog import ReadLog
 from regard.data.splits import Splits
 from regard.errors import RegardError
 from regard.fields import Field
@@ -245,3 +246,34 @@ def test_rows_are_named_by_what_is_in_them() -> None:
 def test_names_of_rows_alone_lead_nowhere() -> None:
     said = refused(lambda: read({"train": "python:36 rows (0123456789abcdef)"}))
     assert said.startswith("the data was given in Python (36 rows) and is not saved with the run; give it again: ")
+
+
+def test_names_that_a_file_would_be_known_by() -> None:
+    rows = [{"id": 1, "Review": "a fine film", "Sentiment": "good"}, {"id": 2, "Review": "dull", "Sentiment": "bad"}]
+    found = given_examples(rows_of(rows), (Text(end=False), Label()))
+    assert [(one.inputs, one.target) for one in found] == [(("a fine film",), "good"), (("dull",), "bad")]
+
+
+def test_columns_without_names() -> None:
+    class Frame:
+        """As pandas names columns that have no names: by numbers."""
+
+        columns = (0, 1)
+
+        def to_dict(self, _: str) -> list[dict[int, str]]:
+            return [{0: "a fine film", 1: "good"}, {0: "dull", 1: "bad"}]
+
+    found = given_examples(rows_of(Frame()), (Text(end=False), Label()))
+    assert [(one.inputs, one.target) for one in found] == [(("a fine film",), "good"), (("dull",), "bad")]
+
+
+def test_rows_that_cannot_be_used_are_skipped_where_that_is_asked() -> None:
+    rows = rows_of([("a fine film", "good"), ("no label", None), ("dull", "bad")])
+    with pytest.raises(RegardError, match="row 2: value 2 is null"):
+        given_examples(rows, (Text(end=False), Label()))
+    log = ReadLog(skip=True)
+    assert len(given_examples(rows, (Text(end=False), Label()), log=log)) == 2
+    assert log.notes() == [
+        "data: skipped 1 line with a key that is missing or unusable "
+        "(data:2: value 2 is null; expected a string or a number)"
+    ]

@@ -50,7 +50,7 @@ def test_lines(tmp_path: Path) -> None:
         ('[{"a": 1},\n {"a": 2', "a.json:2: not JSON"),
         ('[{"a": 1}\n {"a": 2}]', "a.json:2: not JSON ('{' after an object)"),
         ('[{"a": 1}]\n[{"a": 2}]', "a.json:2: not JSON ('[' after the array)"),
-        ('[{"a": 1}, 2]', "a.json:1: a JSON int; expected an object; set data.skip=true"),
+        ('[{"a": 1}, 2]', "a.json:1: a JSON int; expected an object with named values; set data.skip=true"),
         ('[{"a": "' + "x" * (1 << 20) + '"}]', "a.json:1: line longer than 1,048,576 bytes"),
         ('[{"a": ' + "[" * 100_000, "a.json:1: not JSON"),
         ("[", "a.json:1: not JSON"),

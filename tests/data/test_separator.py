@@ -30,5 +30,7 @@ def test_named() -> None:
     assert [named(one) for one in ("tab", "semicolon", ";", "\\t", "^")] == ["\t", ";", ";", "\t", "^"]
     assert [name_of(one) for one in ("\t", ";", "^")] == ["tab", "semicolon", "'^'"]
     for wrong in ("", "semi", '"', "\n", ";;"):
-        with pytest.raises(RegardError, match="expected auto, tab, comma, semicolon, pipe, space or one character"):
+        with pytest.raises(
+            RegardError, match="expected auto, tab, comma, semicolon, pipe, space or one character, or ::"
+        ):
             named(wrong)

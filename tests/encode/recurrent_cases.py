@@ -9,7 +9,7 @@ from regard import find
 from regard.encode.recurrent import Recurrent
 from regard.errors import RegardError
 from regard.pool.source2token import Source2token
-from regard.predict.classify import Classify
+from regard.predict.classify import ClassifyHead
 from regard.types import Sequences
 
 
@@ -39,5 +39,5 @@ def cell_is_not_for_choosing(kind: Any, name: str) -> None:
 
 def published(kind: Any) -> int:
     """Parameters with source2token over 600, and a layer of 300 over [u; v; u − v; u ⊙ v]."""
-    pool, head = Source2token(inputs=600), Classify(inputs=4 * 600, labels=3, hidden=300)
+    pool, head = Source2token(inputs=600), ClassifyHead(inputs=4 * 600, labels=3, hidden=300)
     return sum(p.numel() for part in (kind(300), pool, head) for p in part.parameters())

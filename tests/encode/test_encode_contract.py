@@ -8,19 +8,22 @@ from torch import Tensor
 from regard import find
 from regard.encode import Encoder
 from regard.errors import RegardError
+from regard.pretrained.architecture import Architecture
 from regard.types import Memory, Sequences
+from small_encoders import configs
 
 every = pytest.mark.parametrize("name", find.names("encode"))
 inputs = 8
 lengths = [3, 5, 1]
 # Made small where an encoder has these options; all else is as a user finds it.
 small = {"hidden": 8, "size": 8, "layers": 2}
+architecture = Architecture.of(configs["bert"], "config.json")  # of a pre-trained one
 
 
 def encoder(name: str) -> Encoder:
     known = find.settable(find.find("encode", name))
     options = {key: value for key, value in small.items() if key in known}
-    part = find.build("encode", {"name": name, **options}, inputs=inputs)
+    part = find.build("encode", {"name": name, **options}, inputs=inputs, architecture=architecture)
     assert isinstance(part, Encoder)
     return part.double().eval()
 
@@ -173,4 +176,4 @@ def test_it_works_in_half_precision(name: str) -> None:
 @every
 def test_an_unknown_option_is_refused(name: str) -> None:
     with pytest.raises(RegardError, match="unknown option 'no_such_option'"):
-        find.build("encode", {"name": name, "no_such_option": 1}, inputs=inputs)
+        find.build("encode", {"name": name, "no_such_option": 1}, inputs=inputs, architecture=architecture)

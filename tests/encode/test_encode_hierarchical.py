@@ -9,7 +9,7 @@ from torch import Tensor
 from regard import find
 from regard.encode.hierarchical import Hierarchical
 from regard.errors import RegardError
-from regard.predict.classify import Classify
+from regard.predict.classify import ClassifyHead
 from regard.predict.match.difference import Difference
 from regard.types import Sequences
 
@@ -126,7 +126,7 @@ def test_padding_may_hold_anything() -> None:
 
 def count(part: Hierarchical) -> int:
     pool = find.build("pool", part.pool, inputs=part.size, summary=part.summary)
-    whole = [part, pool, Classify(Difference(pool.size).size, 3)]
+    whole = [part, pool, ClassifyHead(Difference(pool.size).size, 3)]
     return sum(p.numel() for module in whole for p in module.parameters())
 
 

@@ -7,7 +7,7 @@ from torch import Tensor
 from regard import find
 from regard.encode.multi_window import MultiWindow
 from regard.errors import RegardError
-from regard.predict.classify import Classify
+from regard.predict.classify import ClassifyHead
 from regard.predict.match.difference import Difference
 from regard.types import Sequences
 
@@ -102,7 +102,7 @@ def test_it_is_as_large_as_published() -> None:
     assert part.pool == "max"
     assert part.size == 600
     pool = find.build("pool", part.pool, inputs=part.size, summary=part.summary)
-    whole = [part, pool, Classify(Difference(pool.size).size, 3)]
+    whole = [part, pool, ClassifyHead(Difference(pool.size).size, 3)]
     count = sum(p.numel() for module in whole for p in module.parameters())
     assert count == 720_600 + 0 + 721_203
     assert count == pytest.approx(1.4e6, rel=0.15)

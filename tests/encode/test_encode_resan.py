@@ -10,7 +10,7 @@ from regard.encode.disan import Disan
 from regard.encode.resan import Resan, at_once, others, weights_of_others
 from regard.errors import RegardError
 from regard.kernels import choose
-from regard.types import Choice, Memory, Sequences
+from regard.types import Memory, Selection, Sequences
 
 
 def made(**options: object) -> Resan:
@@ -24,9 +24,9 @@ def made(**options: object) -> Resan:
 def choosing(part: Resan, monkeypatch: pytest.MonkeyPatch, **chosen: Tensor) -> None:
     """Let the policies choose what is given, by name."""
 
-    def choices(x: Tensor, mask: Tensor, sample: bool) -> tuple[Choice, ...]:
+    def choices(x: Tensor, mask: Tensor, sample: bool) -> tuple[Selection, ...]:
         nothing = torch.zeros(len(x)).double()
-        return tuple(Choice(name, chosen[name] & mask, nothing, nothing) for name in part.policies.names)
+        return tuple(Selection(name, chosen[name] & mask, nothing, nothing) for name in part.policies.names)
 
     monkeypatch.setattr(part.policies, "forward", choices)
 

@@ -173,3 +173,16 @@ def test_what_cannot_be_is_said() -> None:
         find.build("encode", {"name": "transformer", "positions": "none"}, inputs=8)
     with pytest.raises(RegardError, match=r"11 tokens.*at most 10"):
         encoder(kind="learned")(sequences(torch.zeros(1, 11, 8).double(), [11]))
+
+
+@every
+def test_causal_states_know_nothing_of_what_follows(kind: Kind) -> None:
+    """Each state is that of the sentence that ends there."""
+    part = encoder(kind=kind)
+    part.causal = True
+    words = torch.randn(1, 4, 8).double()
+    whole = part(sequences(words, [4]))
+    for end in range(1, 5):
+        alone = part(sequences(words[:, :end], [end]))
+        torch.testing.assert_close(alone.values[0, -1], whole.values[0, end - 1])
+    assert all(not look.weights.triu(1).any() for _, look in whole.looks)

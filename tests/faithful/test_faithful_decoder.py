@@ -9,13 +9,15 @@ import torch
 from regard.attend.normalizer import Normalized
 from regard.attend.normalizer.softmax import Softmax
 from regard.errors import RegardError
-from regard.faithful.decoder import Given, Held, attention_of, normalized_by, probe_decoder
+from regard.faithful.decoder import GivenWeights, Held, attention_of, normalized_by, probe_decoder
 from regard.faithful.measures import total_variation
 from regard.faithful.probe import Probe, frozen
+from regard.tasks.caption import Caption
 from regard.tasks.translate import Translate
-from regard.text import Text
+from regard.text import Tokenizer
 from regard.train.task import Ask
 from regard.types import Example, Sequences
+from small_pictures import captions, small_image
 
 examples = [
     Example(("ein Mann schläft gern",), "a man sleeps"),
@@ -120,7 +122,7 @@ def test_leaving_one_out_reads_the_same_output_again() -> None:
         for case, row in enumerate(one.examples):
             for place in range(len(sources[row])):
                 short = [token for at, token in enumerate(sources[row]) if at != place]
-                before = torch.tensor([[Text.start, *words[row][:-1]]])
+                before = torch.tensor([[Tokenizer.start, *words[row][:-1]]])
                 with torch.no_grad():
                     _, logits = model.decoder.unroll(model.encode(Sequences.pad([short])), before)
                 q = torch.softmax(logits[0, one.word], -1)
@@ -134,7 +136,7 @@ def test_gradients_are_slopes_with_the_weights_held(name: str) -> None:
     """By central differences, the final attention replaying the weights of each of its steps."""
     task, model, found = probed(name, examples[:1])
     words, [source] = outputs_of(found, task)[0], [item.inputs[0] for item in task.items(examples[:1])]
-    before, read = torch.tensor([[Text.start, *words[:-1]]]), model.embed(Sequences.pad([source]))
+    before, read = torch.tensor([[Tokenizer.start, *words[:-1]]]), model.embed(Sequences.pad([source]))
 
     class Replayed(Softmax):
         """The weights that were recorded, look by look; none of them comes from these scores."""
@@ -208,10 +210,38 @@ def test_a_decoder_that_looks_at_nothing_is_refused() -> None:
 
 def test_given_and_held_by_hand() -> None:
     scores = torch.tensor([[0.0, 1.0]], requires_grad=True)
-    given = Given(torch.tensor([[0.25, 0.75]]))(scores)
+    given = GivenWeights(torch.tensor([[0.25, 0.75]]))(scores)
     assert given.weights(torch.float32).tolist() == [[0.25, 0.75]]
     held = Held(Softmax())
     weights = held(scores).weights(torch.float32)
     torch.testing.assert_close(weights, torch.softmax(scores.detach(), -1))
     assert not weights.requires_grad
     assert held.last is weights
+
+
+def test_a_caption_of_a_picture() -> None:
+    """A part that is left out is blank in the picture that is read again, under the same words."""
+    torch.manual_seed(1)
+    task = Caption(
+        image={**small_image, "embed": {"dim": 8, "blocks": 2}},
+        decoder=recurrent | {"cell": "lstm", "gate": True, "output": "deep", "init_cell": True},
+    )
+    task.learn(captions)
+    model = frozen(task.network().eval())
+    with torch.no_grad():
+        for parameter in model.decoder.parameters():
+            parameter *= 2.5
+    some, field = captions[:2], task.inputs["image"]
+    found = list(probe_decoder(task, model, some))
+    assert all(one.weights.shape[-1] == 4 for one in found)
+    first = found[0]
+    torch.testing.assert_close(first.answer(first.weights.unsqueeze(1)).squeeze(1), first.p, atol=1e-6, rtol=0)
+    start = torch.tensor([[Text.start]])
+    for case, row in enumerate(first.examples):
+        [whole] = field.encode([some[row].source], ["here"])
+        for place in range(4):
+            blank = field.collate([field.drop(whole, [place])])
+            q = torch.softmax(model.decoder.unroll(model.encode(blank), start)[1][0, 0], -1)
+            expected = float(total_variation(first.p[case], q))
+            assert float(first.leave_one_out[case, place]) == pytest.approx(expected, abs=1e-6)
+    assert float(first.leave_one_out.max()) > 0

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image as Pillow
 
 from regard.errors import RegardError
@@ -195,3 +196,22 @@ def test_statistics_are_of_what_can_be_read(tmp_path: Path) -> None:
         one.collate(one.encode([good, bad], ["c.csv:2", "c.csv:3"]))
     with pytest.raises(RegardError, match=r"^cannot read '.*bad.png'"):
         field().fit([bad, bad])
+
+
+def test_small_pictures_are_decoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And with a part left out the others stay as they were."""
+    one = field()
+    path = Path(written(tmp_path, [[0, 255, 0, 255]] * 4))
+    [row] = one.encode([str(path)], ["here"])
+    before = one.collate([row]).values
+    blank = one.collate([one.drop(row, [0])]).values
+    path.unlink()
+    assert torch.equal(one.collate([row]).values, before)
+    assert not torch.equal(blank, before)
+    monkeypatch.setattr("regard.fields.image.KEPT", 15)
+    path = Path(written(tmp_path, [[0, 255, 0, 255]] * 4))
+    [row] = one.encode([str(path)], ["here"])
+    assert torch.equal(one.collate([row]).values, before)
+    path.unlink()
+    with pytest.raises(RegardError, match="here: cannot read"):
+        one.collate([row])

@@ -267,7 +267,7 @@ def test_many_shares_and_blocks_are_the_readable_path(kind: str, options: dict[s
 def test_weights_that_were_kept_are_not_worked_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
     q, k, v, w = torch.randn(1, 3, 4, requires_grad=True), torch.randn(1, 5, 4), torch.randn(1, 5, 4), torch.randn(4)
     answer = additive_attention(q, k, v, w, backend="cpu")
-    monkeypatch.setattr(additive_cpu._Piece, "weigh", lambda *_: pytest.fail("worked out again"))
+    monkeypatch.setattr(additive_cpu._Piece, "fill_weights", lambda *_: pytest.fail("worked out again"))
     answer.sum().backward()
 
 

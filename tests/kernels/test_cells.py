@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn.utils.rnn import pack_sequence
 
 from regard.kernels import cells
-from regard.kernels.cells import CELLS, Lstm
+from regard.kernels.cells import CELLS, PortableLstm
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def no_bfloat16(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("no_bfloat16")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_without_bfloat16_it_runs_in_float32(dtype: torch.dtype) -> None:
-    part = Lstm(3, 4, num_layers=2, bidirectional=True)
+    part = PortableLstm(3, 4, num_layers=2, bidirectional=True)
     x, h, c = (torch.randn(sizes).to(dtype) for sizes in [(5, 2, 3), (4, 2, 4), (4, 2, 4)])
     packed = pack_sequence([x[:, 0], x[:3, 1]])
     with torch.autocast("cpu", torch.bfloat16):
@@ -48,13 +48,13 @@ def test_without_bfloat16_it_runs_in_float32(dtype: torch.dtype) -> None:
 
 
 def test_outside_autocast_it_is_pytorchs() -> None:
-    part, x = Lstm(3, 4), torch.randn(5, 2, 3)
+    part, x = PortableLstm(3, 4), torch.randn(5, 2, 3)
     torch.testing.assert_close(part(x), nn.LSTM.forward(part, x), rtol=0, atol=0)
 
 
 @pytest.mark.usefixtures("no_bfloat16")
 def test_finding_out_draws_no_random_number() -> None:
-    part, state = Lstm(3, 4), torch.get_rng_state()
+    part, state = PortableLstm(3, 4), torch.get_rng_state()
     with torch.autocast("cpu", torch.bfloat16):
         part(torch.zeros(5, 2, 3))
     assert torch.equal(torch.get_rng_state(), state)

@@ -18,8 +18,8 @@ from regard.look.align import (
     off_by_one,
     read_gold,
     scores,
+    swapped,
     to_pharaoh,
-    turned,
     words,
 )
 from regard.regions import Token
@@ -127,7 +127,7 @@ def test_choosing_by_hand():
 
 
 def test_turned():
-    assert turned(links("0-2 1-1")) == links("2-0 1-1")
+    assert swapped(links("0-2 1-1")) == links("2-0 1-1")
 
 
 def test_joining_by_hand():

@@ -13,12 +13,12 @@ from matplotlib.collections import LineCollection, PatchCollection
 from matplotlib.colors import to_hex
 from matplotlib.text import Text
 from PIL import Image
-from test_attention_map import hostile, in_picture, map_of
+from test_attention_map import dot, hostile, in_picture, map_of
 
 from regard.errors import RegardError
 from regard.look import heatmap
 from regard.look.attention_map import AttentionMap
-from regard.regions import Token
+from regard.regions import Box, Token
 
 svg = "{http://www.w3.org/2000/svg}"
 
@@ -223,7 +223,7 @@ def test_matplotlib_is_left_as_it_was(tmp_path) -> None:
 
 def test_matplotlib_says_nothing_of_the_weights_of_fonts(caplog: pytest.LogCaptureFixture) -> None:
     log = logging.getLogger("matplotlib.font_manager")
-    with heatmap._contained():
+    with heatmap.contained():
         log.warning("findfont: Failed to find font weight %s, now using %s.", "black", "bold")
         log.warning("findfont: Font family %s not found.", "Other")
     assert [record.args for record in caplog.records] == [("Other",)]
@@ -286,3 +286,17 @@ def test_axes_and_answers_are_named(heads: int) -> None:
 def test_a_picture_says_what_was_answered() -> None:
     figure = heatmap.draw(in_picture(title="cat.png"), caption="cat.png\n→ cat")
     assert figure.texts[0].get_text() == "cat.png\n→ cat"
+
+
+def test_weights_over_a_picture_are_smooth_where_they_are_asked_to_be() -> None:
+    panel = heatmap.draw(in_picture(links=((0, 3),)), smooth=True).axes[0]
+    picture, weights = panel.images
+    assert weights.get_interpolation() == "bicubic"
+    assert weights.get_array().tolist() == [[0.0, 0.25], [0.5, 1.0]]
+    assert list(weights.get_extent()) == [0, 1, 1, 0] == list(picture.get_extent())
+    (links,) = panel.collections
+    assert links.get_paths()[0].get_extents().get_points().tolist() == [[0.5, 0.5], [1.0, 1.0]]
+    # A path of glimpses is no grid: its boxes stay as they are.
+    boxes = (Box(0.0, 0.0, 0.5, 0.5), Box(0.2, 0.3, 0.7, 0.8))
+    path = AttentionMap(np.eye(2), (Token("a"), Token("b")), boxes, source=dot)
+    assert len(heatmap.draw(path, smooth=True).axes[0].images) == 1

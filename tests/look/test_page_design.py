@@ -123,6 +123,12 @@ def test_on_a_phone_the_answer_comes_first_and_labels_stay(browser: Any, shown: 
         assert "pin=r2" in tab.url
 
 
+@pytest.mark.parametrize("view", ["matrix", "arcs"])
+def test_a_pinned_word_opens_with_what_it_attends_to_in_sight(browser: Any, shown: Path, view: str) -> None:
+    with visit(browser, shown, f"view={view}&pin=c20", **phone) as one:  # column 20 of 24
+        assert one.page.evaluate("document.querySelector('.scroll').scrollLeft") > 100
+
+
 @pytest.mark.parametrize("view", ["matrix", "text", "steps"])
 def test_everything_to_press_is_large_enough(browser: Any, shown: Path, view: str) -> None:
     with visit(browser, shown, f"view={view}", **phone) as one:

@@ -60,6 +60,39 @@ def test_boxes_say_their_weights(browser: Any, tmp_path: Path) -> None:
         assert tab.locator(".stage image").count() == 0
 
 
+def test_a_word_lights_up_its_part_and_a_part_its_words(browser: Any, tmp_path: Path) -> None:
+    """The words stand above the pictures. "cat" looks at the last quarter, "dog" at the second."""
+    weights = np.array([[0.0, 0.0, 0.2, 0.8], [0.1, 0.9, 0.0, 0.0]])
+    attention_map = AttentionMap(weights, (Token("cat"), Token("dog")), in_picture().columns, source=dot)
+    with visit(browser, attention_map.save(tmp_path / "two.html")) as one:
+        tab = one.page
+        words = tab.locator(".view .words .token")
+        assert words.all_text_contents() == ["cat", "dog"]
+        words.first.hover()
+        assert said(tab) == "“cat” attends to “50%–100% × 50%–100%” 80%, “0%–50% × 50%–100%” 20%"
+        assert words.first.get_attribute("class") == "token chosen"
+        box = tab.locator(".stage image").first.bounding_box()
+        tab.mouse.move(box["x"] + 0.75 * box["width"], box["y"] + 0.25 * box["height"])
+        assert [word.get_attribute("data-share") for word in words.all()] == [None, "90"]
+        tab.mouse.move(2, 2)
+        assert [word.get_attribute("data-share") for word in words.all()] == [None, None]
+
+
+def test_weights_are_smooth_where_they_are_asked_to_be(browser: Any, tmp_path: Path) -> None:
+    """A picture of the weights in place of squares, in the link and in what is saved."""
+    with visit(browser, in_picture().save(tmp_path / "one.html")) as one:
+        tab = one.page
+        assert tab.locator('.stage rect[fill="#ff800d"]').count() == 3
+        tab.get_by_label("Smooth").check()
+        assert "smooth=1" in tab.url
+        assert tab.locator('.stage rect[fill="#ff800d"]').count() == 0
+        assert tab.locator(".stage image").count() == 2
+        picture = Image.open(BytesIO(one.saved("PNG"))).convert("RGB")
+        wide, high = picture.size
+        right = picture.getpixel((int(0.75 * wide), int(0.75 * high)))
+        assert right[0] > right[2] + 100  # black under all of it
+
+
 def test_heads_of_a_single_row_stand_side_by_side(browser: Any, tmp_path: Path) -> None:
     attention_map = AttentionMap(np.eye(2, 4)[:, None], (Token("cat"),), in_picture().columns, source=dot)
     with visit(browser, attention_map.save(tmp_path / "heads.html")) as one:

@@ -163,7 +163,7 @@ def described(folder: Path, *roles: str, features: bool = False) -> dict[str, An
     run = SimpleNamespace(folder=folder)
     task = SimpleNamespace(does="Translates {input}.")
     model = SimpleNamespace(network=Network(), searches=True, config={"task": "translate"}, run=run, task=task)
-    return describe_run(model, "mine", [{"name": role, "kind": "text"} for role in roles], features)
+    return describe_run(model, "mine", [{"name": role, "kind": "text", "noun": "a text"} for role in roles], features)
 
 
 def test_a_run_is_described_with_its_badge_where_it_has_one(tmp_path: Path) -> None:
@@ -218,5 +218,6 @@ def test_a_picture_is_called_one(tmp_path: Path) -> None:
         network=Network(), searches=False, config={"task": "classify"}, run=SimpleNamespace(folder=tmp_path)
     )
     model.task = SimpleNamespace(does="Classifies {input}.")
-    for kind, said in (("image", "Classifies a picture."), ("sound", "Classifies a sound.")):
-        assert describe_run(model, "mine", [{"name": "input", "kind": kind}], False)["does"] == said
+    role = {"name": "input", "kind": "image"}
+    run = describe_run(model, "mine", [{**role, "noun": "a picture"}], False)
+    assert (run["does"], run["roles"]) == ("Classifies a picture.", [role])

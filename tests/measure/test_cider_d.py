@@ -78,3 +78,31 @@ def test_it_is_the_published_formula() -> None:
     rows = [(sentence(), tuple(sentence() for _ in range(random.randint(1, 4)))) for _ in range(12)]
     assert cider(*rows) == pytest.approx(brute(rows), rel=1e-12)
     assert cider(*rows) > 10
+
+
+def test_numbers_of_the_published_implementation() -> None:
+    """What `CiderScorer` of github.com/tylin/coco-caption (pycocoevalcap/cider/cider_scorer.py, commit 274cef6) gives
+    for these four pictures, run under Python 3; it gives a hundredth of what is reported here."""
+    rows: list[Row] = [
+        (
+            "a dog runs on the green grass",
+            ("a brown dog runs on the grass", "a dog is running across a green field"),
+        ),
+        (
+            "two children play with a red ball",
+            (
+                "two children are playing with a ball",
+                "kids play with a red ball in the park",
+                "two children play outside",
+            ),
+        ),
+        (
+            "a man rides a bike down the street",
+            ("a man is riding a bicycle on the street", "a cyclist rides down the road"),
+        ),
+        (
+            "a dog jumps over a red ball",
+            ("a black dog jumps into the water", "a wet dog jumps over the waves"),
+        ),
+    ]
+    assert cider(*rows) == pytest.approx(100 * 2.464454255909949, rel=1e-9)

@@ -104,6 +104,19 @@ def test_evaluation_draws_nothing() -> None:
     assert not torch.equal(one.read(some.source, sample=True).places, one.read(some.source, sample=True).places)
 
 
+def test_the_mean_over_several_paths() -> None:
+    """By hand: probabilities are averaged, not logits; alone and among others the same; the likeliest path is shown."""
+    one, some = network(paths=3).eval(), batch()
+    chance = torch.Generator().manual_seed(0)
+    places = [None, *(torch.randn(one.glimpses, 2, generator=chance) for _ in range(2))]
+    each = [torch.softmax(one.read(some.source, aside=far).logits, -1) for far in places]
+    found = one.answer(some.source)
+    torch.testing.assert_close(found.logits.exp(), (each[0] + each[1] + each[2]) / 3)
+    assert not torch.allclose(each[0], each[1])
+    assert torch.equal(found.places, one.read(some.source).places)
+    torch.testing.assert_close(one.answer(some.source.select(torch.tensor([1]))).logits, found.logits[1:2])
+
+
 def test_places_stay_inside() -> None:
     path = network(sigma=5.0).train().read(batch(16).source, sample=True)
     assert path.places.abs().max() == 1

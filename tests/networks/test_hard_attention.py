@@ -422,6 +422,19 @@ def test_of_some_sentences_the_expected_value_is_read(name: str) -> None:
         assert kept is None
 
 
+def test_draws_of_a_sentence_keep_their_samples_together() -> None:
+    """Each is measured by the others, and all are there to measure it by; at the beginning nobody draws."""
+    task, model = made(reinforce={"baseline": "others", "samples": 3, "expected": 0.5, "anneal": 0.5})
+    memory = model.train().encode(batch_of(task, examples * 9).source)
+    with drawing(model.reinforce, memory, progress=1.0, copies=3) as kept:
+        assert kept is not None
+        assert 0 < int(kept.sum()) < 36
+        assert (kept.view(3, -1) == kept.view(3, -1)[0]).all()
+    with drawing(model.reinforce, memory, progress=0.0, copies=3) as kept:
+        assert kept is not None
+        assert not kept.any()
+
+
 def test_samples_come_back_whatever_happens() -> None:
     """After an error, too, every sentence is sampled: each weight is 0 or 1."""
     task, model = made(reinforce={"expected": 1.0})
@@ -454,7 +467,7 @@ def test_a_learned_baseline_reads_what_is_known_before() -> None:
     means = [values[there].mean(0) for values, there in zip(memory.values, batch.source.mask, strict=True)]
     target = batch.target
     assert isinstance(target, Sequences)
-    rows = [mean for mean, length in zip(means, target.lengths.tolist(), strict=True) for _ in range(length)]
+    rows = [mean for mean in means for _ in range(target.mask.shape[1])]  # of every step, be it there or not
     torch.testing.assert_close(given[0], torch.stack(rows))
     loss.total.backward()
     assert model.reinforce.value.weight.grad is not None

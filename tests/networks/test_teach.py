@@ -11,7 +11,7 @@ from generation_tasks import sides
 from regard import api
 from regard.errors import RegardError
 from regard.networks.teach import Teach, disturbed, truth
-from regard.text import Text
+from regard.text import Tokenizer
 from regard.types import Look, Memory, Sequences
 
 
@@ -31,7 +31,7 @@ def test_numbers_by_hand() -> None:
 
 
 def words(count: int = 400) -> Sequences:
-    return Sequences.pad([[*range(4, 4 + n), Text.end] for n in [count, count // 2, 0]])
+    return Sequences.pad([[*range(4, 4 + n), Tokenizer.end] for n in [count, count // 2, 0]])
 
 
 def test_replaced_words_stay_where_they_are() -> None:
@@ -41,8 +41,8 @@ def test_replaced_words_stay_where_they_are() -> None:
     changed = (found.values != source.values)[source.mask]
     assert 0.15 < changed.float().mean() < 0.35
     assert torch.equal(found.mask, source.mask)
-    assert ((found.values == Text.end) == (source.values == Text.end)).all()
-    assert (found.values[found.mask] >= Text.end).all()
+    assert ((found.values == Tokenizer.end) == (source.values == Tokenizer.end)).all()
+    assert (found.values[found.mask] >= Tokenizer.end).all()
 
 
 def test_moved_words_move_three_places_at_most() -> None:
@@ -54,7 +54,7 @@ def test_moved_words_move_three_places_at_most() -> None:
         assert sorted(seen.tolist()) == source.values[row, : length - 1].tolist()
         # Three others pass a word at most, on their way or on its own.
         assert ((seen - source.values[row, : length - 1]).abs() <= 3).all()
-        assert found.values[row, length - 1] == Text.end
+        assert found.values[row, length - 1] == Tokenizer.end
     assert not torch.equal(found.values, source.values)
 
 
@@ -65,13 +65,13 @@ def test_dropped_words_are_gone_and_the_end_stays() -> None:
     assert found.lengths.tolist() == found.mask.sum(-1).tolist()
     for row, length in enumerate(found.lengths.tolist()):
         kept = found.values[row, :length].tolist()
-        assert kept[-1] == Text.end
+        assert kept[-1] == Tokenizer.end
         assert kept[:-1] == sorted(kept[:-1])
         assert set(kept) <= set(source.values[row].tolist())
         assert not found.values[row, length:].any()
     assert 0.5 < found.lengths[0] / source.lengths[0] < 0.7
-    one = disturbed(Sequences.pad([[9, Text.end]]), 1000, 0.99, 0.0, 0.0)
-    assert one.values.tolist() == [[9, Text.end]]  # never nothing at all
+    one = disturbed(Sequences.pad([[9, Tokenizer.end]]), 1000, 0.99, 0.0, 0.0)
+    assert one.values.tolist() == [[9, Tokenizer.end]]  # never nothing at all
 
 
 class Echo:
@@ -102,7 +102,7 @@ class Echo:
 
 
 memory = Memory(torch.zeros(64, 1, 1), torch.zeros(64, 1, 1))
-before = torch.tensor([[Text.start, 20, 10, 30, Text.pad]]).repeat(64, 1)
+before = torch.tensor([[Tokenizer.start, 20, 10, 30, Tokenizer.pad]]).repeat(64, 1)
 
 
 @pytest.mark.parametrize("parallel", [True, False])
@@ -115,10 +115,10 @@ def test_what_the_model_said_is_shown_in_place_of_the_truth(parallel: bool) -> N
     assert torch.equal(logits, echo._say(shown))
     assert torch.equal(look.weights, echo._look(shown).weights)  # of the second pass, or of all the steps
     assert torch.equal(look.context, echo._look(shown).context)
-    assert (shown[:, 0] == Text.start).all()
-    assert (shown[:, 4] == Text.pad).all()
+    assert (shown[:, 0] == Tokenizer.start).all()
+    assert (shown[:, 4] == Tokenizer.pad).all()
     if parallel:  # the first pass read the truth
-        own = torch.tensor([Text.start, Text.start + 1, 21, 11, Text.pad])
+        own = torch.tensor([Tokenizer.start, Tokenizer.start + 1, 21, 11, Tokenizer.pad])
         assert torch.equal(echo.shown[0], before)
     else:  # each step follows what was shown before it
         own = shown[:, :-1] + 1
@@ -143,7 +143,7 @@ def test_blanked_words_are_unknown() -> None:
     echo = Echo(True)
     Teach(word_dropout=0.5).unroll(echo, memory, before, 0.0)
     shown = echo.shown[0]
-    assert set(shown[:, 1:4].unique().tolist()) == {Text.unknown, 10, 20, 30}
+    assert set(shown[:, 1:4].unique().tolist()) == {Tokenizer.unknown, 10, 20, 30}
     assert torch.equal(shown[:, [0, 4]], before[:, [0, 4]])
 
 

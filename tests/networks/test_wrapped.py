@@ -21,6 +21,7 @@ from regard.networks.encoder_decoder import EncoderDecoder
 from regard.networks.glimpses import Glimpses
 from regard.networks.masked import Masked
 from regard.networks.reader import Reader
+from regard.networks.recommend import Recommender
 from regard.types import Batch, Example, Network, Output
 from tiers import sweep_but
 
@@ -141,6 +142,8 @@ class Reading(nn.Module):
             return self.network.read(batch.source).logits
         if isinstance(self.network, Masked):
             return self.network.encode(batch.source).values
+        if isinstance(self.network, Recommender):
+            return self.network.direct(batch.source, batch.target.unsqueeze(-1))  # type: ignore[union-attr]
         return self.network.states(batch.source.values)[1]  # type: ignore[no-any-return]
 
 
@@ -150,7 +153,8 @@ def test_exported(task: str) -> None:
     depends on the lengths in the batch, which no exported graph can give: there, what reads the inputs is exported. All
     of it with attention in place of recurrence: packed sequences cannot be exported."""
     block = {"name": "transformer", "size": 4, "heads": 1, "layers": 1, "ffn": 4}
-    network, batch = with_batch(task, encoder=block, **({} if task == "glimpse" else {"network": block}))
+    own = task in ("glimpse", "recommend")  # with networks of their own, without recurrence
+    network, batch = with_batch(task, encoder=block, **({} if own else {"network": block}))
     network.eval()
     if find("tasks", task.partition(" ")[0]).counts == "examples":
         exported = torch.export.export(network, (batch,)).module()

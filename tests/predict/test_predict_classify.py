@@ -10,15 +10,15 @@ from torch.nn.functional import cross_entropy
 
 from regard.errors import RegardError
 from regard.find import call
-from regard.predict.classify import Classify
+from regard.predict.classify import ClassifyHead
 
 acts = pytest.mark.parametrize("act", ["relu", "elu", "tanh"])
 either = pytest.mark.parametrize("highway", [False, True])
 
 
-def by_hand(**options: Any) -> Classify:
+def by_hand(**options: Any) -> ClassifyHead:
     """One number in: W₁ = (1, −1), b₁ = (0, 0.5), W₂ = [[1, 2], [3, −1]], b₂ = (0, 1)."""
-    part = Classify(inputs=1, labels=2, hidden=2, **options)
+    part = ClassifyHead(inputs=1, labels=2, hidden=2, **options)
     with torch.no_grad():
         part.W_1.weight.copy_(torch.tensor([[1.0], [-1.0]]))
         part.W_1.bias.copy_(torch.tensor([0.0, 0.5]))
@@ -57,7 +57,7 @@ def test_an_open_gate_lets_what_is_new_through(bias: float, logits: list[float])
 @acts
 @either
 def test_gradients_are_right(act: str, highway: bool) -> None:
-    part = Classify(3, 2, hidden=4, act=act, highway=highway).double()  # type: ignore[arg-type]
+    part = ClassifyHead(3, 2, hidden=4, act=act, highway=highway).double()  # type: ignore[arg-type]
     vector = torch.randn(2, 3).double().requires_grad_()
     assert torch.autograd.gradcheck(lambda v, *_: part(v), (vector, *part.parameters()))
 
@@ -65,7 +65,7 @@ def test_gradients_are_right(act: str, highway: bool) -> None:
 @acts
 @either
 def test_saved_alone_and_in_half_precision_it_is_the_same(act: str, highway: bool) -> None:
-    part, other = (Classify(3, 2, hidden=4, act=act, highway=highway).eval() for _ in range(2))  # type: ignore[arg-type]
+    part, other = (ClassifyHead(3, 2, hidden=4, act=act, highway=highway).eval() for _ in range(2))  # type: ignore[arg-type]
     other.load_state_dict(load(save(part.state_dict())))
     vectors = torch.randn(5, 3)
     assert torch.equal(part(vectors), other(vectors))
@@ -102,17 +102,17 @@ def test_dropout_stands_before_each_layer() -> None:
 )
 def test_a_wrong_option_is_explained(options: dict[str, Any], said: str) -> None:
     with pytest.raises(RegardError, match=said):
-        call(Classify, options, inputs=3, labels=2)
+        call(ClassifyHead, options, inputs=3, labels=2)
 
 
 def test_the_loss_by_hand() -> None:
     """Logits ln of 2, 1, 1 are 0.5, 0.25, 0.25: the loss of the second label is ln 4, of the first ln 2."""
     logits = torch.tensor([[log(2), 0.0, 0.0]] * 2)
-    assert Classify(1, 3).loss(logits, torch.tensor([1, 0])).tolist() == pytest.approx([log(4), log(2)])
+    assert ClassifyHead(1, 3).loss(logits, torch.tensor([1, 0])).tolist() == pytest.approx([log(4), log(2)])
 
 
 def test_smoothing_is_for_training_only() -> None:
-    part, logits, target = Classify(1, 3, label_smoothing=0.3), torch.randn(4, 3), torch.tensor([0, 2, 1, 1])
+    part, logits, target = ClassifyHead(1, 3, label_smoothing=0.3), torch.randn(4, 3), torch.tensor([0, 2, 1, 1])
     smoothed = cross_entropy(logits, target, reduction="none", label_smoothing=0.3)
     torch.testing.assert_close(part.loss(logits, target), smoothed)
     torch.testing.assert_close(part.eval().loss(logits, target), cross_entropy(logits, target, reduction="none"))
@@ -120,7 +120,7 @@ def test_smoothing_is_for_training_only() -> None:
 
 def test_every_label_is_answered_the_likeliest_first() -> None:
     logits = torch.tensor([[log(2), 0.0, log(5)], [3.0, 1.0, 2.0]])
-    [one, other] = Classify(1, 3).answers(logits, [1, 1], ["maybe", "no", "yes"])
+    [one, other] = ClassifyHead(1, 3).answers(logits, [1, 1], ["maybe", "no", "yes"])
     assert [one.text, *(more.text for more in one.others)] == ["yes", "maybe", "no"]
     assert [exp(p.log_prob or 0.0) for p in (one, *one.others)] == pytest.approx([5 / 8, 2 / 8, 1 / 8])
     assert [other.text, *(more.text for more in other.others)] == ["maybe", "yes", "no"]
@@ -128,10 +128,10 @@ def test_every_label_is_answered_the_likeliest_first() -> None:
 
 def test_without_a_hidden_layer() -> None:
     """W₂ alone: 2 · (1, 3) + (0, 1)."""
-    part = Classify(inputs=1, labels=2, hidden=0)
+    part = ClassifyHead(inputs=1, labels=2, hidden=0)
     with torch.no_grad():
         part.W_2.weight.copy_(torch.tensor([[1.0], [3.0]]))
         part.W_2.bias.copy_(torch.tensor([0.0, 1.0]))
     assert part(torch.tensor([[2.0]])).tolist() == [[2.0, 7.0]]
     with pytest.raises(RegardError, match="highway without a hidden layer"):
-        Classify(inputs=1, labels=2, hidden=0, highway=True)
+        ClassifyHead(inputs=1, labels=2, hidden=0, highway=True)

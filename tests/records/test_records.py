@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.errors import RegardError
-from regard.records import Field, mentions, parse, write
+from regard.records import RecordField, mentions, parse, write
 
 inside = st.text(st.characters(exclude_characters="[],{", exclude_categories=["Cs"]), min_size=1).filter(str.strip)
 
@@ -36,7 +36,7 @@ def test_loosely_written(text: str) -> None:
 
 @given(st.lists(st.tuples(inside, inside), min_size=1, max_size=4))
 def test_what_is_written_is_read_again(pairs: list[tuple[str, str]]) -> None:
-    fields = [Field(name.strip(), value.strip()) for name, value in pairs]
+    fields = [RecordField(name.strip(), value.strip()) for name, value in pairs]
     assert parse(write(fields)) == fields
 
 

@@ -11,12 +11,12 @@ from regard.search import Constraints, Limits, compiled
 from regard.search._banned import Banned
 from regard.search.beam import Beam
 from regard.search.greedy import Greedy
-from regard.text import Text
+from regard.text import Tokenizer
 from regard.text.bpe import Bpe
 from regard.text.character import Character
 from regard.text.word import Word
 
-SPECIAL = (Text.pad, Text.unknown, Text.start)
+SPECIAL = (Tokenizer.pad, Tokenizer.unknown, Tokenizer.start)
 KINDS = {
     "character": Character().train(["ab-a b"]),
     "bpe": Bpe(vocab_size=12).train(["ab ab ab abb (ab)"] * 9),
@@ -37,9 +37,9 @@ def holds(text: str, words: list[str]) -> bool:
     return any(re.search(whole(word), text) for word in words)
 
 
-def found(how, text: Text, seed: int, length: int):
-    decoder = Hashed(vocab=len(text), end=Text.end)
-    more = {"start": START, "end": Text.end, "max_length": torch.tensor([length]), "banned": SPECIAL}
+def found(how, text: Tokenizer, seed: int, length: int):
+    decoder = Hashed(vocab=len(text), end=Tokenizer.end)
+    more = {"start": START, "end": Tokenizer.end, "max_length": torch.tensor([length]), "banned": SPECIAL}
     return how(decoder, memory_of([seed]), **more)[0]
 
 
@@ -54,7 +54,7 @@ def test_against_every_answer_there_is(kind: str, words: list[str]) -> None:
     text, length = KINDS[kind], 3 if len(KINDS[kind]) > 8 else 4
     limits = compiled(Constraints(banned=tuple(words)), text, Limits())
     for seed in (1, 2):
-        every = Hashed(vocab=len(text), end=Text.end).everything(seed, length, SPECIAL)
+        every = Hashed(vocab=len(text), end=Tokenizer.end).everything(seed, length, SPECIAL)
         fine = {tokens: p for tokens, p in every.items() if not holds(text.decode(tokens), words)}
         beam = found(Beam(1000, 0.0, 1000, limits=limits), text, seed, length)
         assert {h.tokens for h in beam} == set(fine)
@@ -69,7 +69,7 @@ def test_against_every_answer_there_is(kind: str, words: list[str]) -> None:
 def test_at_least_one_ban_binds_in_every_kind() -> None:
     """Or the test above would show nothing."""
     for text in KINDS.values():
-        every = Hashed(vocab=len(text), end=Text.end).everything(1, 3, SPECIAL)
+        every = Hashed(vocab=len(text), end=Tokenizer.end).everything(1, 3, SPECIAL)
         assert any(holds(text.decode(tokens), ["ab"]) for tokens in every)
 
 
@@ -81,8 +81,8 @@ def test_a_part_of_another_word_is_no_word() -> None:
     for bad in ("cat", "egory cat", "cat, egory", "cat egory"):
         assert banned.breaks(text.encode(bad))
     letters = [text.vocabulary.index(piece) for piece in ("▁", "c", "a", "t")]
-    assert banned.breaks([*letters, Text.end])  # the same word in other pieces
-    assert not banned.breaks([*letters, text.vocabulary.index("e"), Text.end])
+    assert banned.breaks([*letters, Tokenizer.end])  # the same word in other pieces
+    assert not banned.breaks([*letters, text.vocabulary.index("e"), Tokenizer.end])
 
 
 def test_states_are_few_and_rows_are_kept() -> None:
@@ -107,9 +107,9 @@ def test_every_search_keeps_them_in_a_batch(name: str) -> None:
     text = KINDS["character"]
     how = build("search", name)
     how.limits = compiled(Constraints(banned=("a", "ab", "b")), text, Limits())
-    decoder, seeds = Hashed(vocab=len(text), end=Text.end), list(range(40))
+    decoder, seeds = Hashed(vocab=len(text), end=Tokenizer.end), list(range(40))
     lengths = torch.tensor([3 + seed % 4 for seed in seeds])
-    every = how(decoder, memory_of(seeds), start=START, end=Text.end, max_length=lengths, banned=SPECIAL)
+    every = how(decoder, memory_of(seeds), start=START, end=Tokenizer.end, max_length=lengths, banned=SPECIAL)
     texts = [text.decode(h.tokens) for [h, *_] in every]
     assert not any(holds(one, ["a", "ab", "b"]) for one in texts)
     assert len(set(texts)) > 5

@@ -11,26 +11,26 @@ from regard.errors import RegardError
 from regard.search import Constraints, Limits, Rules, compiled
 from regard.search._tree import Tree
 from regard.search.beam import Beam
-from regard.text import Text
+from regard.text import Tokenizer
 from regard.text.bpe import Bpe
 from regard.text.character import Character
 from regard.text.word import Word
 
 LETTERS = Character().train(["ab c"])
 WORDS = Word().train(["New York is a city", "Newark is not", "no"])
-SPECIAL = (Text.pad, Text.unknown, Text.start)
+SPECIAL = (Tokenizer.pad, Tokenizer.unknown, Tokenizer.start)
 
 
-def limits(text: Text = WORDS, base: Limits | None = None, **given: Any) -> Limits:
+def limits(text: Tokenizer = WORDS, base: Limits | None = None, **given: Any) -> Limits:
     return compiled(Constraints.read(given), text, base or Limits())
 
 
-def answers(made: Limits, text: Text, seed: int = 3, length: int = 4) -> dict[str, float]:
+def answers(made: Limits, text: Tokenizer, seed: int = 3, length: int = 4) -> dict[str, float]:
     """Every answer that a beam as wide as the space finds."""
-    decoder = Hashed(vocab=len(text), end=Text.end)
-    more = {"start": START, "end": Text.end, "max_length": torch.tensor([length]), "banned": SPECIAL}
+    decoder = Hashed(vocab=len(text), end=Tokenizer.end)
+    more = {"start": START, "end": Tokenizer.end, "max_length": torch.tensor([length]), "banned": SPECIAL}
     [found] = Beam(1000, 0.0, 1000, limits=made)(decoder, memory_of([seed]), **more)
-    return {text.decode(h.tokens) + "…" * (h.tokens[-1] != Text.end): h.log_prob for h in found}
+    return {text.decode(h.tokens) + "…" * (h.tokens[-1] != Tokenizer.end): h.log_prob for h in found}
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,8 @@ def answers(made: Limits, text: Text, seed: int = 3, length: int = 4) -> dict[st
 def test_the_beam_finds_the_best_answer_that_keeps_them(given: dict[str, Any]) -> None:
     """Against all answers there are, judged as text."""
     every = {
-        LETTERS.decode(tokens) + "…" * (tokens[-1] != Text.end): p
-        for tokens, p in Hashed(vocab=len(LETTERS), end=Text.end).everything(3, 4, SPECIAL).items()
+        LETTERS.decode(tokens) + "…" * (tokens[-1] != Tokenizer.end): p
+        for tokens, p in Hashed(vocab=len(LETTERS), end=Tokenizer.end).everything(3, 4, SPECIAL).items()
     }
 
     def fine(answer: str) -> bool:
@@ -94,15 +94,17 @@ def test_in_lower_case_where_all_answers_are() -> None:
 def test_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """20,000 answers are tokenized once, and every search of them walks the same tree."""
     text, calls = Character().train(["0123456789"]), []
-    encode = Text.encode_all
-    monkeypatch.setattr(Text, "encode_all", lambda self, texts: calls.append(len(texts)) or encode(self, texts))
+    encode = Tokenizer.encode_all
+    monkeypatch.setattr(Tokenizer, "encode_all", lambda self, texts: calls.append(len(texts)) or encode(self, texts))
 
     def fresh() -> Limits:
         return limits(text, allowed=[str(number) for number in range(20_000)])
 
     first = fresh()
     assert isinstance(first.allowed, Tree)
-    rules = [Rules(made, start=START, end=Text.end, max_length=torch.tensor([9])) for made in (first, fresh(), fresh())]
+    rules = [
+        Rules(made, start=START, end=Tokenizer.end, max_length=torch.tensor([9])) for made in (first, fresh(), fresh())
+    ]
     assert calls == [20_000]
     assert all(one.tree is first.allowed for one in rules)
     assert limits(text, allowed=["1"]).allowed is not first.allowed

@@ -15,7 +15,7 @@ from regard.api import Model
 from regard.errors import RegardError
 from regard.fields.text import Text
 from regard.serve.guard import Guard
-from regard.serve.limits import Limits
+from regard.serve.limits import ServiceLimits
 from regard.serve.service import Service, service_app
 from regard.serve.site import Site
 from regard.types import Network, Prediction
@@ -69,7 +69,7 @@ def ask(inputs: Any, name: str = "echo", **more: Any) -> dict[str, Any]:
     return {"url": f"/api/runs/{name}/predict", "json": {"inputs": inputs, **more}}
 
 
-def started(limits: Limits | None = None, **models: Model) -> Service:
+def started(limits: ServiceLimits | None = None, **models: Model) -> Service:
     service = Service(models or {"echo": Echo()}, limits)
     service.start()
     return service

@@ -13,12 +13,12 @@ import pytest
 import uvicorn
 
 from regard.serve.connection import Crowd, client_key, protocol
-from regard.serve.limits import Limits, RefusedError, read_body
+from regard.serve.limits import RefusedError, ServiceLimits, read_body
 from regard.serve.listen import listen, most_connections
 
-limits = Limits(body=1_000, head=4_096, head_seconds=20.0, slow=20.0)  # of a busy machine nothing is late
-strict = Limits(body=1_000, head=4_096, head_seconds=0.8, slow=20.0)
-hasty = Limits(body=1_000, head=4_096, head_seconds=20.0, slow=0.5)
+limits = ServiceLimits(body=1_000, head=4_096, head_seconds=20.0, slow=20.0)  # of a busy machine nothing is late
+strict = ServiceLimits(body=1_000, head=4_096, head_seconds=0.8, slow=20.0)
+hasty = ServiceLimits(body=1_000, head=4_096, head_seconds=20.0, slow=0.5)
 go = threading.Event()  # what /slow waits for
 get = b"GET /quick HTTP/1.1\r\nHost: localhost\r\n\r\n"
 post = b"POST /read HTTP/1.1\r\n"
@@ -47,7 +47,7 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
 
 
 @contextmanager
-def served(most: int = 1_000, each: int | None = None, limits: Limits = limits) -> Iterator[tuple[int, Crowd]]:
+def served(most: int = 1_000, each: int | None = None, limits: ServiceLimits = limits) -> Iterator[tuple[int, Crowd]]:
     crowd = Crowd(limits, most, each)
     config = uvicorn.Config(app, http=protocol(crowd), ws="none", lifespan="off", log_config=None, log_level="error")
     config.timeout_keep_alive, config.timeout_graceful_shutdown = 1, 1

@@ -9,7 +9,7 @@ from small_services import Echo, ask, client, started
 
 from regard.serve import guard
 from regard.serve.guard import Guard
-from regard.serve.limits import Limits
+from regard.serve.limits import ServiceLimits
 from regard.serve.service import Service, service_app
 
 here = ("localhost", "127.0.0.1", "[::1]")
@@ -135,7 +135,7 @@ def test_every_answer_carries_its_headers() -> None:
 
 
 def test_a_full_queue_is_told_before_anything_is_read() -> None:
-    service = started(Limits(queue=2, texts=2), echo=Echo(wait=0.0))
+    service = started(ServiceLimits(queue=2, texts=2), echo=Echo(wait=0.0))
     batcher = service.runs["echo"].batcher
     batcher.queue = 0  # no room at all
     batcher.pace, service.runs["echo"].rows = 0.0, None  # type: ignore[assignment, method-assign]
@@ -145,7 +145,7 @@ def test_a_full_queue_is_told_before_anything_is_read() -> None:
 
 
 def test_503_before_and_after() -> None:
-    service = Service({"echo": Echo()}, Limits(grace=2.5))
+    service = Service({"echo": Echo()}, ServiceLimits(grace=2.5))
     web = client(service)
     for said in ("starting", "shutting down"):
         for found in (web.post(**ask([["a"]])), web.get("/ready")):

@@ -10,10 +10,10 @@ from small_services import Echo, small_run
 from regard.api import Model, load, train
 from regard.errors import RegardError
 from regard.search import compiled
-from regard.serve.hosted import Hosted, Row, Way, names
-from regard.serve.limits import Limits
+from regard.serve.hosted import Hosted, Question, Way, names
+from regard.serve.limits import ServiceLimits
 from regard.serve.metrics import Metrics
-from regard.serve.schema import Ask
+from regard.serve.schema import PredictRequest
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
 
 
 def hosted(model: Model, **limits: Any) -> Hosted:
-    return Hosted(3, "name", model, Limits(**limits), Metrics())
+    return Hosted(3, "name", model, ServiceLimits(**limits), Metrics())
 
 
 def made(folder: Path, task: str, lines: list[str], **options: Any) -> Model:
@@ -34,12 +34,12 @@ def made(folder: Path, task: str, lines: list[str], **options: Any) -> Model:
 
 def test_what_is_asked_for_as_rows() -> None:
     rows, way = hosted(Echo(2)).rows(
-        Ask(inputs=[["a", "b"], ["c", "d"]], drop_tokens=[[[2, 0, 2], []], [[], []]], beam=4)
+        PredictRequest(inputs=[["a", "b"], ["c", "d"]], drop_tokens=[[[2, 0, 2], []], [[], []]], beam=4)
     )
-    assert rows == [Row(("a", "b"), ((0, 2), ()), "text 1"), Row(("c", "d"), ((), ()), "text 2")]
+    assert rows == [Question(("a", "b"), ((0, 2), ()), "text 1"), Question(("c", "d"), ((), ()), "text 2")]
     assert way == Way(look=True, trace=False, beam=4, drop_tokens=True)
-    rows, way = hosted(Echo()).rows(Ask(inputs=[["a"]], drop_tokens=[[[]]], look=False))
-    assert (rows, way) == ([Row(("a",), ((),), "text 1")], Way(False, False, None, False))
+    rows, way = hosted(Echo()).rows(PredictRequest(inputs=[["a"]], drop_tokens=[[[]]], look=False))
+    assert (rows, way) == ([Question(("a",), ((),), "text 1")], Way(False, False, None, False))
 
 
 @pytest.mark.parametrize(
@@ -59,13 +59,13 @@ def test_what_is_asked_for_as_rows() -> None:
 )
 def test_what_cannot_be_asked(asked: dict[str, Any], said: str) -> None:
     with pytest.raises(RegardError, match=f"^{said}"):
-        hosted(Echo(), texts=2, characters=20).rows(Ask(**asked))
+        hosted(Echo(), texts=2, characters=20).rows(PredictRequest(**asked))
 
 
 def test_a_run_without_a_search_is_asked_for_none() -> None:
     for asked in ({"beam": 2}, {"trace": True}, {"constraints": {"min_length": 3}}, {"groups": 2}, {"diversity": 1.0}):
         with pytest.raises(RegardError, match="echo has no search; remove beam, groups, diversity, constraints"):
-            hosted(Echo(searches=False)).rows(Ask(inputs=[["a"]], **asked))
+            hosted(Echo(searches=False)).rows(PredictRequest(inputs=[["a"]], **asked))
 
 
 def test_layers_and_features_are_asked_of_runs_that_have_them() -> None:
@@ -77,14 +77,14 @@ def test_layers_and_features_are_asked_of_runs_that_have_them() -> None:
         ({"features": [1, 2]}, "echo has no features; remove features"),
     ):
         with pytest.raises(RegardError, match=f"^{said}"):
-            run.rows(Ask(inputs=[["a"]], **asked))
-    assert run.rows(Ask(inputs=[["a"]], features=[]))[1] == Way(True, False, None, False)
+            run.rows(PredictRequest(inputs=[["a"]], **asked))
+    assert run.rows(PredictRequest(inputs=[["a"]], features=[]))[1] == Way(True, False, None, False)
 
 
 @pytest.mark.sweep
 def test_layers_of_a_transformer(tmp_path: Path, model: Model) -> None:
     with pytest.raises(RegardError, match=r"^layers: this model has none to choose from; expected a Transformer"):
-        hosted(model).rows(Ask(inputs=[["abc"]], layers=1))
+        hosted(model).rows(PredictRequest(inputs=[["abc"]], layers=1))
     deep = made(tmp_path, "translate", ["ab\tba", "abc\tcba", "b\tb"], encoder="transformer", decoder="transformer")
     run = hosted(deep)
     layers = len(deep.network.decoder.blocks)
@@ -92,10 +92,10 @@ def test_layers_of_a_transformer(tmp_path: Path, model: Model) -> None:
     assert layers > 1
     for wrong in (layers + 1, "0", "first", "-1"):
         with pytest.raises(RegardError, match=f"^layers {wrong}; expected a number from 1 to {layers}, or last, mean"):
-            run.rows(Ask(inputs=[["abc"]], layers=wrong))
+            run.rows(PredictRequest(inputs=[["abc"]], layers=wrong))
     heads = dict[Any, Any]()
     for asked in ("last", layers, "all", 1, None):
-        rows, way = run.rows(Ask(inputs=[["abc"]], layers=asked))
+        rows, way = run.rows(PredictRequest(inputs=[["abc"]], layers=asked))
         found = json.loads(run.answers(rows, way)[0])
         heads[asked] = found["maps"][0]["heads"]
         assert found["answer"] == deep.predict(["abc"])[0].text
@@ -113,25 +113,25 @@ def test_single_features(tmp_path: Path) -> None:
     run = hosted(wide, features=4)
     assert run.about["features"]
     for asked, shown in ((2, 2), ([3, 1], ["feature 3", "feature 1"]), ([16], ["feature 16"])):
-        rows, way = run.rows(Ask(inputs=[["a b c"], ["b"]], features=asked))
+        rows, way = run.rows(PredictRequest(inputs=[["a b c"], ["b"]], features=asked))
         hash(way)  # it tells what may be answered together
         for answer in run.answers(rows, way):
             names = json.loads(answer)["maps"][0]["names"]
             assert names[0] == "mean"
             assert (len(names) - 1 if isinstance(shown, int) else names[1:]) == shown
     with pytest.raises(RegardError, match=r"^features: 5; expected at most 4"):
-        run.rows(Ask(inputs=[["a"]], features=5))
+        run.rows(PredictRequest(inputs=[["a"]], features=5))
     with pytest.raises(RegardError, match=r"^features: 6; expected at most 4"):
-        run.rows(Ask(inputs=[["a"]], features=[1] * 6))
+        run.rows(PredictRequest(inputs=[["a"]], features=[1] * 6))
     with pytest.raises(RegardError, match=r"^text 1: feature 17; expected 1 to 16"):
-        run.answers(*run.rows(Ask(inputs=[["a"]], features=[17])))
+        run.answers(*run.rows(PredictRequest(inputs=[["a"]], features=[17])))
 
 
 def test_only_what_was_asked_for_is_passed_on() -> None:
     echo = Echo()
     run = hosted(echo)
-    run.answers([Row(("a",), ((),), "text 1")], Way(False, False, None, False))
-    run.answers([Row(("a",), ((1,),), "text 1"), Row(("b",), ((),), "text 1")], Way(True, True, 3, True))
+    run.answers([Question(("a",), ((),), "text 1")], Way(False, False, None, False))
+    run.answers([Question(("a",), ((1,),), "text 1"), Question(("b",), ((),), "text 1")], Way(True, True, 3, True))
     beam = {"name": "beam", "beam_size": 3, "n_best": 3}
     assert echo.asked == [
         (1, {"look": False}),
@@ -141,7 +141,7 @@ def test_only_what_was_asked_for_is_passed_on() -> None:
 
 def test_a_real_model_answers_as_it_does_alone(model: Model) -> None:
     run, texts = hosted(model), ["abc", "hgfedc", "b"]
-    rows = [Row((text,), ((),), "text 1") for text in texts]
+    rows = [Question((text,), ((),), "text 1") for text in texts]
     found = [json.loads(answer) for answer in run.answers(rows, Way(True, False, 2, False))]
     for text, item in zip(texts, found, strict=True):
         alone = model.predict([text], beam_size=2, n_best=2)[0]
@@ -151,7 +151,7 @@ def test_a_real_model_answers_as_it_does_alone(model: Model) -> None:
         assert [token["text"] for token in item["maps"][0]["columns"]] == [t.text for t in alone.look.columns]
     assert run.about["task"] == "translate"
     with pytest.raises(RegardError, match=r"^text 7: 71 tokens in the source; expected at most 64"):
-        run.answers([Row(("a" * 70,), ((),), "text 7")], Way(True, False, None, False))
+        run.answers([Question(("a" * 70,), ((),), "text 7")], Way(True, False, None, False))
 
 
 def test_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,14 +165,14 @@ def test_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_constraints_reach_the_model() -> None:
     run = hosted(echo := Echo())
     given = {"allowed": ["yes", "no"], "banned": ["cat"], "min_length": 1}
-    asks = [Ask(inputs=[["a"]], constraints=given, groups=2, beam=4, diversity=1) for _ in range(2)]
+    asks = [PredictRequest(inputs=[["a"]], constraints=given, groups=2, beam=4, diversity=1) for _ in range(2)]
     (rows, way), (_, other) = run.rows(asks[0]), run.rows(asks[1])
     assert way == other
     assert way.constraints is other.constraints  # so that requests are quickly found to be alike
     run.answers(rows, way)
     expected = {"allowed": ("yes", "no"), "banned": ("cat",), "min_length": 1, "groups": 2, "diversity": 1.0}
     assert expected.items() <= echo.asked[-1][1].items()
-    assert run.rows(Ask(inputs=[["a"]], constraints={"prefix": "x"}))[1] != way
+    assert run.rows(PredictRequest(inputs=[["a"]], constraints={"prefix": "x"}))[1] != way
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_constraints_reach_the_model() -> None:
 )
 def test_constraints_that_cannot_be_asked(asked: dict[str, Any], said: str) -> None:
     with pytest.raises(RegardError) as error:
-        hosted(Echo(), characters=20, allowed=3, banned=2).rows(Ask(inputs=[["a"]], **asked))
+        hosted(Echo(), characters=20, allowed=3, banned=2).rows(PredictRequest(inputs=[["a"]], **asked))
     assert str(error.value).startswith(said)
 
 
@@ -198,15 +198,17 @@ def test_a_real_run_keeps_constraints(model: Model) -> None:
     source = model.task.inputs["source"].text.vocabulary[4]  # type: ignore[attr-defined]
     letters = model.task.answer_text.vocabulary[4:6]
     allowed = ["".join(letters), letters[0] * 3]
-    rows, way = run.rows(Ask(inputs=[[source]], constraints={"allowed": allowed}))
+    rows, way = run.rows(PredictRequest(inputs=[[source]], constraints={"allowed": allowed}))
     assert json.loads(run.answers(rows, way)[0])["answer"] in allowed
     before = compiled.cache_info().misses
-    rows, way = run.rows(Ask(inputs=[[source], [source]], constraints={"allowed": allowed, "banned": [allowed[0]]}))
+    rows, way = run.rows(
+        PredictRequest(inputs=[[source], [source]], constraints={"allowed": allowed, "banned": [allowed[0]]})
+    )
     assert {json.loads(one)["answer"] for one in run.answers(rows, way)} == {allowed[1]}
     assert compiled.cache_info().misses == before + 1
     with pytest.raises(RegardError, match="every allowed answer contains a banned word"):
-        run.rows(Ask(inputs=[[source]], constraints={"allowed": allowed, "banned": allowed}))
-    groups = run.rows(Ask(inputs=[[source]], groups=3))
+        run.rows(PredictRequest(inputs=[[source]], constraints={"allowed": allowed, "banned": allowed}))
+    groups = run.rows(PredictRequest(inputs=[[source]], groups=3))
     assert "answer" in json.loads(run.answers(*groups)[0])
 
 
@@ -232,5 +234,5 @@ def test_a_task_that_chooses_a_label_takes_no_constraints(tmp_path: Path) -> Non
 def test_a_run_may_need_larger_requests_but_a_limit_of_ones_own_stays() -> None:
     model = Echo(1)
     model.task.inputs["source"].request_bytes = 1000  # as of a picture
-    assert hosted(model).limits.body == Limits.body + 1000
+    assert hosted(model).limits.body == ServiceLimits.body + 1000
     assert hosted(model, body=5000).limits.body == 5000

@@ -5,17 +5,19 @@ import json
 import pytest
 
 from regard.serve.limits import RefusedError
-from regard.serve.schema import Ask, read_ask
+from regard.serve.schema import PredictRequest, read_request
 
 
 def test_what_is_left_out_has_its_usual_value() -> None:
-    assert read_ask(b'{"inputs": [["a", "b"]]}') == Ask(inputs=[["a", "b"]], look=True, trace=False, beam=None)
-    whole = read_ask(b'{"inputs":[["a"]],"look":false,"trace":true,"beam":3,"drop_tokens":[[[0,2]]]}')
+    assert read_request(b'{"inputs": [["a", "b"]]}') == PredictRequest(
+        inputs=[["a", "b"]], look=True, trace=False, beam=None
+    )
+    whole = read_request(b'{"inputs":[["a"]],"look":false,"trace":true,"beam":3,"drop_tokens":[[[0,2]]]}')
     assert (whole.look, whole.trace, whole.beam, whole.drop_tokens) == (False, True, 3, [[[0, 2]]])
     assert (whole.layers, whole.features) == (None, None)
     for layers, features in ((2, 5), ("all", [3, 17])):
         body = json.dumps({"inputs": [["a"]], "layers": layers, "features": features})
-        assert (read_ask(body.encode()).layers, read_ask(body.encode()).features) == (layers, features)
+        assert (read_request(body.encode()).layers, read_request(body.encode()).features) == (layers, features)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +51,7 @@ def test_what_is_left_out_has_its_usual_value() -> None:
 )
 def test_what_cannot_be_read(body: bytes, said: str) -> None:
     with pytest.raises(RefusedError, match=said) as refused:
-        read_ask(body)
+        read_request(body)
     assert refused.value.status == 422
     assert len(refused.value.detail) < 300
     assert "\n" not in refused.value.detail
@@ -57,7 +59,7 @@ def test_what_cannot_be_read(body: bytes, said: str) -> None:
 
 def test_the_schema_refers_to_nothing_outside_itself() -> None:
     """It stands inside /openapi.json, where a reference of its own would point to nothing."""
-    schema = Ask.model_json_schema()
+    schema = PredictRequest.model_json_schema()
     assert "$ref" not in json.dumps(schema)
     assert set(schema["properties"]["constraints"]["properties"]) == {
         *("allowed", "prefix", "banned", "min_length", "no_repeat_ngram")

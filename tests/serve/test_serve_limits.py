@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from regard.errors import RegardError
-from regard.serve.limits import Limits, RefusedError, read_body
+from regard.serve.limits import RefusedError, ServiceLimits, read_body
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from regard.serve.limits import Limits, RefusedError, read_body
 )
 def test_limits_without_sense(options: dict[str, Any], said: str) -> None:
     with pytest.raises(RegardError, match=said):
-        Limits(**options).check()
+        ServiceLimits(**options).check()
 
 
 def sent(*parts: bytes, end: bool = True, wait: float = 0.0) -> Callable[[], Awaitable[Mapping[str, Any]]]:
@@ -39,7 +39,7 @@ def sent(*parts: bytes, end: bool = True, wait: float = 0.0) -> Callable[[], Awa
 
 
 def read(headers: dict[str, str], receive: Any, **limits: Any) -> bytes:
-    return asyncio.run(read_body(headers, receive, Limits(**{"body": 10, **limits})))
+    return asyncio.run(read_body(headers, receive, ServiceLimits(**{"body": 10, **limits})))
 
 
 def test_bodies() -> None:

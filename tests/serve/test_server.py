@@ -18,7 +18,7 @@ import pytest
 from small_services import small_run
 
 from regard.errors import RegardError
-from regard.serve.limits import Limits
+from regard.serve.limits import ServiceLimits
 from regard.serve.server import is_loopback, serve
 
 
@@ -41,7 +41,7 @@ def test_what_cannot_be_served() -> None:
     with pytest.raises(RegardError, match="invalid token"):
         serve(["x"], token="ä")
     with pytest.raises(RegardError, match="--batch 0"):
-        serve(["x"], limits=Limits(batch=0))
+        serve(["x"], limits=ServiceLimits(batch=0))
     with pytest.raises(RegardError, match="no such address"):
         serve(["x"], host="no.such.host.invalid", token="s")
     with socket.create_server(("127.0.0.1", 0)) as other:
@@ -53,14 +53,14 @@ def test_what_cannot_be_served() -> None:
 slow_server = """
 import sys, time
 from regard.api import Model
-from regard.serve.limits import Limits
+from regard.serve.limits import ServiceLimits
 from regard.serve.server import serve
 own = Model.predict
 def slow(self, texts, *args, **options):
     time.sleep(float(sys.argv[2]))
     return own(self, texts, *args, **options)
 Model.predict = slow
-serve([sys.argv[1]], port=0, limits=Limits(batch=2, queue=4, texts=2, grace=float(sys.argv[3])),
+serve([sys.argv[1]], port=0, limits=ServiceLimits(batch=2, queue=4, texts=2, grace=float(sys.argv[3])),
       say=lambda address, names: print(address, flush=True))
 print("ended well", flush=True)
 """

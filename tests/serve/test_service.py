@@ -11,8 +11,8 @@ from small_services import Echo, ask, client, json_type, small_run, started
 
 from regard.api import load
 from regard.serve.guard import Guard
-from regard.serve.limits import Limits
-from regard.serve.schema import Ask
+from regard.serve.limits import ServiceLimits
+from regard.serve.schema import PredictRequest
 from regard.serve.service import service_app
 
 
@@ -62,7 +62,7 @@ def test_many_at_once_are_answered_together_and_each_their_own() -> None:
 
 
 def test_limits() -> None:
-    web = client(started(Limits(body=300, texts=2, characters=20)))
+    web = client(started(ServiceLimits(body=300, texts=2, characters=20)))
     url = "/api/runs/echo/predict"
     for content, headers, status, said in (
         (b" " * 301, json_type, 413, "the body is larger than 300 bytes"),
@@ -112,7 +112,7 @@ def test_docs_and_schema_are_our_own() -> None:
 
 def test_who_goes_away_is_not_answered() -> None:
     echo = Echo(wait=0.2)
-    service = started(Limits(batch=1), echo=echo)
+    service = started(ServiceLimits(batch=1), echo=echo)
     app = Guard(service_app(service), service.room, service.metrics)
 
     async def one(stays: bool) -> int:
@@ -142,9 +142,9 @@ def test_who_goes_away_is_not_answered() -> None:
 
 def test_draining_finishes_what_waits_and_no_more() -> None:
     async def whole(wait: float, grace: float) -> list[bool]:
-        service = started(Limits(batch=1, grace=grace), echo=Echo(wait=wait))
+        service = started(ServiceLimits(batch=1, grace=grace), echo=Echo(wait=wait))
         run = service.runs["echo"]
-        rows, way = run.rows(Ask(inputs=[["a"]]))
+        rows, way = run.rows(PredictRequest(inputs=[["a"]]))
         waiting = [run.batcher.submit(rows, way) for _ in range(4)]
         await service.drain()
         found = await asyncio.gather(*waiting, return_exceptions=True)

@@ -6,11 +6,11 @@ from hypothesis import HealthCheck, settings
 from small_services import Echo, started
 
 from regard.serve.guard import Guard
-from regard.serve.limits import Limits
+from regard.serve.limits import ServiceLimits
 from regard.serve.service import service_app
 from tiers import tries
 
-service = started(Limits(window=0.0), echo=Echo(), pair=Echo(2, searches=False))
+service = started(ServiceLimits(window=0.0), echo=Echo(), pair=Echo(2, searches=False))
 app = Guard(service_app(service), service.room, service.metrics)
 schema = schemathesis.openapi.from_asgi("/openapi.json", app)
 

@@ -17,7 +17,7 @@ from regard.find import mark, settable, words
 from regard.measure import Results
 from regard.networks.both import Both, agreement
 from regard.networks.encoder_decoder import shifted
-from regard.tasks.agree import Agree, _data, turned, turned_data
+from regard.tasks.agree import Agree, _data, swapped, swapped_data
 from regard.tasks.translate import Translate
 from regard.types import Batch, Example, Link, Look, Prediction, Sequences
 from tiers import sweep_but
@@ -76,8 +76,8 @@ def test_its_loss_is_that_of_both_and_their_agreement(gamma: float, monkeypatch:
     batch = task.collate(task.items(examples))
     there, back = Translate(**sizes), Translate(**{**sizes, **sides("character", "word")})
     there.learn(examples)
-    back.learn(turned(examples))
-    other = back.collate(back.items(turned(examples)))
+    back.learn(swapped(examples))
+    other = back.collate(back.items(swapped(examples)))
     with torch.no_grad():
         losses = [network.there(batch), network.back(other)]
         assert isinstance(batch.target, Sequences)
@@ -153,8 +153,8 @@ def test_what_looks_at_nothing_cannot_agree() -> None:
 
 def test_examples_turned() -> None:
     one = Example(("ab",), "cde", "x:1", (Link(0, 1, 1, 2),))
-    assert turned([one]) == [Example(("cde",), "ab", "x:1", (Link(1, 2, 0, 1),))]
-    assert turned(turned([one])) == [one]
+    assert swapped([one]) == [Example(("cde",), "ab", "x:1", (Link(1, 2, 0, 1),))]
+    assert swapped(swapped([one])) == [one]
 
 
 # --- the data the other way round ----------------------------------------------------------------------------
@@ -182,7 +182,7 @@ def test_examples_turned() -> None:
 )
 def test_options_of_data_turned(data: dict[str, str], expected: dict[str, str] | None) -> None:
     whole = {"train": "", "valid": "", "test": "", "source": "", "target": "", "form": "auto"} | data
-    found = turned_data(whole)
+    found = swapped_data(whole)
     if expected is None or found is None:
         assert found is expected
     else:
@@ -321,7 +321,7 @@ def test_what_is_looked_at_comes_to_agree() -> None:
 def test_a_batch_the_other_way_round_is_the_same_batch() -> None:
     task, _ = small()
     batch = task.collate(task.items(examples))
-    other = task.other.collate(task.other.items(turned(examples)))
+    other = task.other.collate(task.other.items(swapped(examples)))
     assert isinstance(batch.target, Sequences)
     back = Batch((batch.target,), batch.source)
     assert torch.equal(back.source.values, other.source.values)

@@ -104,5 +104,6 @@ def test_nothing_to_validate_on_is_told_before_anything_is_trained(tmp_path: Pat
     assert said == (
         "classify.tsv: cannot hold out a validation set from 2 examples: "
         "a label that only one of them has stays in train; "
-        "add more examples, or give a validation set with data.valid="
+        "add more examples, or give a validation set with data.valid=, "
+        "or check that data.target= names the column of labels"
     )

@@ -18,7 +18,7 @@ from regard.search import Hypothesis
 from regard.search.beam import Beam
 from regard.search.greedy import Greedy
 from regard.tasks.describe import Describe
-from regard.text import Text
+from regard.text import Tokenizer
 from regard.train.task import Ask
 from regard.types import Example, Prediction
 
@@ -202,7 +202,7 @@ def test_it_says_names_it_has_never_seen(tmp_path: Path, monkeypatch: pytest.Mon
     )
     assert done.model("place[San Marino], sky[clear]").text == "In San Marino it is clear."
     assert done.model('{"sky": "grey", "place": "Ulm"}').text == "It is grey in Ulm."
-    assert done.model.task.target.text.encode("Oslo")[0] == Text.unknown
+    assert done.model.task.target.text.encode("Oslo")[0] == Tokenizer.unknown
 
 
 def test_the_hypothesis_that_says_most_values_comes_first() -> None:

@@ -49,6 +49,7 @@ def cases() -> Iterator[Any]:
     choices = {
         ("classify", "encoder"): "encode", ("classify", "pool"): "pool", ("relate", "match"): "predict.match",
         ("translate", "decoder"): "predict.generate", ("language", "network"): "predict.language",
+        ("recommend", "network"): "networks.recommend",
     }  # fmt: skip
     for (task, key), folder in choices.items():
         yield from (pytest.param(task, {key: option(folder, name)}, id=f"{key}-{name}") for name in names(folder))

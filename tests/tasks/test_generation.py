@@ -20,7 +20,7 @@ from regard.search.greedy import Greedy
 from regard.search.sample import Sample
 from regard.tasks._generation import Generation
 from regard.tasks.translate import Translate
-from regard.text import Text
+from regard.text import Tokenizer
 from regard.train.task import Ask
 from regard.types import Batch, Example, Link, Look, Memory, Sequences
 
@@ -111,8 +111,8 @@ def test_each_token_is_told_the_true_ones_before_it() -> None:
     x, y, end = task.target.text.encode("xy")
     decoder = model.decoder
     assert isinstance(decoder, Fixed)
-    assert decoder.told[0] == [Text.start, x, y]
-    assert decoder.told[1][:2] == [Text.start, y]
+    assert decoder.told[0] == [Tokenizer.start, x, y]
+    assert decoder.told[1][:2] == [Tokenizer.start, y]
     assert task.items(examples)[0].target == [x, y, end]
 
 
@@ -146,8 +146,8 @@ def test_padding_gives_no_gradient() -> None:
     model(batch_of(task, examples)).total.backward()
     gradient = model.embed.learned.grad
     assert gradient is not None
-    assert (gradient[Text.pad] == 0).all()
-    assert (gradient[Text.end] != 0).any()
+    assert (gradient[Tokenizer.pad] == 0).all()
+    assert (gradient[Tokenizer.end] != 0).any()
 
 
 def test_dropout_is_for_training_only() -> None:
@@ -168,7 +168,7 @@ def test_results_are_those_of_a_plain_loop(monkeypatch: pytest.MonkeyPatch) -> N
     for example in examples:
         target = task.target.text.encode(example.target)
         memory = model.encode(Sequences.pad([task.source.text.encode(example.source)]))
-        state, token = model.decoder.start(memory), Text.start
+        state, token = model.decoder.start(memory), Tokenizer.start
         for true in target:
             state, _, logits = model.decoder.step(state, torch.tensor([[token]]))
             log_p = log_softmax(logits[0, 0], -1)
@@ -279,7 +279,7 @@ def test_what_is_no_text_is_never_answered() -> None:
     bias = model.decoder.tied_bias
     assert isinstance(bias, Tensor)
     with torch.no_grad():
-        bias[[Text.pad, Text.unknown, Text.start]] = 50.0
+        bias[[Tokenizer.pad, Tokenizer.unknown, Tokenizer.start]] = 50.0
     for prediction in task.predict(model, [(text,) for text in odd], Ask()):
         assert not {"<pad>", "<unk>", "<s>"} & {token.text for token in prediction.look.rows}
 
@@ -291,7 +291,7 @@ def test_an_answer_has_an_end() -> None:
     bias = model.decoder.tied_bias
     assert isinstance(bias, Tensor)
     with torch.no_grad():
-        bias[Text.end] = -50.0
+        bias[Tokenizer.end] = -50.0
     found = task.predict(model, [("",), ("a" * 9,)], Ask(search=Greedy()))
     assert [len(one.look.rows) for one in found] == [22, 30]
     assert [len(one.text) for one in found] == [22, 30]

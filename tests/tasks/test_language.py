@@ -17,7 +17,7 @@ from regard.search.beam import Beam
 from regard.search.greedy import Greedy
 from regard.search.sample import Sample
 from regard.tasks.language import Language, windows
-from regard.text import Text
+from regard.text import Tokenizer
 from regard.train.task import Ask, Encoded
 from regard.types import Example
 
@@ -78,11 +78,11 @@ def test_lines_run_on_or_stand_alone() -> None:
     rows = task.text.encode_all(lines)
     [item] = task.items(examples)
     assert item.target == [token for row in rows for token in row]
-    assert item.inputs[0] == [Text.end, *item.target[:-1]]
+    assert item.inputs[0] == [Tokenizer.end, *item.target[:-1]]
     alone, _ = both(window=100, context=7, running=False)
     items = alone.items(examples)
     assert [list(item.target) for item in items] == rows
-    assert [item.inputs[0] for item in items] == [[Text.end, *row[:-1]] for row in rows]
+    assert [item.inputs[0] for item in items] == [[Tokenizer.end, *row[:-1]] for row in rows]
 
 
 # --- loss and measures ---------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ def told(task: Language, chances: dict[str, float]) -> LanguageModel:
         model.bias.fill_(-100.0)
         for word, chance in chances.items():
             model.bias[task.text.encode(word)[0]] = math.log(chance)
-        model.bias[Text.end] = math.log(1 - sum(chances.values()))
+        model.bias[Tokenizer.end] = math.log(1 - sum(chances.values()))
     return model
 
 
@@ -231,7 +231,7 @@ def test_the_size_of_a_batch_does_not_matter(attention: Any) -> None:
 def test_what_is_no_text_is_never_said() -> None:
     task, model = both()
     with torch.no_grad():
-        model.bias[[Text.pad, Text.unknown, Text.start]] = 50.0
+        model.bias[[Tokenizer.pad, Tokenizer.unknown, Tokenizer.start]] = 50.0
     for prediction in task.predict(model, [("the",), ("a dog",)], Ask()):
         assert not {"<pad>", "<unk>", "<s>"} & set(prediction.text.split())
 
@@ -302,8 +302,8 @@ def test_a_transformer_serves_too() -> None:
     np.testing.assert_allclose(answer.look.weights.sum(-1), 1.0, atol=1e-6)
     words = task.text.encode(answer.text)[:-1]
     with torch.no_grad():
-        log_p = torch.log_softmax(model.logits(model.states(torch.tensor([[Text.end, *words]]))[1])[0], -1)
-    found = words[2:] + [Text.end] * (answer.look.rows[-1].text == task.text.seen[Text.end])
+        log_p = torch.log_softmax(model.logits(model.states(torch.tensor([[Tokenizer.end, *words]]))[1])[0], -1)
+    found = words[2:] + [Tokenizer.end] * (answer.look.rows[-1].text == task.text.seen[Tokenizer.end])
     assert len(found) == rows
     assert answer.log_prob == pytest.approx(
         sum(log_p[at + 2, token].item() for at, token in enumerate(found)), rel=1e-6
@@ -320,7 +320,7 @@ def test_texts_that_are_given(attention: Any) -> None:
     for text, one in zip(texts, found, strict=True):
         alone = task.results(model, [Example((text,), "", "")])
         assert one.log_prob == pytest.approx(-alone.nats, rel=1e-6)
-        assert [piece.text for piece, _ in one.tokens] == [*text.split(), task.text.seen[Text.end]]
+        assert [piece.text for piece, _ in one.tokens] == [*text.split(), task.text.seen[Tokenizer.end]]
         assert sum(value for _, value in one.tokens) == pytest.approx(one.log_prob)
         assert (one.look is None) == (attention is None)
         if one.look is not None:

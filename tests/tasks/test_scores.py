@@ -20,7 +20,7 @@ from regard.tasks.agree import Agree
 from regard.tasks.describe import Describe
 from regard.tasks.summarise import Summarise
 from regard.tasks.translate import Translate
-from regard.text import Text
+from regard.text import Tokenizer
 from regard.train.run import Run
 from regard.train.task import Ask
 from regard.types import Example, Sequences
@@ -63,7 +63,7 @@ def stepped(task: Generation, model: EncoderDecoder, source: str, target: str) -
     """The log-probability of each token, one step after the other."""
     with torch.no_grad():
         memory = model.encode(Sequences.pad([task.source.text.encode(source)]))
-        state, before, found = model.decoder.start(memory), Text.start, []
+        state, before, found = model.decoder.start(memory), Tokenizer.start, []
         for token in task.target.text.encode(target):
             state, _, logits = model.decoder.step(state, torch.tensor([[before]]))
             found.append(float(log_softmax(logits[0, 0].double(), -1)[token]))

@@ -6,7 +6,7 @@ import pytest
 
 from regard.errors import RegardError
 from regard.find import build
-from regard.text import Text, special
+from regard.text import Tokenizer, special
 from regard.text.word import Word
 
 SAID = ["b a, b (a)."]
@@ -27,7 +27,7 @@ def test_by_hand() -> None:
 def test_saved_and_read_again(split: str, lower: bool) -> None:
     text = build("text", {"name": "word", "split": split, "lower": lower}).train(SAID)
     more = text.extend(["!", "straße", "été", "😀", "Straße"])
-    again = Text.from_dict(json.loads(json.dumps(more.to_dict())))
+    again = Tokenizer.from_dict(json.loads(json.dumps(more.to_dict())))
     assert again.vocabulary == more.vocabulary == [*text.vocabulary, "!", "straße", "été", "😀", "Straße"]
     assert again.to_dict() == more.to_dict()
     for written in [*SAID, "straße b", "b! été", "unseen a"]:

@@ -108,6 +108,7 @@ def test_dropout_and_lengths_may_differ(begun: Path) -> None:
         ("describe", "it reads text, and describe reads record"),
         ("caption", "it reads text, and caption reads image"),
         ("glimpse", "glimpse has no encoder that could start from another run"),
+        ("recommend", "recommend has no encoder that could start from another run"),
         ("agree", "agree has no encoder that could start from another run"),
     ],
 )

@@ -28,7 +28,7 @@ def test_every_task_has_what_is_asked_for(name: str) -> None:
     kind = find("tasks", name)
     assert issubclass(kind, Task)
     assert [member for member in sorted(wanted) if not hasattr(kind, member)] == []
-    assert (kind.name, kind.counts in ("tokens", "examples")) == (name, True)
+    assert (kind.name, kind.counts in ("tokens", "examples", "items")) == (name, True)
     task = made(name)
     assert all(isinstance(field, Input) for field in task.inputs.values())
     assert task.target is None or isinstance(task.target, Field)

@@ -234,7 +234,9 @@ def make(
     score: Annotated[Spec, In("attend.score"), "how a query and a key are compared"] = "additive",
     normalizer: Annotated[Spec, In("attend.normalizer"), "how scores become weights"] = "softmax",
     bias: Annotated[
-        tuple[Spec, ...], In("attend.bias"), "terms added to the scores, for example by position; several with commas"
+        tuple[Spec, ...],
+        In("attend.bias"),
+        "terms added to the scores, for example by position; separate several with commas",
     ] = (),
     heads: Annotated[
         Few | None, "number of attention heads, each with its own projections; none: one head without projections"

@@ -9,18 +9,23 @@ its sum (pre-norm; Xiong et al. 2020, "On Layer Normalization in the Transformer
 warm-up). The caller normalises the output of the last block. Queries, keys and values of self-attention are one
 product without biases: with a softmax a key's bias changes nothing, and a value's is part of W_o's.
 
+With `norm="post"` each sum is normalised, as in the paper and in BERT: `x ← norm(x + drop(attend(x)))`. `activation`
+takes the place of relu, and `bias` gives queries, keys and values their biases.
+
     block = Block(size=256, heads=4, inner=1024, dropout=0.1)
     x, look, _ = block.attend(x, places, mask)           # [batch, time, 256]
     x = block.think(x)
 """
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
-from torch.nn.functional import dropout, relu
+from torch.nn.functional import dropout, gelu, relu, silu
 
 from regard.attend.attention import Attention
 from regard.attend.heads import Heads
@@ -29,7 +34,16 @@ from regard.find import Spec, build
 from regard.ranges import Probability, ranged
 from regard.types import Look, Memory
 
-__all__ = ["Block", "SelfAttention", "xavier"]
+__all__ = ["Activation", "Block", "Norm", "SelfAttention", "xavier"]
+
+Norm = Literal["pre", "post"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
+ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
+    "relu": relu,
+    "gelu": gelu,  # Hendrycks & Gimpel 2016, "Gaussian Error Linear Units", exact
+    "gelu_tanh": partial(gelu, approximate="tanh"),  # their approximation, in BERT's first code and in GPT-2
+    "silu": silu,
+}
 
 
 def xavier(*maps: nn.Linear | None) -> None:
@@ -64,11 +78,13 @@ class Projected(Heads):
 class SelfAttention(nn.Module):
     """Multi-head self-attention."""
 
-    def __init__(self, size: int, heads: int, score: Spec = "scaled_dot", normalizer: Spec = "softmax") -> None:
+    def __init__(
+        self, size: int, heads: int, score: Spec = "scaled_dot", normalizer: Spec = "softmax", bias: bool = False
+    ) -> None:
         super().__init__()
         around, width = Projected(size, heads), size // heads
         scored = build("attend.score", score, query=width, key=width, value=width)
-        self.W_qkv = nn.Linear(size, 3 * size, bias=False)
+        self.W_qkv = nn.Linear(size, 3 * size, bias=bias)
         self.attention = Attention(scored, build("attend.normalizer", normalizer), heads=around)
         xavier(self.W_qkv, around.W_o)
 
@@ -85,7 +101,7 @@ class SelfAttention(nn.Module):
         `mask` is the padding mask, `seen` says which tokens each query may attend to.
         """
         qk, v = self.W_qkv(x).split([2 * x.shape[-1], x.shape[-1]], dim=-1)
-        q, k = places.turned(qk).chunk(2, dim=-1)  # all heads are turned alike, whoever's they are
+        q, k = places.rotated(qk).chunk(2, dim=-1)  # all heads are rotated alike, whoever's they are
         memory = self.attention.prepare(k, v, mask)
         if past is not None:
             keys, values = (past.keys, memory.keys), (past.values, memory.values)
@@ -94,7 +110,7 @@ class SelfAttention(nn.Module):
 
 
 class Block(nn.Module):
-    """The sublayers of a block, each pre-norm with a residual; `ask` needs `asking`, the cross-attention."""
+    """The sublayers of a block, each normalised and with a residual; `ask` needs `asking`, the cross-attention."""
 
     @ranged
     def __init__(
@@ -106,13 +122,17 @@ class Block(nn.Module):
         asking: Attention | None = None,
         score: Spec = "scaled_dot",
         normalizer: Spec = "softmax",
+        norm: Norm = "pre",
+        activation: Activation = "relu",
+        bias: bool = False,
+        eps: float = 1e-5,
     ) -> None:
         super().__init__()
-        self.dropout = dropout
-        self.attending, self.asking = SelfAttention(size, heads, score, normalizer), asking
+        self.dropout, self.post, self.activation = dropout, norm == "post", ACTIVATIONS[activation]
+        self.attending, self.asking = SelfAttention(size, heads, score, normalizer, bias), asking
         self.W_1, self.W_2 = nn.Linear(size, ffn), nn.Linear(ffn, size)
-        self.norm_attend, self.norm_think = nn.LayerNorm(size), nn.LayerNorm(size)
-        self.norm_ask = None if asking is None else nn.LayerNorm(size)
+        self.norm_attend, self.norm_think = nn.LayerNorm(size, eps), nn.LayerNorm(size, eps)
+        self.norm_ask = None if asking is None else nn.LayerNorm(size, eps)
         xavier(self.W_1, self.W_2)
         if asking is not None and asking.heads is not None:
             xavier(asking.heads.W_q, asking.heads.W_k, asking.heads.W_v, asking.heads.W_o)
@@ -126,8 +146,8 @@ class Block(nn.Module):
         past: Memory | None = None,
     ) -> tuple[Float[Tensor, "row time size"], Look, Memory]:
         """Self-attention: the new states, the look, and the key-value cache for the next token."""
-        look, memory = self.attending(self.norm_attend(x), places, mask, seen, past)
-        return self._add(x, look.context), look, memory
+        look, memory = self.attending(self._before(x, self.norm_attend), places, mask, seen, past)
+        return self._add(x, look.context, self.norm_attend), look, memory
 
     def ask(
         self, x: Float[Tensor, "batch query size"], memory: Memory, state: Any = None
@@ -135,13 +155,19 @@ class Block(nn.Module):
         """Cross-attention to a memory that `asking` prepared."""
         assert self.asking is not None
         assert self.norm_ask is not None
-        look: Look = self.asking(self.norm_ask(x), memory, state)
-        return self._add(x, look.context), look
+        look: Look = self.asking(self._before(x, self.norm_ask), memory, state)
+        return self._add(x, look.context, self.norm_ask), look
 
     def think(self, x: Float[Tensor, "row time size"]) -> Float[Tensor, "row time size"]:
         """The feed-forward network."""
-        inner = dropout(relu(self.W_1(self.norm_think(x))), self.dropout, self.training)
-        return self._add(x, self.W_2(inner))
+        inner = dropout(self.activation(self.W_1(self._before(x, self.norm_think))), self.dropout, self.training)
+        return self._add(x, self.W_2(inner), self.norm_think)
 
-    def _add(self, x: Tensor, more: Tensor) -> Tensor:
-        return x + dropout(more, self.dropout, self.training)
+    def _before(self, x: Tensor, norm: nn.LayerNorm) -> Tensor:
+        """What a sublayer reads."""
+        return x if self.post else norm(x)
+
+    def _add(self, x: Tensor, more: Tensor, norm: nn.LayerNorm) -> Tensor:
+        """The residual, and after it the norm where that comes last."""
+        total = x + dropout(more, self.dropout, self.training)
+        return norm(total) if self.post else total

@@ -20,13 +20,13 @@ def patches(
     pixels: Float[Tensor, "batch channel height width"], at: Float[Tensor, "batch 2"], size: int, scales: int = 1
 ) -> list[Float[Tensor, "batch channel size size"]]:
     """The patches of each scale, the sharpest first."""
-    half = torch.tensor([pixels.shape[3] / 2, pixels.shape[2] / 2], device=at.device, dtype=at.dtype)
+    high, broad = pixels.shape[2:]
     found = []
     for scale in range(scales):
         wide = size * 2**scale
         steps = torch.arange(wide, device=at.device, dtype=at.dtype) + 0.5 - wide / 2
         down, across = torch.meshgrid(steps, steps, indexing="ij")
-        grid = at[:, None, None] + torch.stack((across, down), -1) / half
+        grid = at[:, None, None] + torch.stack((across / (broad / 2), down / (high / 2)), -1)
         seen = grid_sample(pixels, grid.to(pixels.dtype), padding_mode="zeros", align_corners=False)
         found.append(avg_pool2d(seen, 2**scale) if scale else seen)
     return found

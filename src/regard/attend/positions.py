@@ -10,7 +10,7 @@
 Positions are counted from `first`, so that a token read alone (cached decoding) keeps its position.
 
     at = Positions("rotary", size=256, heads=4)(first=0, time=20, device=x.device)
-    x, q, k = at.added(x), at.turned(q), at.turned(k)
+    x, q, k = at.added(x), at.rotated(q), at.rotated(k)
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 
-__all__ = ["Kind", "Places", "Positions", "angles", "sinusoid", "turned"]
+__all__ = ["Kind", "Places", "Positions", "angles", "rotated", "sinusoid"]
 
 Kind = Literal["sinusoid", "learned", "rotary"]
 
@@ -40,7 +40,7 @@ def sinusoid(i: Int[Tensor, "*some"], width: int) -> Float[Tensor, "*some width"
     return torch.stack([angle.sin(), angle.cos()], -1).flatten(-2)[..., :width]
 
 
-def turned(
+def rotated(
     x: Float[Tensor, "*row time heads"], cos: Float[Tensor, "*rows time half"], sin: Float[Tensor, "*rows time half"]
 ) -> Float[Tensor, "*row time heads"]:
     """Every head's pairs (a, b) as (a cos − b sin, a sin + b cos); worked out in float32 at least."""
@@ -62,12 +62,12 @@ class Places:
     def added(self, x: Float[Tensor, "*row time size"]) -> Float[Tensor, "*row time size"]:
         return x if self.vectors is None else x + self.vectors.to(x.dtype)
 
-    def turned(self, x: Float[Tensor, "*row time heads"]) -> Float[Tensor, "*row time heads"]:
+    def rotated(self, x: Float[Tensor, "*row time heads"]) -> Float[Tensor, "*row time heads"]:
         """For any number of heads side by side, of queries and keys at once too."""
         if self.cos is None or self.sin is None:
             return x
         kind = torch.promote_types(x.dtype, torch.float32)
-        return turned(x, self.cos.to(kind), self.sin.to(kind))
+        return rotated(x, self.cos.to(kind), self.sin.to(kind))
 
 
 class Positions(nn.Module):

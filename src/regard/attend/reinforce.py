@@ -34,7 +34,7 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.ranges import BelowOne, NonNegative, Probability, Range, ranged
-from regard.types import Choice, wide
+from regard.types import Selection, wide
 
 __all__ = ["Reinforce", "mix", "reward", "surrogate"]
 
@@ -117,6 +117,10 @@ class Reinforce(nn.Module):
         scale: Annotated[NonNegative, "weight of the reward in the loss (λ_r)"] = 1.0,
         bonus: Annotated[NonNegative, "weight of the entropy bonus in the loss (λ_e)"] = 0.0,
         expected: Annotated[Probability, "probability that an example uses soft weights instead of a sample"] = 0.0,
+        anneal: Annotated[
+            Probability,
+            "share of the training in which the probability of soft weights falls from 1 to its value (expected)",
+        ] = 0.0,
         normalise: Annotated[bool, "divide rewards by their standard deviation"] = False,
         samples: Annotated[int, Range(1, 100), "samples per example with baseline=others"] = 2,
     ) -> None:
@@ -127,12 +131,22 @@ class Reinforce(nn.Module):
             raise RegardError(f"reinforce: baseline=others, samples={samples}", expected="at least 2 samples")
         self.baseline, self.decay, self.scale, self.bonus = baseline, decay, scale, bonus
         self.copies = samples if baseline == "others" else 1  # of each example, for a caller to draw
-        self.expected, self.normalise = expected, normalise
+        self.expected, self.anneal, self.normalise = expected, anneal, normalise
         self.value = nn.Linear(size, 1) if baseline == "learned" and size is not None else None
         self.register_buffer("average", torch.tensor(0.0))  # of the reward
         self.register_buffer("variance", torch.tensor(1.0))  # of the reward around the baseline
         self.register_buffer("started", torch.tensor(False))
         self.sure = False  # that there is an average: asked of the device once, for it is never lost again
+
+    def chance(self, progress: float) -> float:
+        """The probability of soft weights when this share of the training is done."""
+        if progress >= self.anneal:
+            return self.expected
+        return 1 - (1 - self.expected) * progress / self.anneal
+
+    def steady(self, progress: float) -> bool:
+        """Whether later steps do the same as this one (see `regard.types.Network.steady`)."""
+        return progress >= self.anneal and (self.sure or self.baseline in ("none", "learned"))
 
     def mix(
         self,
@@ -140,13 +154,14 @@ class Reinforce(nn.Module):
         expected: Float[Tensor, "batch *rest"],
         generator: torch.Generator | None = None,
         kept: Bool[Tensor, " batch"] | None = None,
+        progress: float = 1.0,
     ) -> tuple[Float[Tensor, "batch *rest"], Bool[Tensor, " batch"]]:
         """`mix` with this module's chance, in training only; hand what it says was kept to `forward`."""
-        return mix(sampled, expected, self.expected if self.training else 0.0, generator, kept)
+        return mix(sampled, expected, self.chance(progress) if self.training else 0.0, generator, kept)
 
     def forward(
         self,
-        choices: Sequence[Choice] | Float[Tensor, "batch *step"],
+        choices: Sequence[Selection] | Float[Tensor, "batch *step"],
         reward: Float[Tensor, " batch"],
         summary: Float[Tensor, "batch size"] | None = None,
         *,
@@ -154,7 +169,7 @@ class Reinforce(nn.Module):
         kept: Bool[Tensor, " batch"] | None = None,
         copies: int = 1,
     ) -> Float[Tensor, " batch"]:
-        """The loss of what was chosen: `Choice`s that share the reward, or log-probabilities and entropy as tensors.
+        """The loss of what was chosen: `Selection`s that share the reward, or log-probabilities and entropy as tensors.
 
         An example that did not keep its sample teaches the policy by its entropy alone and the baseline not at all. The
         batch may be so many `copies` of one, each whole, one after the other.

@@ -24,14 +24,14 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import elu_, logsigmoid
 
-from regard.types import Choice, wide
+from regard.types import Selection, wide
 
-__all__ = ["Selector", "share", "weigh_up"]
+__all__ = ["Selector", "log_prob_and_entropy", "share"]
 
 NEVER = -1e4  # a logit whose p, log(1 − p) and entropy are exactly 0
 
 
-class _Weigh(torch.autograd.Function):
+class _Bernoulli(torch.autograd.Function):
     """What is chosen, `Σ log p(z)` and `ΣH`: `∂ log p(z)/∂l = z − p` and `∂H/∂l = −l p (1 − p)` for every token.
 
     `given` is the choice, or the numbers from 0 to 1 it is drawn with.
@@ -60,14 +60,14 @@ class _Weigh(torch.autograd.Function):
         return slope, None, None
 
 
-def weigh_up(
+def log_prob_and_entropy(
     logits: Float[Tensor, "*some batch time"],
     chosen: Bool[Tensor, "*some batch time"],
     mask: Bool[Tensor, "batch time"],
 ) -> tuple[Float[Tensor, "*some batch"], Float[Tensor, "*some batch"]]:
     """How likely this choice is, `Σ_i log p(z_i)`, and how open it was, `Σ_i H[z_i]`, over the tokens there are.
     Nothing is chosen where there is no token."""
-    _, log_p, H = _Weigh.apply(logits, chosen, mask)  # type: ignore[no-untyped-call]
+    _, log_p, H = _Bernoulli.apply(logits, chosen, mask)  # type: ignore[no-untyped-call]
     return log_p, H
 
 
@@ -121,11 +121,11 @@ class Selector(nn.Module):
         mask: Bool[Tensor, "batch time"],
         sample: bool,
         generator: torch.Generator | None = None,
-    ) -> tuple[Choice, ...]:
+    ) -> tuple[Selection, ...]:
         """Tokens drawn at random or, without `sample`, the most likely choice (p ≥ ½); padding is never chosen."""
         logits = self.logits(x, mask)
         if sample:
             given = torch.rand(logits.shape, dtype=logits.dtype, device=logits.device, generator=generator)
         else:
             given = (logits >= 0) & mask
-        return tuple(map(Choice, self.names, *_Weigh.apply(logits, given, mask)))  # type: ignore[no-untyped-call]
+        return tuple(map(Selection, self.names, *_Bernoulli.apply(logits, given, mask)))  # type: ignore[no-untyped-call]

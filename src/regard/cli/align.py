@@ -125,7 +125,7 @@ def run(
     weights = forced(model, examples)
     ours = [choose(rows) for rows in weights]
     for one in backward:
-        back = [align.turned(choose(rows)) for rows in forced(one, _turned(examples))]
+        back = [align.swapped(choose(rows)) for rows in forced(one, _swapped(examples))]
         ours = [align.join(*both, join or "grow") for both in zip(ours, back, strict=True)]
     told = sys.stdout if out else sys.stderr
     _write(ours, out)
@@ -160,7 +160,7 @@ def _writes(model: "Model") -> "Model":
     return model
 
 
-def _turned(examples: "Sequence[Example]") -> "list[Example]":
+def _swapped(examples: "Sequence[Example]") -> "list[Example]":
     from regard.types import Example
 
     return [Example((one.target,), one.source, one.where) for one in examples]
@@ -234,10 +234,10 @@ def _write(links: "Sequence[Links]", out: str) -> None:
 
 
 def _draw(one: "Example", weights: "Float[np.ndarray, 'target source']", links: "Links", path: str) -> Path:
-    from regard.look.align import turned, words
+    from regard.look.align import swapped, words
     from regard.look.attention_map import AttentionMap
 
-    outlined = tuple(sorted(turned(links)))  # an attention map has the target's word first
+    outlined = tuple(sorted(swapped(links)))  # an attention map has the target's word first
     return AttentionMap(
         weights, words(one.target), words(one.source), title=one.source, links=outlined, axes=("target", "source")
     ).save(path)

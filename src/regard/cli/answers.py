@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from regard.cli.inputs import Line
-from regard.cli.show import labels, to_json, words_of
+from regard.cli.show import figure, labels, to_json, words_of
 from regard.errors import RegardError, counted
 
 if TYPE_CHECKING:
@@ -68,16 +68,34 @@ def answers(model: "Model", lines: list[Line], as_json: bool, wanted: dict[str, 
     def ask(rows: list[Example]) -> "list[Prediction]":
         return model.predict([one.inputs for one in rows], look=False, where=[one.where for one in rows], **wanted)
 
+    ranks = model.task.can("ranks")
     for line, row, found in _outcomes(lines, parse, ask):
         error = found if isinstance(found, RegardError) else None
         answer = None if isinstance(found, RegardError) else found
         if as_json:
             several = row.inputs if row else None if error else ()
             given = {"source": None if line.error else line.text} if model.inputs == 1 else {"inputs": several}
-            said = {**given, **_object(answer, model.searches)}
+            said = {**given, **(_ranking(answer) if ranks else _object(answer, model.searches))}
             yield to_json(said if error is None else {**said, "text": None, "error": str(error)}), error
+        elif ranks:
+            yield "\t".join(f"{_one_line(one.text)} {figure(p)}" for one, p in _ranked(answer)), error
         else:
             yield _one_line("" if answer is None else "\t".join([answer.text, *words_of(answer)])), error
+
+
+def _ranked(prediction: "Prediction | None") -> "list[tuple[Prediction, float]]":
+    """Each item of a ranked list, with its probability."""
+    every = (prediction, *prediction.others) if prediction is not None else ()
+    return [(one, math.exp(one.log_prob)) for one in every if one.log_prob is not None]
+
+
+def _ranking(prediction: "Prediction | None") -> dict[str, Any]:
+    """A ranked list: each item by its id, with its title where it has one."""
+    items = []
+    for one, probability in _ranked(prediction):
+        item, _, title = one.text.partition(" ")
+        items.append({"item": item, **({"title": title} if title else {}), "probability": probability})
+    return {"text": items[0]["item"] if items else "", "items": items}
 
 
 def scores(model: "Model", lines: list[Line], as_json: bool) -> Iterator[Answered]:

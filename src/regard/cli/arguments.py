@@ -59,7 +59,7 @@ def texts_of(arguments: Sequence[str], as_texts: bool) -> list[str] | None:
             raise RegardError(
                 f"{files[0]} is a file, and {brief(others[0])} is not", expected="only files, or only texts"
             )
-        if words := [one for one in others if one.split() == [one]]:
+        if words := [one for one in others if one.split() == [one] and not one.startswith("user:")]:
             also = f" and {len(words) - 1} more" if len(words) > 1 else ""
             said = f"{plain(brief(words[0]))}{also}: no such file, so read as text (--text says that it is one)"
             print(said, file=sys.stderr)

@@ -49,7 +49,8 @@ def run(
     device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="Device: auto, cpu, cuda or mps.")] = "auto",
     trust: Annotated[bool, typer.Option("--trust", help="Allow the run to import your own code.")] = False,
 ) -> None:
-    """Test whether attention explains predictions. Checks importance, shuffled weights and adversarial weights."""
+    """Test whether attention explains predictions. Measures the importance of each token, and what changes
+    with shuffled and with adversarial weights."""
     place = Path(out or folder)
     if out and place.exists() and not place.is_dir():
         raise RegardError(f"--out {out} is a file", expected="a folder")

@@ -33,6 +33,7 @@ kinds = {
     "reward": "predict.reward",
     "decode": "predict.generate",
     "language": "predict.language",
+    "recommender": "networks.recommend",
     "search": "search",
     "measure": "measure",
     "builtin": "data.builtin",
@@ -42,9 +43,9 @@ sections = {
     "attention": "attend.attention.make",
     "glimpses": "networks.glimpses.Glimpses",
     "reinforce": "attend.reinforce.Reinforce",
-    "classify_head": "predict.classify.Classify",
-    "regress_head": "predict.regress.Regress",
-    "tag_head": "predict.tag.Tag",
+    "classify_head": "predict.classify.ClassifyHead",
+    "regress_head": "predict.regress.RegressHead",
+    "tag_head": "predict.tag.TagHead",
     "limits": "search.Limits",
     "teach": "networks.teach.Teach",
     "data": "data.load.load",
@@ -67,6 +68,7 @@ usage = {
     "match": "match=NAME match.OPTION=VALUE",
     "decode": "decoder=NAME decoder.OPTION=VALUE",
     "language": "network=NAME network.OPTION=VALUE",
+    "recommender": "network=NAME network.OPTION=VALUE (recommend)",
     "reward": "reward=NAME",
     "search": "search=NAME search.OPTION=VALUE",
     "measure": 'metrics=NAME,NAME or \'metrics=["chrf", {name="bleu", lower=true}]\'',
@@ -99,7 +101,10 @@ def run(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON list and nothing else.")] = False,
 ) -> None:
-    """List every part and option: equations, papers, and what each option does, its default and its range."""
+    """List parts and options.
+
+    Each part has its equation and papers; each option what it does, its default and its range.
+    """
     known = [*kinds, *sections]
     if kind is None or kind in known:
         found = {one: parts(one) for one in ([kind] if kind else known)}
@@ -121,7 +126,7 @@ def _show(part: dict[str, Any], named: bool) -> None:
     """A part as a paragraph: what it is, its papers, and its options in two columns."""
     print("\n" + _wrapped(f"{part['name']}: {part['about']}" if named else part["about"], 2, 4))
     for line in part["papers"]:
-        if line not in part["about"]:
+        if not _cited(line, part["about"]):
             print(_wrapped(line, 6, 8))
     written = [(f"{option['name']}={setting(option['default'])}", option) for option in part["options"]]
     column = max((len(start) for start, _ in written if len(start) <= widest_column), default=0)
@@ -182,6 +187,12 @@ def _same(one: str, other: str) -> bool:
         return False
     first, year = re.compile(author), one[-4:]
     return first.findall(one)[0] == first.findall(other)[0] and f" {year}" in other
+
+
+def _cited(paper: str, line: str) -> bool:
+    """Whether a line names the paper, by its first author and year: "(Xu 2015)"."""
+    author, year = re.findall(r"[^ ,]+", paper)[0], re.findall(r"\d{4}", paper)[0]
+    return bool(re.search(rf"{re.escape(author)}\b[^;()\d]*{year}", line))
 
 
 def _option(parameter: inspect.Parameter) -> dict[str, Any]:

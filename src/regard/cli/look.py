@@ -5,6 +5,9 @@ if it has any. Of feature-wise attention the mean is shown, and with `--features
 the model reads a given target instead of searching for one, and its log-probability is printed, in all and token by
 token. A page holds everything, with the steps of the search and several runs (`--beside`); any other file holds one
 attention map: look.png, look-2.png, …
+
+Instead of a run it takes any Hugging Face model that returns attentions, as a folder or `hf:NAME`: a page has all of
+its layers and heads, and other files the rollout.
 """
 
 from collections.abc import Sequence
@@ -27,12 +30,16 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 example = "regard look runs/translate 'Dienstag, 5. März 2024' -o look.html"
-kinds = (".png", ".svg", ".html", ".json", ".txt")
+kinds = (".png", ".svg", ".gif", ".html", ".json", ".txt")
 
 
 def run(
-    folder: Annotated[str, typer.Argument(metavar="RUN", help="Folder of the run.")],
-    texts: Annotated[list[str], typer.Argument(metavar="TEXT", help="Input text; for a pair, both texts.")],
+    folder: Annotated[
+        str, typer.Argument(metavar="RUN", help="Folder of the run; or a Hugging Face model, a folder or hf:NAME.")
+    ],
+    texts: Annotated[
+        list[str], typer.Argument(metavar="TEXT", help="Input: a text or a picture file; for a pair, both texts.")
+    ],
     out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help=f"Output file: {', '.join(kinds)}.")] = "",
     targets: Annotated[
         list[str],
@@ -56,6 +63,10 @@ def run(
             help="Also show single features of feature-wise attention: the N that vary most, or a list (3,17 or 17,).",
         ),
     ] = "",
+    smooth: Annotated[
+        bool, typer.Option("--smooth", help="Draw weights over a picture smoothly instead of as blocks.")
+    ] = False,
+    words: Annotated[bool, typer.Option("--words", help="Join subwords to words (Hugging Face models).")] = False,
     device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="Device: auto, cpu, cuda or mps.")] = "auto",
     trust: Annotated[bool, typer.Option("--trust", help="Allow the run to import your own code.")] = False,
 ) -> None:
@@ -70,8 +81,16 @@ def run(
     wanted = search(beam)
     if features:
         wanted["features"] = _features(features)
+    if smooth and suffix not in (".png", ".svg", ".gif"):
+        raise RegardError("--smooth without a picture", do="write a picture with -o look.png, .svg or .gif")
     if beside and suffix != ".html":
         raise RegardError("--beside without a page", do="write a page with -o look.html")
+    if _foreign(folder):
+        given = {"--target": targets, "--beam": beam, "--layers": layers, "--beside": beside, "--features": features}
+        _any_model(folder, texts, targets, words, Path(out) if out else None, given)
+        return
+    if words:
+        raise RegardError("--words with a run", expected="a Hugging Face model")
     looks = [_look(one, texts, targets, wanted, suffix, layers, device, trust) for one in (folder, *beside)]
     for model, rows, predictions in looks:
         if beside:
@@ -85,8 +104,39 @@ def run(
             parts = [looked(prediction, row, model.searches), *map(show, prediction.looks), *likely(prediction)]
             print("\n\n".join(parts) + "\n")
     if out:
-        written = [_page(looks, Path(out))] if suffix == ".html" else _save(looks[0][2][0], Path(out))
+        written = [_page(looks, Path(out))] if suffix == ".html" else _save(looks[0][2][0], Path(out), smooth)
         print(f"written to {', '.join(plain(str(path)) for path in written)}")
+
+
+def _foreign(folder: str) -> bool:
+    """Whether it is a Hugging Face model and not a run."""
+    here = Path(folder)
+    return folder.startswith("hf:") or ((here / "config.json").is_file() and not (here / "config.toml").exists())
+
+
+def _any_model(
+    name: str, texts: list[str], targets: list[str], words: bool, out: Path | None, given: dict[str, Any]
+) -> None:
+    """The attention of a Hugging Face model."""
+    if wrong := next((flag for flag, value in given.items() if value not in (None, "", []) and flag != "--target"), ""):
+        raise RegardError(f"{wrong} with a Hugging Face model", expected="a run made by 'regard train'")
+    if len(texts) > 2 or len(targets) > 1:
+        raise RegardError(f"{counted(len(texts), 'text')} for {name}", expected="one text, or two to be read as one")
+    from regard.look import of
+    from regard.look.models import loaded
+
+    model, tokenizer = loaded(name)
+    text, pair = texts[0], texts[1] if len(texts) > 1 else ""
+    looked_at = of(model, tokenizer, text, pair, "".join(targets), words, title=name)
+    if out is None:
+        part = looked_at.parts[0]
+        print(looked_at.rollout() if part.square else looked_at.mean())
+    else:
+        print(f"written to {plain(str(looked_at.save(out)))}")
+    for part in looked_at.parts:
+        best = ((what, looked_at.find(what, part.name, 1)[0]) for what in part.scores())
+        found = "; ".join(f"{what}: layer {layer}, head {head} ({score:.0%})" for what, (layer, head, score) in best)
+        print(f"{part.name}, heads that attend most to: {found}")
 
 
 def _look(
@@ -166,9 +216,11 @@ def _page(looks: "Sequence[Looked]", path: Path) -> Path:
     return write(path, page(scene(items, runs, " and ".join(run["name"] for run in runs))).encode())
 
 
-def _save(prediction: "Prediction", path: Path) -> list[Path]:
+def _save(prediction: "Prediction", path: Path, smooth: bool) -> list[Path]:
     """One file per map: the first under the given name, the others beside it. Pictures have the answer above them."""
     attention_maps = [one for one in (prediction.look, *prediction.looks) if one is not None]
     caption = f"{attention_maps[0].title}\n→ {prediction.text}"
     names = [path, *(path.with_stem(f"{path.stem}-{number}") for number in range(2, len(attention_maps) + 1))]
-    return [attention_map.save(name, caption) for attention_map, name in zip(attention_maps, names, strict=True)]
+    return [
+        attention_map.save(name, caption, smooth) for attention_map, name in zip(attention_maps, names, strict=True)
+    ]

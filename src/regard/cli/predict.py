@@ -30,7 +30,18 @@ from regard.cli.inputs import Line, chunks, opened
 from regard.cli.options import search
 from regard.cli.show import plain
 from regard.errors import RegardError, counted
-from regard.ranges import Count, FewOrNone, Hypotheses, LengthOrNone, NonNegative, Range, Seed, Temperature, range_of
+from regard.ranges import (
+    Count,
+    Few,
+    FewOrNone,
+    Hypotheses,
+    LengthOrNone,
+    NonNegative,
+    Range,
+    Seed,
+    Temperature,
+    range_of,
+)
 
 if TYPE_CHECKING:
     from regard.api import Model
@@ -47,13 +58,13 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="[TEXT|FILE]...",
-            help="Texts (for a task with two inputs in pairs), or files with one text or TAB-separated pair per line; "
-            "- is standard input. An argument that exists is a file; any other is a text unless it looks like a path "
-            "(notes.tx, a/b). A run that reads pictures takes the pictures themselves.",
+            help="Texts, or files with one text per line; - is standard input. Tasks with two inputs take pairs: two "
+            "texts, or TAB between them in a file. Runs that read pictures take picture files. The name of an "
+            "existing file is read as a file; anything else is a text, unless it looks like a path (notes.tx, a/b).",
         ),
     ] = None,
     as_texts: Annotated[
-        bool, typer.Option("--text", "-t", help="Take every argument as a text, even if it could be a file.")
+        bool, typer.Option("--text", "-t", help="Read every argument as a text, even if a file has that name.")
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object per line, with log_prob and log_prob_per_token.")
@@ -121,6 +132,11 @@ def run(
             help="Never write this word; may be repeated. @FILE reads one per line.",
         ),
     ] = None,
+    top: Annotated[
+        int | None,
+        typer.Option("--top", metavar="N", help="Number of items to recommend (recommend)."),
+        range_of(Few),
+    ] = None,
     scoring: Annotated[
         bool, typer.Option("--score", help="Print the log-probability of each target; lines are source TAB target.")
     ] = False,
@@ -146,6 +162,8 @@ def run(
     wanted = search(beam, n_best, sample, sampling) | _grouped(groups, diversity, sample, n_best)
     constraints = {"min_length": min_length, "no_repeat_ngram": no_repeat, "prefix": prefix or None}
     wanted |= {name: value for name, value in constraints.items() if value is not None}
+    if top is not None:
+        wanted["top"] = top
     if allowed:
         wanted["allowed"] = _lines(allowed)
     if banned:

@@ -33,7 +33,9 @@ def run(
     pairs: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="KEY=VALUE", help="Options; 'regard list' shows all of them.", autocompletion=complete.parts
+            metavar="KEY=VALUE",
+            help="Options, for example encoder.hidden=512; 'regard list TASK' shows those of a task.",
+            autocompletion=complete.parts,
         ),
     ] = None,
     data: Annotated[

@@ -5,9 +5,13 @@ Tokens and labels of a sentence are joined with spaces, so neither may contain o
 by number, from 1: ("1", "2") reads the parts of speech of CoNLL-2003 (Tjong Kim Sang & De Meulder 2003), whose last
 column has named entities.
 
+CoNLL-U (Nivre et al. 2016) is recognised by its ten columns with a number first: words and universal parts of speech
+are read unless `fields` names others; comments, ranges of words (1-2) and empty words (1.1) are skipped.
+
     read_conll("eng.conll", ["EU NNP B-ORG", "rejects VBZ O"])  # [Example(("EU rejects",), "B-ORG O", "eng.conll:1")]
 """
 
+import re
 from collections.abc import Iterable
 from itertools import chain
 
@@ -17,6 +21,8 @@ from regard.types import Example
 
 __all__ = ["read_conll"]
 
+comment = re.compile(r"#\s*(\S+\s*=|new(doc|par)\b)")  # of CoNLL-U, before a sentence
+skipped = re.compile(r"[0-9]+[-.][0-9]+")
 most = 1_000_000  # tokens of a sentence: more are a file without blank lines
 
 
@@ -40,9 +46,17 @@ def read_conll(
     examples: list[Example] = []
     rows: list[list[str]] = []  # of the sentence so far
     width = first = 0
+    universal = False  # CoNLL-U
     broken = False  # whether a line of it is
     for number, line in enumerate(chain(text, [""]), 1):
-        cells = ["?"] if line is None else _cells(line)
+        cells = ["?"] if line is None else [] if not rows and comment.match(line) else _cells(line)
+        if not width and len(cells) == 10 and cells[0] in ("1", "1-2"):
+            universal, wanted = True, [int(name) - 1 for name in fields] or [1, 3][:columns]
+            if not fields:
+                log.decide(f"{path}: read as CoNLL-U: words and their parts of speech (columns 2 and 4)")
+        if universal and cells and skipped.fullmatch(cells[0]):
+            width = width or len(cells)
+            continue
         if line is None or (broken and cells):
             broken = True
         elif cells and cells[0] != "-DOCSTART-":

@@ -39,8 +39,10 @@ sequence = re.compile(  # a well-formed character of UTF-8 beyond ASCII
     rb"|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}"
 )
 beyond = re.compile(rb"[\x80-\xff]")
+control = re.compile(rb"[\x00-\x09\x0b\x0c\x0e-\x1f]")  # of these a text of bytes has hardly any but tabs
 signs = set("‘’‚“”„–—…•€£§°²³½¼«»´·®©™¿¡ºª\u00a0\xad")  # of western text, beside letters
 strange = set("ÿƒªº¹³²±×÷µ¿¡¤¦¨¬¯¶¸")  # not in the middle of a western word
+alone = set("àèéêìíòóôúåæöøÀÈÉÊÌÍÒÓÔÚÅÆÖØ")  # words of one letter
 magic = {
     b"\x1f\x8b": ("compressed with gzip", "rename it to end in .gz"),
     b"PK\x03\x04": ("a ZIP archive or a spreadsheet", "save its table as CSV"),
@@ -72,22 +74,14 @@ def refuse_binary(path: str, head: bytes) -> None:
 
 
 def marked(head: bytes) -> str:
-    """The encoding that a byte order mark tells, or that zero bytes in every other place show; "" if neither does."""
+    """The encoding that a byte order mark tells, or UTF-16 where the bytes show it; "" otherwise."""
     if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return "utf-32"
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     if head.startswith(codecs.BOM_UTF8):
         return "utf-8"
-    even, odd = head[::2], head[1::2]
-    for encoding, zeros, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
-        # Spaces, digits and line feeds have one in every script.
-        share = zeros.count(0) / max(1, len(zeros))
-        if not share or others.count(0) or len(head) % 2 or not _decodes(head, encoding):
-            continue
-        if utf8(head)[1] or (share > 0.1 and _ends_lines(head, encoding)):
-            return encoding
-    return ""
+    return next((name for name, high in (("utf-16-le", 1), ("utf-16-be", 0)) if _is_wide(head, name, high)), "")
 
 
 def utf8(data: bytes) -> tuple[int, int]:
@@ -127,9 +121,27 @@ def _decodes(data: bytes, encoding: str) -> bool:
     return True
 
 
-def _ends_lines(head: bytes, encoding: str) -> bool:
-    """Whether the bytes 0x0A are line feeds in this encoding too. They are not in UTF-8 with a few zero bytes in it."""
-    return 10 * head.decode(encoding).count("\n") >= 9 * head.count(b"\n")
+def _is_wide(head: bytes, encoding: str, high: int) -> bool:
+    """Whether text is UTF-16 without a byte order mark; `high` is the place of the high byte of each character.
+
+    Spaces, digits and line ends have a zero there in every script. That is no evidence by itself, as any file may
+    have zero bytes in it: the line feeds have to be line feeds in UTF-16 as well, and a large part of the bytes
+    something that no text has in an encoding of bytes.
+    """
+    zeros, misplaced = head[high::2].count(0), head[1 - high :: 2].count(0)
+    if not zeros or 2 * misplaced > zeros or len(head) % 2:  # a few characters end in a zero byte, as 一 does
+        return False
+    try:
+        text = codecs.getincrementaldecoder(encoding)().decode(head)  # the last character may be cut
+    except UnicodeDecodeError:
+        return False
+    if not text.strip():
+        return False
+    if text.count("\n"):
+        aligned = 4 * text.count("\n") >= head.count(b"\n")  # some characters have this byte, as 上 does
+    else:
+        aligned = b"\n" not in head and 2 * zeros == len(head)
+    return aligned and len(control.findall(head)) + utf8(head)[1] > 0.2 * len(head)
 
 
 def _western(text: str) -> bool:
@@ -137,6 +149,8 @@ def _western(text: str) -> bool:
     right = total = foreign = plain = 0
     for word in re.findall(r"[^\x00-\x20]*[^\x00-\x7f][^\x00-\x20]*", text):
         letters = [c for c in word if c.isalpha()]
+        if len(letters) == 1 and letters[0] in alone:
+            letters = []  # "à" may be the only word with an accent
         plain += sum(c.isascii() for c in letters)
         foreign += sum(not c.isascii() for c in letters)
         inner = word[1:-1]
@@ -147,5 +161,5 @@ def _western(text: str) -> bool:
                 near = word[max(0, place - 1) : place] + word[place + 1 : place + 2]
                 if c in strange and (between or c not in signs):
                     continue
-                right += c in signs or (c.isalpha() and (len(letters) == 1 or any(n.isalpha() for n in near)))
+                right += c in signs or (c.isalpha() and (len(letters) < 2 or any(n.isalpha() for n in near)))
     return right >= 0.95 * total and foreign <= plain + 1

@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from regard.data import header
 from regard.data.hf import splits as split_names
-from regard.data.read import Reading, as_text, decided, pick, references
+from regard.data.read import Reading, as_text, decided, joined, pick, references
 from regard.data.readlog import ReadLog
 from regard.errors import RegardError, brief, counted
 from regard.fields import Field, Input
@@ -95,7 +96,7 @@ def rows_of(value: Any, name: str = "train") -> Given:
     elif callable(getattr(value, "to_pylist", None)):  # Arrow
         rows = value.to_pylist()
     elif hasattr(value, "columns") and callable(getattr(value, "to_dict", None)):  # pandas
-        rows = value.to_dict("records")
+        rows = [{str(key): cell for key, cell in row.items()} for row in value.to_dict("records")]
     elif hasattr(value, "column_names") and isinstance(features := getattr(value, "features", None), Mapping):
         classes = {name: names for name, feature in features.items() if (names := _class_names(feature))}
     elif isinstance(value, Mapping | str | bytes | bytearray | Example) or not isinstance(value, Iterable):
@@ -170,23 +171,36 @@ def given_examples(
         )
     names = how.names if all(how.names) and not how.numbers else ()  # numbers are those of columns of a file
     if first := next((row for row in spec.rows if isinstance(row, Mapping)), None):
-        names = names or _usual(first, len(fields), how.known, spec.part)
-    examples = []
+        names = names or _usual(first, fields, how.known, spec.part)
+    examples, skipped = [], 0
     for number, row in enumerate(spec.rows, 1):
         where = f"{spec.part}row {number}"
-        if (example := _example(row, where, fields, names, spec.classes)) is not None:
+        try:
+            example = _example(row, where, fields, names, spec.classes)
+        except RegardError as error:
+            if not log.skip:
+                raise
+            log.bad("value", f"{spec.part}data:{number}", str(error).removeprefix(f"{where}: "))
+            skipped += 1
+            continue
+        if example is not None:
             examples.append(example)
-    if left := len(spec.rows) - len(examples):
+    if left := len(spec.rows) - len(examples) - skipped:
         log.decide(f"skipped {left:,} of {len(spec.rows):,} {spec.part}rows: they have no label")
     return decided(f"{spec.part}data".strip(), examples, names[-1] if len(names) > 1 else "", log)
 
 
-def _usual(row: Mapping[str, Any], columns: int, known: Iterable[tuple[str, ...]], part: str) -> tuple[str, ...]:
-    """The first names that suit the task and are all there."""
+def _usual(
+    row: Mapping[str, Any], fields: Sequence[Field], known: Iterable[tuple[str, ...]], part: str
+) -> tuple[str, ...]:
+    """The first names that suit the task and are all there, else those that a header of a file would be known by."""
+    columns = len(fields)
     possible = [names for names in dict.fromkeys((*known, *USUAL)) if len(names) == columns]
     if found := next((names for names in possible if set(names) <= row.keys()), None):
         return found
     keys = list(map(str, row))
+    if chosen := header.find(keys, fields):
+        return tuple(keys[column] for column in chosen)
     asked = {"source": ",".join(keys[: columns - 1 or 1]), **({"target": keys[-1]} if columns > 1 else {})}
     example = "".join(f', "{key}": "{value}"' for key, value in asked.items())
     raise RegardError(
@@ -248,8 +262,5 @@ def _text(value: Any, what: str, field: Field, spaced: bool) -> str:
             raise RegardError(f"{what} is {brief(value, 40)}", expected="the path of a picture, or a PIL image")
         return png_url(value if value.mode in ("1", "L", "RGB", "RGBA") else value.convert("RGB"))
     if spaced and isinstance(value, list | tuple | np.ndarray):
-        parts = [_text(one, what, field, False) for one in value]
-        if wrong := next((one for one in parts if not one or one.split() != [one]), None):
-            raise RegardError(f"{what} has {wrong!r} in it", expected="tokens without spaces")
-        return " ".join(parts)
+        return joined([_text(one, what, field, False) for one in value], what)
     return as_text(value.item() if isinstance(value, np.generic) else value, what)

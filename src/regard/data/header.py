@@ -29,9 +29,28 @@ codes = (
     "ms mt my nb ne nl nn no pa pl ps pt ro ru si sk sl sq sr sv sw ta te th tl tr uk ur uz vi zh",
     "eng deu ger fra fre spa ita por rus zho chi jpn kor nld pol tur ara ces swe dan fin ell hun ron",
     "english german french spanish italian portuguese russian chinese japanese korean dutch polish turkish arabic",
-    "czech swedish danish finnish greek hungarian romanian deutsch englisch français español",
+    "czech swedish danish finnish greek hungarian romanian ukrainian hebrew hindi vietnamese indonesian thai persian",
+    # what they are called in the languages that most parallel text is in
+    "deutsch englisch französisch spanisch italienisch portugiesisch russisch chinesisch japanisch niederländisch",
+    "polnisch türkisch arabisch schwedisch latein",
+    "français anglais allemand espagnol italien portugais russe chinois japonais néerlandais polonais turc arabe latin",
+    "español inglés alemán francés italiano portugués ruso chino japonés neerlandés polaco turco árabe latín",
+    "inglese tedesco francese spagnolo portoghese russo cinese giapponese olandese polacco latino",
+    "português inglês alemão francês espanhol chinês japonês holandês polonês",
+    "nederlands engels duits frans spaans polski angielski niemiecki francuski türkçe ingilizce almanca",
+    "русский английский немецкий французский испанский китайский українська англійська",
+    "中文 英文 汉语 漢語 英语 英語 德语 德語 德文 法语 法文 西班牙语 俄语 日语 日文 韩语",
+    "日本語 ドイツ語 フランス語 中国語",
+    "한국어 영어 일본어 중국어 독일어 العربية الإنجليزية עברית אנגלית",
 )
 languages = set(" ".join(codes).split())
+# What the two sides of a translation are called elsewhere.
+sides = (
+    *(("quelle", "ziel"), ("quelltext", "zieltext"), ("ausgangstext", "übersetzung"), ("original", "übersetzung")),
+    *(("source", "cible"), ("original", "traduction"), ("origen", "destino"), ("original", "traducción")),
+    *(("originale", "traduzione"), ("original", "tradução"), ("original", "translation"), ("bron", "doel")),
+    *(("оригинал", "перевод"), ("原文", "译文"), ("原文", "訳文"), ("原文", "翻訳"), ("원문", "번역")),
+)
 beside = {"", "id", "index", "no", "nr", "idx", "unnamed:_0", "guid", "pair_id", "pairid", "split"}
 sample = 100  # rows below the header that are looked at
 few = 8  # rows without which what sets the first one apart means nothing
@@ -64,6 +83,12 @@ def find(
             if len(names) == len(fields) and set(names) <= set(header):
                 return tuple(header.index(name) for name in names)
     there = [_plain(name) for name in header]
+    if _are_places(there) and not any(named):
+        chosen = [column for column, name in enumerate(header) if _is_number(name)]
+        return tuple(chosen) if len(chosen) == len(fields) else ()
+    pair_of_sides = next((one for one in sides if set(one) <= set(there)), None)
+    if pair_of_sides and len(fields) == 2 and fields[1].words("") is not None and not any(named):
+        return there.index(pair_of_sides[0]), there.index(pair_of_sides[1])
     for role, names in enumerate(usual_names(fields)):
         if chosen[role] < 0:
             free = [name for name in names if name in there and there.index(name) not in chosen]
@@ -83,6 +108,9 @@ def is_header(rows: Sequence[Sequence[str]], fields: Sequence[Field], known: Seq
     below = [row for row in others[:sample] if len(row) == len(first)]
     if any(set(names) <= set(first) for names in known if len(names) == len(fields)):
         return True
+    if _are_places([_plain(cell) for cell in first]):
+        texts = [column for column, cell in enumerate(first) if cell == "0"]
+        return len(first) > 1 and bool(below) and not any(_is_number(row[texts[0]]) for row in below)
     if not _are_names(first, below):
         return False
     columns = find(first, fields)
@@ -92,6 +120,11 @@ def is_header(rows: Sequence[Sequence[str]], fields: Sequence[Field], known: Seq
     if len(below) < few:
         return False
     if any(all(map(_is_number, (row[column] for row in below))) for column in range(len(first)) if first[column]):
+        return True
+    if len(first) == len(fields) and any(
+        not field.takes(first[column]) and all(field.takes(row[column]) for row in below)
+        for column, field in enumerate(fields)
+    ):
         return True
     usual_here = any(there & set(names) for names in usual_names(fields))
     if len(first) != len(fields) or len(fields) < 2:
@@ -104,6 +137,12 @@ def is_header(rows: Sequence[Sequence[str]], fields: Sequence[Field], known: Seq
 
 def _plain(name: str) -> str:
     return "_".join(name.strip().lower().replace("-", " ").replace("_", " ").split())
+
+
+def _are_places(names: Sequence[str]) -> bool:
+    """Whether columns are called 0, 1, …, as pandas calls them where they have no names."""
+    own = [name for name in names if name not in ("", "unnamed:_0")]
+    return own == [str(place) for place in range(len(own))] and len(names) - len(own) < 2
 
 
 def _is_number(cell: str) -> bool:

@@ -22,12 +22,31 @@ def json_rows(file: TextFile, log: ReadLog) -> Iterator[Row]:
     """Each object with the number of its first line and its text; what is no object goes into the log."""
     start = file.head.lstrip()
     array = start[:1] == "[" and start[1:].lstrip()[:1] in ("{", "")
+    if _one_object(file.head):
+        raise RegardError(
+            f"{file.path}: one JSON object on several lines", expected="an array of objects, or one object per line"
+        )
     for number, value, text in _array(file) if array else _lines(file, log):
         if isinstance(value, dict):
             yield number, value, text
         else:
-            where, expected = f"{file.path}:{number}", "an object" if array else "one object per line"
+            where = f"{file.path}:{number}"
+            expected = "an object with named values" if array else "one object per line, or an array of objects"
             log.bad("json", where, f"a JSON {type(value).__name__}", expected)
+
+
+def _one_object(head: str) -> bool:
+    """Whether the first line begins an object that goes on below it."""
+    first, *below = [line.strip() for line in head.split("\n") if line.strip()] or [""]
+    if not below or not first.startswith("{"):
+        return False
+    try:
+        json.loads(first)
+    except json.JSONDecodeError as error:
+        return error.pos >= len(first) - 1 and (first[-1] in "[{" or not below[0].startswith("{"))
+    except (ValueError, RecursionError):
+        return False
+    return False
 
 
 def _lines(file: TextFile, log: ReadLog) -> Iterator[tuple[int, Any, str]]:

@@ -49,6 +49,9 @@ class TextFile:
         head = b"".join(first)
         refuse_binary(path, head)
         self._data: Iterator[bytes] = chain(first, given)
+        if b"\n" not in head and head.rstrip(b"\r").count(b"\r") > 1 and marked(head) not in wide:
+            self._data = (data.replace(b"\r", b"\n") for data in self._data)
+            self.log.decide(f"{path}: lines end in a carriage return alone, as on old Macs")
         self._detects = encoding == "auto"
         self._encoding = (
             codec_of(encoding)

@@ -6,6 +6,7 @@
 - a folder of pictures with their captions, where these are to be written (see captions.py);
 - `hf:name`: one from the Hugging Face hub (see hf.py);
 - a file (see read.py), or parallel files: `train.de,train.en`;
+- a file of users, items and times, where these are histories (see histories.py);
 - the idx files of MNIST, or an `.npz` (see arrays.py), where the input is a picture;
 - rows given in Python (see given.py);
 - a folder that holds `train.*`, `valid.*` (or `val.*`, `dev.*`) and `test*.*`, or, with source=de and
@@ -33,12 +34,14 @@ from regard.data.captions import by_lists, find_captions, read_captions
 from regard.data.folders import folders, read_folders
 from regard.data.given import given_examples, is_given
 from regard.data.hf import read_hf
+from regard.data.histories import columns_of, read_histories, whole_histories
 from regard.data.read import Form, Header, Reading, form_of, names_of, read, read_parallel
 from regard.data.readlog import ReadLog
 from regard.data.references import each_pair, grouped
 from regard.data.splits import Splits, split
 from regard.errors import RegardError
 from regard.fields import Field, Input
+from regard.fields.history import History
 from regard.find import build
 from regard.types import Example
 
@@ -83,10 +86,12 @@ def load(
     that are taken where a file has them and none were given (see read.py). Where targets are labels, no label is held
     out that train does not have.
     """
-    names = names_of(source, target, len(fields))
+    names = names_of(source, target, columns_of(fields))
     how, log = Reading(names, known, form, header, separator, encoding), ReadLog(skip)
     part = partial(load_part, fields=fields, how=how, log=log)
     spec = train or default
+    if isinstance(fields[0], History) and not spec.startswith(("builtin:", "hf:")):
+        return noted(read_histories(spec, fields[0], valid, test, how, log), log)
     given = _whole(spec, fields, how, part, log)
     valid_rows = part(valid) if valid else given.valid
     test_rows = part(test) if test else given.test
@@ -105,10 +110,16 @@ def load(
     if several and labels("") is not None:
         raise RegardError("several targets for one input", expected="one label", do="remove data.group, or all but one")
     found = Splits(each_pair(parts.train), *(grouped(rows) if group else rows for rows in held_out))
-    found.notes.extend([*given.notes, *log.notes()])
-    found.faults.extend(log.faults)
-    found.columns.extend(log.columns)
-    return found
+    found.notes.extend(given.notes)
+    return noted(found, log)
+
+
+def noted(splits: Splits, log: ReadLog) -> Splits:
+    """The splits with what was noted when they were read."""
+    splits.notes.extend(log.notes())
+    splits.faults.extend(log.faults)
+    splits.columns.extend(log.columns)
+    return splits
 
 
 def filled(examples: Sequence[Example], fields: Sequence[Field], log: ReadLog) -> list[Example]:
@@ -116,6 +127,8 @@ def filled(examples: Sequence[Example], fields: Sequence[Field], log: ReadLog) -
     found = []
     for example in examples:
         targets = example.references if len(fields) > len(example.inputs) else ()
+        if targets and (tidy := tuple(map(fields[-1].tidied, targets))) != targets:
+            example, targets = replace(example, target=tidy[0], alternatives=tidy[1:]), tidy
         values = (*example.inputs, *targets)
         if all(value and not value.isspace() for value in values):
             found.append(example)
@@ -140,6 +153,8 @@ def load_part(
 ) -> list[Example]:
     """One file, a folder with a subfolder for each label, or parallel files with a comma between."""
     columns, how = len(fields), how or Reading()
+    if isinstance(fields[0], History):
+        return whole_histories(spec, fields[0], how, log)
     if is_given(spec):
         return given_examples(spec, fields, how, log or ReadLog())
     if os.path.isdir(os.path.expanduser(spec)) and per_file(fields) and not captioned(fields):

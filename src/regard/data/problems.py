@@ -71,7 +71,9 @@ def problems(splits: Splits, fields: Sequence[Field]) -> list[Problem]:
     texts = {name: [_text_only(e, fields) for e in part] for name, part in parts.items()}
     labelled = fields[-1].labels("") is not None and not fields[-1].spaced
     found = [check(texts if check in of_characters else parts) for check in checks]
-    return [problem for some in [*found, many_labels(parts) if labelled else ()] for problem in some]
+    if labelled:
+        found += [many_labels(parts), similar_labels(parts)]
+    return [problem for some in found for problem in some]
 
 
 def faulty(faults: Iterable[Fault]) -> list[Problem]:
@@ -126,6 +128,15 @@ def many_labels(parts: Parts) -> Found:
     if len(train) >= few and 2 * len(different) > len(train):
         what = f"for {len(train):,} examples: hardly any two have the same"
         yield Problem("labels", "train", len(different), what, (), "check that data.target= names the column of labels")
+
+
+def similar_labels(parts: Parts) -> Found:
+    """Labels that differ in case alone: for a model they are as different as any two."""
+    alike = defaultdict(list)
+    for label in dict.fromkeys(e.target for e in parts.get("train", [])):
+        alike[label.casefold()].append(label)
+    pairs = [" and ".join(map(repr, some)) for some in alike.values() if len(some) > 1]
+    yield from _some("labels", "train", pairs, "written in several ways", "write them alike")
 
 
 def new_labels(parts: Parts) -> Found:

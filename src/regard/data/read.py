@@ -25,7 +25,7 @@ import gc
 import json
 import math
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -39,15 +39,15 @@ from regard.data.conll import read_conll
 from regard.data.json_rows import json_rows
 from regard.data.lines import TextFile
 from regard.data.readlog import ReadLog
-from regard.errors import RegardError, brief
+from regard.errors import RegardError, brief, listed
 from regard.fields import Field
 from regard.find import nearest
 from regard.reading import longest
 from regard.types import Example
 
 __all__ = [
-    *("Form", "Header", "Reading", "as_text", "decided", "form_of", "names_of", "pick", "read", "read_parallel"),
-    "references",
+    *("Form", "Header", "Reading", "as_text", "decided", "form_of", "joined", "names_of", "pick", "read"),
+    *("read_parallel", "references"),
 ]
 
 Form = Literal["auto", "labelled", "conll", "tsv", "csv", "jsonl"]
@@ -61,6 +61,7 @@ forms: dict[str, Form] = {
     ".ndjson": "jsonl",
     ".json": "jsonl",
     ".conll": "conll",
+    ".conllu": "conll",
     ".bio": "conll",
     ".iob": "conll",
 }
@@ -138,6 +139,8 @@ def read(path: str, fields: Sequence[Field], how: Reading | None = None, log: Re
             expected=", ".join(forms) + " (each may be .gz)",
             do="set data.form=, or give both parallel files as 'train.de,train.en'",
         )
+    if kind == "tsv" and how.form == "auto" and (not how.names or how.numbers) and _is_conll(path, file, fields, log):
+        kind = "conll"
     if kind in ("labelled", "conll") and len(fields) > 2:
         raise RegardError(
             f"{path}: read as {kind}, which has one input", expected=f"{len(fields) - 1} inputs, as in tsv or jsonl"
@@ -156,6 +159,20 @@ def read(path: str, fields: Sequence[Field], how: Reading | None = None, log: Re
         found = _table(path, file, kind, fields, how, log)
     if not found:
         raise log.nothing(path, "only blank lines")
+    return found
+
+
+def _is_conll(path: str, file: TextFile, fields: Sequence[Field], log: ReadLog) -> bool:
+    """Whether a file has a token and its label in each line, and a blank line after each sentence."""
+    lines = file.head.split("\n")[:-1]  # the last may be cut
+    rows = [line.split() for line in lines if line.strip()]
+    if not fields[-1].spaced or len(rows) < 2 or not any(not line.strip() for line in lines[1:-1]):
+        return False
+    width = Counter(map(len, rows)).most_common(1)[0][0]
+    found = width > 1 and all(len(row) == width or row[0] == "-DOCSTART-" for row in rows)
+    found = found and not any(" " in cell for line in lines for cell in line.split("\t") if "\t" in line)
+    if found:
+        log.decide(f"{path}: read as CoNLL, a token and its label per line; set data.form=tsv if that is wrong")
     return found
 
 
@@ -180,8 +197,12 @@ def _table(path: str, file: TextFile, kind: str, fields: Sequence[Field], how: R
     start = list(islice(lines, sampled))
     between = _separator(path, [line for _, line in start], kind, 2 if how.names else len(fields), how, log)
     lines = chain(start, lines)
-    quoted = kind == "csv" or between != "\t"
-    rows = _written(path, _quoted(path, lines, between, log) if quoted else _split(lines, between), log)
+    quoted = len(between) == 1 and (kind == "csv" or between != "\t")
+    if kind == "tsv" and len(fields) == 1 and not how.names and _is_text(between, [line for _, line in start]):
+        found: Rows = ((number, [line]) for number, line in lines)
+    else:
+        found = _quoted(path, lines, between, log) if quoted else _split(lines, between)
+    rows = _written(path, found, log)
     first = list(islice(rows, sampled))
     if not first:
         return []
@@ -190,13 +211,20 @@ def _table(path: str, file: TextFile, kind: str, fields: Sequence[Field], how: R
     examples: list[Example] = []
     for number, row in chain(first[1:] if named else first, rows):
         if len(row) != width:
-            log.bad("fields", f"{path}:{number}", *_wrong_width(row, width, named, between))
+            log.bad("fields", f"{path}:{number}", *_wrong_width(row, width, named, between, fields))
         else:
             examples.append(_example([row[i] for i in chosen] if chosen else row, f"{path}:{number}"))
     if not examples and named:
         raise log.nothing(path, "no lines after the header")
     target = first[0][1][chosen[-1]] if named and chosen and len(chosen) > 1 else ""
     return decided(path, examples, target, log)
+
+
+def _is_text(between: str, lines: Sequence[str]) -> bool:
+    """Whether tabs are part of the text: lines have none, or not the same number of them."""
+    counts = Counter(line.count(between) for line in lines if line.strip())
+    [(usual, times)] = counts.most_common(1) or [(0, 0)]
+    return not usual or times < 0.8 * counts.total()
 
 
 def _separator(path: str, lines: list[str], kind: str, columns: int, how: Reading, log: ReadLog) -> str:
@@ -234,14 +262,18 @@ def _columns(
         chosen = header.find(names, fields, how.known, how.names)
         if not chosen and (any(how.names) or len(first) != len(fields)):
             raise RegardError(
-                f"{path}:{line}: {len(first)} columns ({_listed(names)})",
+                f"{path}:{line}: {len(first)} columns ({_shown(names)})",
                 expected=f"{len(fields)}",
                 do="name the columns with " + " and ".join(["data.source=", "data.target="][: len(fields)]),
             )
         chosen = chosen or tuple(range(len(first)))
+        if twice := next((names[column] for column in chosen if names.count(names[column]) > 1), ""):
+            raise RegardError(
+                f"{path}:{line}: {twice!r} is twice in the header", do="choose columns by number, as with data.source=1"
+            )
         log.columns = log.columns or [names[column] for column in chosen]
     if auto:
-        read = " and ".join(repr(first[column].strip()) for column in chosen)
+        read = listed([repr(first[column].strip()) for column in chosen])
         log.decide(f"{path}: line {line} is a header; reading {read} (data.header=false reads the line as an example)")
     return named, chosen
 
@@ -249,7 +281,7 @@ def _columns(
 def _no_column(where: str, name: str, there: Sequence[str]) -> RegardError:
     """The error for a name that no column has; those there are, the most similar first."""
     what = "twice in the header" if name in there else "not a column"
-    return RegardError(f"{where}: {name!r} is {what}", do=f"{_near(name, there)}columns: {_listed(there, name)}")
+    return RegardError(f"{where}: {name!r} is {what}", do=f"{_near(name, there)}columns: {_shown(there, name)}")
 
 
 def _near(name: str, there: Sequence[str]) -> str:
@@ -257,26 +289,34 @@ def _near(name: str, there: Sequence[str]) -> str:
     return f"{said} " if said.startswith("did") and name not in there else ""
 
 
-def _listed(names: Sequence[str], like: str = "") -> str:
+def _shown(names: Sequence[str], like: str = "") -> str:
     shown = [name for name in names if name and len(name) <= 100][:200]
     if like:
         shown.sort(key=lambda name: -SequenceMatcher(None, like.lower(), name.lower()).ratio())
     return ", ".join(shown[:30]) + ", …" * (len(shown) > 30)
 
 
-def _wrong_width(row: list[str], width: int, named: bool, between: str) -> tuple[str, str, str]:
+def _wrong_width(
+    row: list[str], width: int, named: bool, between: str, fields: Sequence[Field]
+) -> tuple[str, str, str]:
     """What was got, what was expected, what to do."""
     name = separator.name_of(between)
-    expected = f"{width}, as in line 1" if named else f"{width}{_named_roles(width)}"
+    expected = f"{width}, as in line 1" if named or width != len(fields) else f"{width} ({', '.join(_roles(fields))})"
     do = f"remove the extra {name}" if len(row) > width else f"separate the fields with a {name}"
     if not named:
         do += ", set data.separator= if it is another" * (len(row) == 1)
-        do += ", or name the columns with data.source= and data.target= if line 1 is a header" * (len(row) > width)
+        if len(row) == 1 and len(fields) == 2 and fields[1].labels("") is not None:
+            do += ", set data.form=labelled if the first word of a line is its label"
+        if len(row) > width:
+            sides = ["data.source=" + ",".join("123"[: max(1, width - 1)]), f"data.target={width}"][: min(2, width)]
+            do += f", or choose columns by name or number, as with {' '.join(sides)}"
     return f"{len(row)} field{'s' * (len(row) != 1)}", expected, do
 
 
-def _named_roles(columns: int) -> str:
-    return {1: " (text)", 2: " (source, target)"}.get(columns, f" ({columns - 1} inputs, target)")
+def _roles(fields: Sequence[Field]) -> list[str]:
+    """What the columns are called in messages."""
+    both = len(fields) == 2 and all(field.words("") is not None for field in fields)
+    return ["source", "target"] if both else [field.kind for field in fields]
 
 
 def _split(lines: Numbered, between: str) -> Rows:
@@ -346,20 +386,20 @@ def _json(path: str, file: TextFile, fields: Sequence[Field], how: Reading, log:
     first = next(rows, None)
     if first is None:
         return []
-    keys = _keys(path, list(first[1]), fields, how, log)
+    keys = _keys(path, first[1], fields, how, log)
     log.columns = log.columns or [*keys]
     examples = []
     for number, row, line in chain([first], rows):
         try:
-            examples.append(_json_example(row, keys, f"{path}:{number}", "\\u" in line))
+            examples.append(_json_example(row, keys, fields, f"{path}:{number}", "\\u" in line))
         except RegardError as error:
             log.failed("value", f"{path}:{number}", error)
     return decided(path, examples, keys[-1] if len(keys) > 1 else "", log)
 
 
-def _keys(path: str, there: list[str], fields: Sequence[Field], how: Reading, log: ReadLog) -> tuple[str, ...]:
+def _keys(path: str, row: Mapping[str, Any], fields: Sequence[Field], how: Reading, log: ReadLog) -> tuple[str, ...]:
     """The keys that are read."""
-    columns = len(fields)
+    columns, there = len(fields), list(row)
     if how.names and all(how.names):
         return how.names
     whole = any(len(names) == columns and set(names) <= set(there) for names in how.known)
@@ -371,8 +411,14 @@ def _keys(path: str, there: list[str], fields: Sequence[Field], how: Reading, lo
     ):
         keys = tuple([*there, *how.names][column] for column in chosen)
         if not whole:
-            read = " and ".join(map(repr, keys))
+            read = listed([repr(key) for key in keys])
             log.decide(f"{path}: reading the keys {read}; data.source= and data.target= name others")
+        return keys
+    inside = [one for one in _paths(row) if "." in one]  # as in {"translation": {"de": …, "en": …}}
+    if not any(how.names) and (chosen := header.find([one.rpartition(".")[2] for one in inside], fields)):
+        keys = tuple(inside[column] for column in chosen)
+        read = listed([repr(key) for key in keys])
+        log.decide(f"{path}: reading the keys {read}; data.source= and data.target= name others")
         return keys
     if columns > 2 or any(how.names):
         raise RegardError(
@@ -382,18 +428,39 @@ def _keys(path: str, there: list[str], fields: Sequence[Field], how: Reading, lo
     return usual
 
 
-def _json_example(row: Mapping[str, Any], fields: tuple[str, ...], where: str, escapes: bool) -> Example:
-    cells = [pick(row, name, where) for name in fields]
+def _json_example(
+    row: Mapping[str, Any], keys: tuple[str, ...], fields: Sequence[Field], where: str, escapes: bool
+) -> Example:
+    cells = [pick(row, name, where) for name in keys]
     more: list[str] = []
-    if len(cells) > 1 and isinstance(cells[-1], list):
-        cells[-1], *more = references(cells[-1], f"{where}: {fields[-1]!r}")
-    values = [as_text(cell, f"{where}: {name!r}") for name, cell in zip(fields, cells, strict=True)]
+    spaced = any(field.spaced for field in fields)
+    if len(cells) > 1 and isinstance(cells[-1], list) and not fields[-1].spaced:
+        cells[-1], *more = references(cells[-1], f"{where}: {keys[-1]!r}")
+    values = [
+        _value(cell, f"{where}: {name!r}", field, spaced) for name, cell, field in zip(keys, cells, fields, strict=True)
+    ]
     if escapes:
-        for name, value in [*zip(fields, values, strict=True), *((fields[-1], one) for one in more)]:
+        for name, value in [*zip(keys, values, strict=True), *((keys[-1], one) for one in more)]:
             if any("\ud800" <= character <= "\udfff" for character in value):
                 raise RegardError(f"{where}: {name!r} contains an unpaired surrogate", expected="valid Unicode")
     example = _example(values, where)
     return replace(example, alternatives=tuple(more)) if more else example
+
+
+def _value(cell: Any, what: str, field: Field, spaced: bool) -> str:
+    """A value as text: with `spaced` a list of tokens, labels or ids, and an object where the field reads one."""
+    if spaced and isinstance(cell, list):
+        return joined([as_text(one, what) for one in cell], what)
+    if isinstance(cell, Mapping) and field.takes(text := json.dumps(cell, ensure_ascii=False)) and not field.takes(""):
+        return text
+    return as_text(cell, what)
+
+
+def joined(parts: Sequence[str], what: str) -> str:
+    """Tokens, labels or ids with spaces between."""
+    if wrong := next((one for one in parts if not one or one.split() != [one]), None):
+        raise RegardError(f"{what} has {wrong!r} in it", expected="tokens without spaces")
+    return " ".join(parts)
 
 
 def references(targets: list[Any], what: str) -> list[str]:
@@ -419,7 +486,7 @@ def pick(row: Mapping[str, Any], name: str, where: str) -> Any:
     value: Any = row
     for key in name.split("."):
         if not isinstance(value, Mapping) or key not in value:
-            near, keys = nearest(name, there := _paths(row)), _listed(there, name)
+            near, keys = nearest(name, there := _paths(row)), _shown(there, name)
             do = f"{near} " if near.startswith("did") else ""
             raise RegardError(f"{where}: no field {name!r}", do=f"{do}fields: {keys} (set data.source=, data.target=)")
         value = value[key]

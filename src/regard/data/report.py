@@ -89,9 +89,10 @@ def _part(rows: list[Example], fields: Mapping[str, Field]) -> Part:
     columns = [*zip(*(e.inputs for e in rows), strict=True), [target for e in rows for target in e.references]]
     values = dict(zip(fields, columns, strict=False))  # text alone has no target
     last = list(fields.values())[-1]
-    labels = Counter(e.target for e in rows) if are_labels(rows) and any(e.target for e in rows) else None
+    labels = Counter(e.target for e in rows) if last.words("") is not None and are_labels(rows) else Counter()
     if last.labels("") is not None:
         labels = Counter(label for e in rows for label in last.labels(e.target) or ())
+    shown = last.labels("") is not None or len(labels) > 1  # the only one of a few texts is no label
     alphabet = {c for role, field in fields.items() if field.textual for text in values[role] for c in text}
     counts = [len(e.references) for e in rows]
     return Part(
@@ -99,7 +100,7 @@ def _part(rows: list[Example], fields: Mapping[str, Field]) -> Part:
         distinct=len({e.inputs for e in rows}),
         sizes={role: _quantiles(field.sizes(values[role])) for role, field in fields.items() if any(values[role])},
         alphabet=len(alphabet),
-        labels=None if labels is None else dict(sorted(labels.items(), key=lambda item: (-item[1], item[0]))),
+        labels=dict(sorted(labels.items(), key=lambda item: (-item[1], item[0]))) if shown else None,
         references=(sum(counts), min(counts), max(counts)),
     )
 

@@ -27,8 +27,8 @@ def name_of(separator: str) -> str:
 def named(separator: str) -> str:
     """The character that an option names."""
     one = names.get(separator, "\t" if separator == "\\t" else separator)
-    if len(one) != 1 or one in '"\r\n':
-        raise RegardError(f"data.separator={separator!r}", expected=f"auto, {', '.join(names)} or one character")
+    if one != "::" and (len(one) != 1 or one in '"\r\n'):
+        raise RegardError(f"data.separator={separator!r}", expected=f"auto, {', '.join(names)} or one character, or ::")
     return one
 
 

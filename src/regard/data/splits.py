@@ -47,7 +47,8 @@ class Splits:
                 why = ": a label that only one of them has stays in train"
             raise RegardError(
                 f"{name}: cannot hold out a validation set from {counted(len(self.train), 'example')}{why}",
-                do="add more examples, or give a validation set with data.valid=",
+                do="add more examples, or give a validation set with data.valid="
+                + ", or check that data.target= names the column of labels" * ("label" in why),
             )
 
 

@@ -26,6 +26,8 @@ class Encoder(nn.Module):
     head_names: ClassVar[tuple[str, ...]] = ()  # of the several squares that one of its looks may have
     reinforce: ClassVar[dict[str, Any]] = {}  # the options that teach its choice best, where it selects
     features: ClassVar[bool] = False  # whether each feature has attention weights of its own
+    pretrained: ClassVar[bool] = False  # whether it comes with a tokenizer and word vectors of its own
+    steady: ClassVar[bool] = False  # whether it never waits for a GPU, whatever it reads (see `Network.steady`)
     selects: bool = False  # whether it selects tokens, learned by reinforcement; it is then called with a phase
 
     def phase(self, progress: float) -> Phase:

@@ -18,6 +18,7 @@ class Identity(Encoder):
     """No encoder: attention sees the embedded input itself"""
 
     pool: ClassVar[Spec] = "attention"
+    steady: ClassVar[bool] = True
 
     def __init__(self, inputs: int) -> None:
         super().__init__()

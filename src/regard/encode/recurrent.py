@@ -1,8 +1,10 @@
 """Recurrent encoder: GRU, LSTM or Elman, unidirectional or bidirectional.
 
-Elman `s_i = tanh(W_s s_{i−1} + W_x x_i + b)` (Elman 1990), LSTM (Hochreiter & Schmidhuber 1997) or GRU
-(Cho et al. 2014). Bidirectional (Schuster & Paliwal 1997): `h_i = [→h_i; ←h_i]`, so each state depends on the whole
-sequence. Padding never enters a state: each sequence is read to its own length.
+Elman `s_i = tanh(W_s s_{i−1} + W_x x_i + b)` (Elman 1990, "Finding Structure in Time"), LSTM (Hochreiter & Schmidhuber
+1997, "Long Short-Term Memory") or GRU (Cho et al. 2014, "Learning Phrase Representations using RNN Encoder–Decoder for
+Statistical Machine Translation"). Bidirectional (Schuster & Paliwal 1997, "Bidirectional Recurrent Neural Networks"):
+`h_i = [→h_i; ←h_i]`, so each state depends on the whole sequence. Padding never enters a state: each sequence is read
+to its own length.
 
     Recurrent(inputs=256, cell="gru", hidden=512)(sequences).keys     # [batch, time, 1024]
 """

@@ -5,23 +5,31 @@
 Vaswani et al. 2017, "Attention Is All You Need", sections 3.1 and 3.4, with the norm before each part (see
 `regard.attend.block`). Sizes are those that serve small corpora (JoeyNMT's for Multi30k); the paper's base model has
 size 512, 6 layers, 8 heads and inner 2048. `positions` are sinusoids, learned or rotary; learned ones end after
-`max_length` tokens. `score` and `normalizer` are those of the self-attention.
+`max_length` tokens. `score` and `normalizer` are those of the self-attention. With `causal` a position attends to
+itself and to earlier ones, so that its state knows nothing of what follows.
+
+The options below `normalizer` make the layout of BERT (Devlin et al. 2019, "BERT: Pre-training of Deep Bidirectional
+Transformers for Language Understanding", section 3): norms after each sum and none at the end, GELU, biases
+everywhere, learned positions, and the sum of words, positions and segments normalised before the first layer,
+
+    x = W_x norm(words + positions + segments)          W_x only where words have another width, as in ELECTRA
 
     Transformer(inputs=256)(sequences).values            # [batch, time, 256]
 """
 
 from typing import Annotated, Any, ClassVar
 
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.functional import dropout
 
-from regard.attend.block import Block, xavier
+from regard.attend.block import Activation, Block, Norm, xavier
+from regard.attend.mask import causal
 from regard.attend.positions import Kind, Positions
 from regard.encode import Encoder
 from regard.find import In, Spec
 from regard.pool.mean import mean
-from regard.ranges import Depth, Dropout, Few, Length, Width
-from regard.types import Memory, Sequences
+from regard.ranges import Depth, Dropout, Few, FewOrNone, Length, Range, Width
+from regard.types import Memory, Pieces, Sequences
 
 __all__ = ["Transformer"]
 
@@ -47,29 +55,73 @@ class Transformer(Encoder):
         normalizer: Annotated[
             Spec, In("attend.normalizer"), "how self-attention turns scores into weights"
         ] = "softmax",
+        norm: Annotated[Norm, "layer norm before each sublayer (pre) or after its sum (post, as in BERT)"] = "pre",
+        activation: Annotated[Activation, "activation of the feed-forward layer"] = "relu",
+        bias: Annotated[bool, "biases of queries, keys and values"] = False,
+        segments: Annotated[
+            FewOrNone, "number of segment embeddings, which tell two texts read together apart; 0: none"
+        ] = 0,
+        embed_norm: Annotated[bool, "layer norm on the sum of embeddings, before the first layer"] = False,
+        scale_embedding: Annotated[bool, "multiply word vectors by the square root of their width"] = True,
+        norm_eps: Annotated[float, Range(0, 1, above=True), "epsilon of the layer norms"] = 1e-5,
+        causal: Annotated[bool, "let each position attend only to itself and to earlier ones"] = False,
     ) -> None:
         super().__init__()
-        self.dropout = dropout
-        self.scale = inputs**0.5  # words are made with a variance of 1/inputs (Vaswani, section 3.4)
+        self.dropout, self.causal = dropout, causal
+        # Words are made with a variance of 1/inputs (Vaswani, section 3.4).
+        self.scale = inputs**0.5 if scale_embedding else None
         self.W_x = nn.Linear(inputs, size) if inputs != size else None
-        self.positions = Positions(positions, size, heads, max_length)
+        width = inputs if embed_norm else size  # of what is added to the words
+        self.positions = Positions(positions, size if positions == "rotary" else width, heads, max_length)
         self.blocks: Any = nn.ModuleList(
-            Block(size, heads, ffn, dropout, score=score, normalizer=normalizer) for _ in range(layers)
+            Block(
+                size,
+                heads,
+                ffn,
+                dropout,
+                score=score,
+                normalizer=normalizer,
+                norm=norm,
+                activation=activation,
+                bias=bias,
+                eps=norm_eps,
+            )
+            for _ in range(layers)
         )
-        self.norm = nn.LayerNorm(size)
+        self.norm = nn.LayerNorm(size, norm_eps) if norm == "pre" else None
         self.size = self.summary = size
         if self.W_x is not None:
             xavier(self.W_x)
+        self.segments = nn.Embedding(segments, width) if segments else None
+        if self.segments is not None:
+            nn.init.normal_(self.segments.weight, std=width**-0.5)
+        self.embed_norm = nn.LayerNorm(width, norm_eps) if embed_norm else None
 
     def forward(self, inputs: Sequences) -> Memory:
-        x = inputs.values * self.scale
-        x = x if self.W_x is None else self.W_x(x)
+        x = inputs.values if self.scale is None else inputs.values * self.scale
         places = self.positions(0, x.shape[1], x.device)
-        x = dropout(places.added(x), self.dropout, self.training)
+        if self.embed_norm is None:
+            x = x if self.W_x is None else self.W_x(x)
+            x = dropout(self._added(places.added(x), inputs), self.dropout, self.training)
+        else:
+            x = dropout(self.embed_norm(self._added(places.added(x), inputs)), self.dropout, self.training)
+            x = x if self.W_x is None else self.W_x(x)
+        seen = causal(x.shape[1], x.shape[1], x.device).unsqueeze(0) if self.causal else None
         looks = []
         for number, block in enumerate(self.blocks, 1):
-            x, look, _ = block.attend(x, places, inputs.mask)
+            x, look, _ = block.attend(x, places, inputs.mask, seen)
             x = block.think(x)
             looks.append((f"layer {number}", look))
-        h = self.norm(x).masked_fill(~inputs.mask.unsqueeze(-1), 0.0)
+        h = x if self.norm is None else self.norm(x)
+        h = h.masked_fill(~inputs.mask.unsqueeze(-1), 0.0)
         return Memory(h, h, inputs.mask, mean(h, inputs.mask), looks=tuple(looks))
+
+    def _added(self, x: Tensor, inputs: Sequences) -> Tensor:
+        """With the vector of each token's segment; all of a text read alone is segment 0."""
+        if self.segments is None:
+            return x
+        given = inputs.segments if isinstance(inputs, Pieces) else None
+        if given is None:
+            return x + self.segments.weight[0].to(x.dtype)
+        each: Tensor = self.segments(given.clamp(max=self.segments.num_embeddings - 1))
+        return x + each.to(x.dtype)

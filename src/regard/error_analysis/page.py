@@ -30,7 +30,7 @@ table { border-collapse: collapse; font-size: .9rem; } th, td { padding: .15rem 
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 dl { display: grid; grid-template-columns: minmax(4.5rem, max-content) 1fr; gap: .15rem .75rem; margin: .4rem 0 0; }
 dd { margin: 0; white-space: pre-wrap; } dd.target { color: var(--good); } dd.answer { color: var(--bad); }
-td:first-child { min-width: 6rem; }
+td:first-child { min-width: 6rem; } .scroll { overflow-wrap: normal; }
 img { max-width: 100%; height: auto; background: #fff; border-radius: 8px; }
 figure { margin: .5rem 0; overflow-x: auto; } figure.wide img { min-width: 34rem; }
 dd img { max-height: 8rem; image-rendering: pixelated; display: block; }
@@ -38,6 +38,7 @@ dd img { max-height: 8rem; image-rendering: pixelated; display: block; }
 """
 # What a page without script needs; anything else in it would be somebody else's.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+SEVERAL = 6  # labels of a confusion matrix that can be read on a phone
 LONGEST = 5_000  # characters of a text
 TITLES = {
     "confusion": "Confusion matrix: rows are the true labels, colours are shares of a row",
@@ -70,7 +71,7 @@ def _head(report: Mapping[str, Any]) -> Iterable[str]:
 def _sections(report: Mapping[str, Any], pictures: Mapping[str, bytes]) -> Iterable[str]:
     if "by_label" in report:
         yield "<h2>Labels</h2>"
-        yield from _pictures(pictures, "confusion", "by_label")
+        yield from _pictures(pictures, "confusion", "by_label", many=len(report["by_label"]) > SEVERAL)
         names = ("label", "examples", "precision", "recall", "f1", "most often taken for")
         yield _table(names, [
             (row["label"], *(_number(row[name]) for name in names[1:5]), row["taken_for"] or "–")
@@ -103,7 +104,7 @@ def _worst(report: Mapping[str, Any], inputs: Mapping[str, Input]) -> Iterable[s
     yield f'<h2>Worst examples</h2>\n<p class="soft">by {escape(by)}</p>' if by else "<h2>Examples</h2>"
     for number, row in enumerate(report["worst"], 1):
         scores = ", ".join(f"{escape(name)} {_number(value)}" for name, value in row["scores"].items())
-        yield f'<div class="card"><span class="soft">{number}. {escape(visible(row["where"]))} {scores}</span><dl>'
+        yield f'<div class="card"><span class="soft">{number}. {escape(visible(row["where"]))}: {scores}</span><dl>'
         for (role, field), value in zip(inputs.items(), row["inputs"], strict=True):
             yield _entry(role, value, shown=field.source(value), title=field.title(value))
         if row["target"]:
@@ -122,11 +123,11 @@ def _entry(name: str, value: str, kind: str = "", shown: str = "", title: str = 
     return f'<dt>{escape(name)}</dt><dd dir="auto"{f" class={kind}" if kind else ""}>{content}</dd>'
 
 
-def _pictures(pictures: Mapping[str, bytes], *names: str) -> Iterable[str]:
+def _pictures(pictures: Mapping[str, bytes], *names: str, many: bool = False) -> Iterable[str]:
     for name in names:
         if name in pictures:
             data = base64.b64encode(pictures[name]).decode()
-            wide = ' class="wide"' if name == "confusion" else ""  # small letters: it scrolls on a narrow screen
+            wide = ' class="wide"' if name == "confusion" and many else ""  # small letters: it scrolls if narrow
             yield f'<figure{wide}><img src="data:image/png;base64,{data}" alt="{TITLES[name]}"></figure>'
 
 

@@ -93,7 +93,7 @@ def _by_label(rows: Sequence[Mapping[str, Any]]) -> bytes:
         axes.set(xlim=(0, 1.02), xlabel="F1")
 
     title = "F1 by label" if len(some) == len(rows) else f"F1 of the {BARS} most frequent labels"
-    return _drawn(6.0, 1.1 + 0.26 * len(some), draw, title)
+    return _drawn(4.8, 1.1 + 0.26 * len(some), draw, title)
 
 
 def _bars(axes: Axes, names: Sequence[str], values: Sequence[float | int], behind: Sequence[int] = ()) -> None:
@@ -122,7 +122,7 @@ def _groups(rows: Sequence[Mapping[str, Any]], report: Mapping[str, Any], what: 
         axes.set_xticks(range(len(rows)), labels)
         axes.set_xlabel(f"{what} (number of examples)")
 
-    return _drawn(6.0, 3.2, draw, f"{name} by {what}, mean and 95 % interval")
+    return _drawn(4.8, 3.0, draw, f"{name} by {what}, mean and 95 % interval")
 
 
 def _residuals(rows: Sequence[Mapping[str, float]]) -> bytes:
@@ -133,7 +133,7 @@ def _residuals(rows: Sequence[Mapping[str, float]]) -> bytes:
         axes.plot(true, predicted - true, "o", color=blue, alpha=0.35, markersize=3)
         axes.set(xlabel="target", ylabel="prediction − target")
 
-    return _drawn(6.0, 3.6, draw, "Residuals")
+    return _drawn(4.8, 3.4, draw, "Residuals")
 
 
 def _missed(rows: Sequence[Mapping[str, Any]]) -> bytes:
@@ -143,4 +143,4 @@ def _missed(rows: Sequence[Mapping[str, Any]]) -> bytes:
         _bars(axes, [row["word"] for row in some], [row["missed"] for row in some], [row["of"] for row in some])
         axes.set_xlabel("times missed (light: times in the targets)")
 
-    return _drawn(6.0, 1.1 + 0.26 * len(some), draw, "Target words that are missed most often")
+    return _drawn(4.8, 1.1 + 0.26 * len(some), draw, "Target words that are missed most often")

@@ -24,6 +24,7 @@ import torch
 from regard.errors import RegardError
 from regard.faithful.adversary import adversarial, shuffled
 from regard.faithful.decoder import Writes, probe_decoder
+from regard.faithful.histories import probe_histories
 from regard.faithful.measures import Case, kendall, summary
 from regard.faithful.pooling import probe_pooling
 from regard.faithful.probe import Probe, frozen
@@ -31,13 +32,14 @@ from regard.files import finite
 from regard.networks.both import Both
 from regard.networks.encoder_decoder import EncoderDecoder
 from regard.networks.reader import Reader
+from regard.networks.recommend import Recommender
 from regard.train.run import Run
 from regard.train.task import Task
 from regard.types import Example, Network
 
 __all__ = ["Probed", "faithful", "probes"]
 
-EPSILON, EPSILON_WORDS = 0.01, 0.05  # as in the paper: classification, and predictions out of many words
+EPSILON, EPSILON_WORDS = 0.01, 0.05  # as in the paper: classification, and predictions out of many words (or items)
 
 NOISE = 1e-6  # a smaller total variation is float32's rounding and counts as no importance
 
@@ -69,7 +71,8 @@ def faithful(
     if not examples:
         raise RegardError("no examples", expected="one or more")
     writes = isinstance(model.network, EncoderDecoder)
-    epsilon = epsilon if epsilon is not None else EPSILON_WORDS if writes else EPSILON
+    several = writes or isinstance(model.network, Recommender)
+    epsilon = epsilon if epsilon is not None else EPSILON_WORDS if several else EPSILON
     cases, begun, done = list[Case](), time.monotonic(), 0.0
     device = next(model.network.parameters()).device
     with torch.random.fork_rng([device] if device.type == "cuda" else []):  # a search or a normalizer may sample
@@ -105,9 +108,11 @@ def probes(model: Probed, examples: Sequence[Example], words: int = 0, seed: int
         return probe_decoder(cast("Writes", task), network, examples, words, seed)
     if isinstance(network, Reader):
         return probe_pooling(task, network, examples)
+    if isinstance(network, Recommender):
+        return probe_histories(task, network, examples)
     raise RegardError(
         f"{model.run.folder} is a run of {model.run.config['task']}",
-        expected="a task that pools its input or writes about it, such as classify, entail, relate or translate",
+        expected="a task that pools, writes or recommends, such as classify, entail, translate or recommend",
     )
 
 

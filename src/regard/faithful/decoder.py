@@ -1,9 +1,9 @@
 """Probe of a decoder: one step under other weights, the steps before it as they were.
 
 The output is the model's own: found by its search, then read again token by token. The attention is the one to the
-source, in a Transformer that of the last layer. `normalized_by` gives a decoder with another normalizer: `Given` has
-weights from outside, `Held` its own weights without their gradient. Many weights for one token are so many hypotheses
-of its sentence. All in float32.
+source, in a Transformer that of the last layer. `normalized_by` gives a decoder with another normalizer:
+`GivenWeights` has weights from outside, `Held` its own weights without their gradient. Many weights for one token are
+so many hypotheses of its sentence. All in float32.
 
     for probe in probe_decoder(task, frozen(network), examples): probe.answer(probe.weights.unsqueeze(1))
 """
@@ -27,11 +27,11 @@ from regard.networks.encoder_decoder import EncoderDecoder, shifted
 from regard.networks.swap import swapped
 from regard.predict.generate import Decoder
 from regard.search import Search
-from regard.text import Text
+from regard.text import Tokenizer
 from regard.train.task import Encoded
 from regard.types import Example, Memory, Sequences
 
-__all__ = ["Given", "Held", "Writes", "attention_of", "normalized_by", "probe_decoder"]
+__all__ = ["GivenWeights", "Held", "Writes", "attention_of", "normalized_by", "probe_decoder"]
 
 LOGITS = 2**24  # in one batch of outputs that are read again
 
@@ -49,7 +49,7 @@ class Writes(Protocol):
     def room(self, source: int) -> int: ...
 
 
-class Given(Normalizer):
+class GivenWeights(Normalizer):
     """Weights from outside, whatever the scores are; shaped like the scores, keys last."""
 
     def __init__(self, weights: Float[Tensor, "*lead key"]) -> None:
@@ -103,8 +103,15 @@ def probe_decoder(
             memory: Memory = network.encoder(source)
             must_keep_positions(memory, source)
             longest = torch.tensor([task.room(items[row].lengths[0]) for row in rows], device=device)
-            banned = (Text.pad, Text.unknown, Text.start)
-            found = task.search(decoder, memory, start=Text.start, end=Text.end, max_length=longest, banned=banned)
+            banned = (Tokenizer.pad, Tokenizer.unknown, Tokenizer.start)
+            found = task.search(
+                decoder,
+                memory,
+                start=Tokenizer.start,
+                end=Tokenizer.end,
+                max_length=longest,
+                banned=banned,
+            )
             outputs = [best[0].tokens for best in found]
             target = Sequences.pad(outputs).to(device)
             before = shifted(target)
@@ -168,7 +175,7 @@ class _Stepped:
 
     def __call__(self, weights: Float[Tensor, "case many group key"]) -> Float[Tensor, "case many out"]:
         many = torch.zeros(weights.shape[:2], dtype=torch.long, device=weights.device)
-        decoder = normalized_by(self.decoder, self.attention, Given(_together(weights, self.attention)))
+        decoder = normalized_by(self.decoder, self.attention, GivenWeights(_together(weights, self.attention)))
         logits = decoder.step(self.state.reorder(many), self.token.expand(many.shape))[2]
         return torch.softmax(logits.float(), -1)
 

@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import MaxNLocator
 
 from regard.look.attention_map import visible
 from regard.markdown import code, escaped
@@ -109,6 +110,7 @@ def _taus(axes: Axes, rows: Any) -> None:
         found = [row[name] for row in rows if row[name] is not None]
         axes.hist(found, bins=np.linspace(-1, 1, 41).tolist(), color=colour, alpha=0.5, label=label)
     axes.set(xlim=(-1.08, 1.08), xticks=(-1, -0.5, 0, 0.5, 1), xlabel="Kendall τ with the weights", ylabel="answers")
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_title("Do the weights rank as importance does?", fontsize=10)
     axes.margins(y=0.2)  # room for the legend above the highest bar
     axes.legend(loc="upper center", ncols=2, fontsize=8, frameon=False)

@@ -74,6 +74,14 @@ class Field(ABC):
     def collate(self, rows: Sequence[Any]) -> Rows | Tensor:
         """Encoded values side by side."""
 
+    def tidied(self, value: str) -> str:
+        """A value as it is meant, where people write it in several ways."""
+        return value
+
+    def takes(self, value: str) -> bool:
+        """Whether a value can be one of this kind at all, whatever was learned."""
+        return True
+
     def labels(self, value: str) -> Iterable[str] | None:
         """The labels in a value; None where values are not labels."""
         return None
@@ -106,7 +114,9 @@ class Input(Field):
     """A field that a network can read."""
 
     per_file: ClassVar[bool] = False  # a file holds one value (a picture); otherwise a line does
+    noun: ClassVar[str] = ""  # what a value is called in a sentence; "" for "a" and its kind
     slow: ClassVar[bool] = False  # decoding is worth processes of its own
+    imported: bool = False  # what it knows came with a pre-trained model, and not from the training data
     request_bytes: ClassVar[int] = 0  # of a request, beyond what text needs
 
     @abstractmethod

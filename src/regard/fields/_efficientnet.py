@@ -42,7 +42,7 @@ def norm(channels: int) -> nn.BatchNorm2d:
     return nn.BatchNorm2d(channels, eps=1e-3, momentum=0.01)
 
 
-class Block(nn.Module):
+class InvertedBottleneck(nn.Module):
     """An inverted bottleneck: expand, convolve each channel by itself, project."""
 
     def __init__(self, kernel: int, stride: int, expansion: int, channels: int, out: int) -> None:
@@ -72,7 +72,7 @@ class EfficientnetLite0(nn.Module):
         super().__init__()
         self._conv_stem, self._bn0 = Same(3, 32, 3, 2), norm(32)
         self._blocks = nn.ModuleList(
-            Block(kernel, 1 if again else stride, expansion, out if again else channels, out)
+            InvertedBottleneck(kernel, 1 if again else stride, expansion, out if again else channels, out)
             for kernel, stride, expansion, channels, out, times in STAGES
             for again in range(times)
         )

@@ -16,13 +16,13 @@ import struct
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, UInt8
 
 from regard.errors import RegardError
 from regard.fields import Input, Profile, Where
@@ -40,22 +40,28 @@ SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp")
 MOST_BYTES, MOST_PIXELS = 20_000_000, 40_000_000  # a small file may unpack to gigabytes of pixels
 REQUEST_BYTES = 5_000_000
 SAMPLE = 1_000  # pictures that mean and standard deviation are taken from
+KEPT = 2**28  # bytes of small pictures that are decoded once and kept, as for MNIST
 SHOWN = 256  # longest side of a picture in an attention map
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture that is not decoded yet, and the boxes to blank in it."""
+    """A picture that is not decoded yet, and the boxes to blank in it.
+
+    Where all pictures together are small, `decoded` takes the pixels when they are first asked for.
+    """
 
     value: str
     where: str
     blank: tuple[int, ...] = ()
+    decoded: list[np.ndarray] | None = field(default=None, compare=False, repr=False)
 
 
 class Image(Input):
     """A picture, decoded when a batch needs it."""
 
     kind: ClassVar[str] = "image"
+    noun: ClassVar[str] = "a picture"
     headers: ClassVar[tuple[str, ...]] = (
         *("image", "image_path", "path", "file", "filename", "file_name", "picture", "photo"),
     )
@@ -113,7 +119,8 @@ class Image(Input):
         for value, at in zip(values, where, strict=True):
             if not value.startswith("data:") and not os.path.isfile(value):
                 raise RegardError(f"{at}: no picture {value[:200]!r}", expected=f"a file ({', '.join(SUFFIXES)})")
-        return [Picture(value, at) for value, at in zip(values, where, strict=True)]
+        small = len(values) * self.size**2 * (3 if self.colour else 1) <= KEPT
+        return [Picture(value, at, decoded=[] if small else None) for value, at in zip(values, where, strict=True)]
 
     def length(self, row: Picture) -> int:
         return self.positions
@@ -124,13 +131,21 @@ class Image(Input):
 
     def _pixels(self, value: str, where: str) -> Float[np.ndarray, "channel size size"]:
         """[channel, size, size], from 0 to 1."""
+        return self._bytes(value, where).astype(np.float32) / 255
+
+    def _bytes(self, value: str, where: str) -> UInt8[np.ndarray, "channel size size"]:
         picture = decode(value, where).resize((self.size, self.size))
-        picture = picture if self.colour else picture.convert("L")
-        array = np.asarray(picture, dtype=np.float32) / 255
+        array = np.asarray(picture if self.colour else picture.convert("L"))
         return array.transpose(2, 0, 1) if self.colour else array[None]
 
     def _blanked(self, row: Picture) -> Float[np.ndarray, "channel size size"]:
-        pixels, cell = self._pixels(row.value, row.where), self.size // self.grid
+        if row.decoded is None:
+            pixels = self._pixels(row.value, row.where)
+        else:
+            if not row.decoded:
+                row.decoded.append(self._bytes(row.value, row.where))
+            pixels = row.decoded[0].astype(np.float32) / 255
+        cell = self.size // self.grid
         for place in row.blank:
             top, left = (cell * one for one in divmod(place, self.grid))
             pixels[:, top : top + cell, left : left + cell] = self.mean
@@ -196,6 +211,8 @@ def decode(value: str, where: str, load: bool = True) -> Any:
             head, _, body = value.partition(",")
             content = base64.b64decode(body, validate=True) if head.endswith(";base64") else b""
         else:
+            if os.path.exists(value) and not os.path.isfile(value):  # a pipe would keep us waiting
+                raise OSError("not a regular file")
             with open(value, "rb") as file:
                 content = file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:

@@ -25,6 +25,7 @@ class Items(Input):
     """A list of ids with spaces between, each id with a vector of its own."""
 
     kind: ClassVar[str] = "items"
+    noun: ClassVar[str] = "a list of ids"
     headers: ClassVar[tuple[str, ...]] = ("items", "sequence", "history", "ids", "session", "events", "text")
     spaced: ClassVar[bool] = True
 

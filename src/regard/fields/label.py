@@ -32,6 +32,10 @@ class Label(Field):
     names: list[str]
     numbers: dict[str, int]
 
+    def tidied(self, value: str) -> str:
+        """Spaces around a label are none of it, as after the comma of `a text, good`."""
+        return value.strip()
+
     def labels(self, value: str) -> Iterable[str]:
         return (value,)
 

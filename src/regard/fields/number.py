@@ -4,6 +4,7 @@ field = Number(low=1, high=5);  field.encode(["3.5"], ["pairs.tsv:1"])
 """
 
 import math
+import re
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -14,6 +15,8 @@ from regard.errors import RegardError
 from regard.fields import Field, Where
 
 __all__ = ["Number"]
+
+decimal_comma = re.compile(r"[+-]?[0-9]+,([0-9]{1,2}|[0-9]{4,})")  # three digits after it may be thousands
 
 
 class Number(Field):
@@ -31,6 +34,20 @@ class Number(Field):
 
     def encode(self, values: Sequence[str], where: Where, role: str = "score") -> list[list[float]]:
         return [[self._number(value, at)] for value, at in zip(values, where, strict=True)]
+
+    def fit(self, values: Sequence[str]) -> None:
+        if len({float(value) for value in values if self.takes(value)}) == 1:
+            raise RegardError(f"every score is {values[0]}", expected="at least two different scores")
+
+    def tidied(self, value: str) -> str:
+        """With a decimal point, as spreadsheets of many countries have a comma."""
+        return value.replace(",", ".") if decimal_comma.fullmatch(value.strip()) else value
+
+    def takes(self, value: str) -> bool:
+        try:
+            return math.isfinite(float(self.tidied(value)))
+        except ValueError:
+            return False
 
     def _number(self, value: str, where: str) -> float:
         try:

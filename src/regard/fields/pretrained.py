@@ -45,7 +45,7 @@ IN_A_FILE = 512
 
 
 @dataclass(frozen=True)
-class Read(Picture):
+class ReadPicture(Picture):
     """A picture whose features are in the cache under this name, or here."""
 
     name: str = ""
@@ -166,7 +166,7 @@ class Pretrained(Image):
             self._keep(fresh)
             fresh = {}
         return [
-            Read(value, at, name=names[value], features=fresh.get(names[value]))
+            ReadPicture(value, at, name=names[value], features=fresh.get(names[value]))
             for value, at in zip(values, where, strict=True)
         ]
 
@@ -182,12 +182,12 @@ class Pretrained(Image):
         return self.positions
 
     def collate(self, rows: Sequence[Picture]) -> Sequences:  # type: ignore[override]
-        features = torch.stack([self._of(row) for row in rows]).float()
+        features = torch.stack([self._of(row) for row in rows])  # in half precision, so that less goes to the GPU
         mask = torch.ones(features.shape[:2], dtype=torch.bool)
         return Sequences(features, mask, torch.full((len(features),), features.shape[1]))
 
     def _of(self, row: Picture) -> Float[Tensor, "place channel"]:
-        assert isinstance(row, Read)
+        assert isinstance(row, ReadPicture)
         if not row.blank:
             return self._kept()[row.name] if row.features is None else row.features
         pixels, (mean, _) = self._decoded([row.value], [row.where]), scale_of(self._loaded())

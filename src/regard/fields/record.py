@@ -48,6 +48,12 @@ class Record(Text):
         fields, values = set_aside(parse(value, where), self.delexicalise)
         return write(fields), values
 
+    def takes(self, value: str) -> bool:
+        try:
+            return bool(parse(value))
+        except RegardError:
+            return False
+
     def fit(self, values: Sequence[str]) -> None:
         known = {field.name for value in values for field in parse(value)} if self.delexicalise else set()
         for name in self.delexicalise:

@@ -10,12 +10,14 @@ from typing import Annotated, Any, ClassVar
 
 from regard.errors import RegardError
 from regard.fields import Input, Where, drop_positions
+from regard.fields._by_word import WordRow, spoken, together, words_of
 from regard.fields._vectors import Vectors, read_vectors, side_by_side
 from regard.fields.embed.words import Words, coverage
 from regard.fields.tokens import Tokens
-from regard.find import PLAIN, In, Of, Spec, call, settable, table
+from regard.find import PLAIN, In, Of, Spec, call, named, settable, table
 from regard.ranges import Length, LengthOrNone, ranged
 from regard.regions import Region
+from regard.types import Sequences
 
 __all__ = ["SENTENCE", "WORDS", "Text"]
 
@@ -30,6 +32,7 @@ class Text(Tokens, Input):
     """
 
     kind: ClassVar[str] = "text"
+    writes: ClassVar[bool] = False
     headers: ClassVar[tuple[str, ...]] = (
         *("text", "sentence", "review", "review_text", "review_body", "reviewtext", "comment"),
         *("comment_text", "tweet", "utterance", "message", "content", "question", "query", "post"),
@@ -49,8 +52,10 @@ class Text(Tokens, Input):
     ) -> None:
         super().__init__(tokenizer, max_length)
         self.end, self.embed, self.truncate = end, table(embed), truncate  # type: ignore[misc]
+        self.imported = named(tokenizer) == "pretrained"
         self.found = 0  # words that have a vector
         self.vectors: Vectors | None = None
+        self.by_word = False  # with a pre-trained tokenizer: a position is a word between spaces, not a subword
         self.notes: list[str] = []
 
     def fit(self, values: Sequence[str]) -> None:
@@ -83,7 +88,9 @@ class Text(Tokens, Input):
         if state["dim"] is not None:
             self.embed["dim"] = int(state["dim"])
 
-    def encode(self, values: Sequence[str], where: Where, role: str = "text") -> list[list[int]]:
+    def encode(self, values: Sequence[str], where: Where, role: str = "text") -> list[Any]:
+        if self.by_word:
+            return words_of(self.text, values, where, role)
         rows = [self._cut(row) for row in self.text.encode_all(values)]
         for value, row, at in zip(values, rows, where, strict=True):
             if not self.end and (not row or not value.strip()):
@@ -92,7 +99,14 @@ class Text(Tokens, Input):
         return rows
 
     def _cut(self, row: Any) -> Any:
-        """Ids or regions, which come with their end: the first ones, and the end where it counts."""
+        """Ids or regions, which come with their end: the first ones, and the end where it counts. Special tokens of a
+        pre-trained tokenizer belong to the row."""
+        if self.text.framed:
+            before, after = self.text.around
+            room = max(self.truncate, before + after + 1)
+            return (
+                row if not self.truncate > 0 or len(row) <= room else [*row[: room - after], *row[len(row) - after :]]
+            )
         if 0 < self.truncate < len(row):
             row = [*row[: self.truncate - 1], row[-1]]
         return row if self.end else row[:-1]
@@ -103,8 +117,31 @@ class Text(Tokens, Input):
             words.fill(self.text.vocabulary, self.vectors)
         return words
 
+    def collate(self, rows: Sequence[Any]) -> Sequences:
+        return together(rows) if self.by_word else super().collate(rows)
+
     def regions(self, values: Sequence[str]) -> list[tuple[Region, ...]]:
+        if self.by_word:
+            return [tuple(spoken(value)) for value in values]
         return [tuple(self._cut(tokens)) for tokens in self.text.tokens_all(values)]
 
-    def drop(self, row: Sequence[int], positions: Sequence[int]) -> list[int]:
-        return drop_positions(row, positions)
+    def pieces(self, row: Any) -> int:
+        """Tokens of a row, where a position may be a word of several."""
+        return len(row.ids) if isinstance(row, WordRow) else len(row)
+
+    def drop(self, row: Any, positions: Sequence[int]) -> Any:
+        """Positions of a text in a pre-trained tokenizer's frame count its own tokens alone."""
+        if isinstance(row, WordRow):
+            return row.without(positions)
+        if not self.text.framed:
+            return drop_positions(row, positions)
+        before, after = self.text.around
+        end = len(row) - after
+        return [*row[:before], *drop_positions(row[before:end], positions), *row[end:]]
+
+    def remaining(self, regions: tuple[Region, ...], positions: Sequence[int]) -> tuple[Region, ...]:
+        if self.by_word or not self.text.framed:
+            return super().remaining(regions, positions)
+        before, after = self.text.around
+        end = len(regions) - after
+        return (*regions[:before], *super().remaining(regions[before:end], positions), *regions[end:])

@@ -11,7 +11,7 @@ from regard.errors import RegardError
 from regard.fields import Field, Profile, Where
 from regard.find import In, Spec, build
 from regard.ranges import Length, ranged
-from regard.text import Text as Trained
+from regard.text import Tokenizer
 from regard.types import Sequences
 
 __all__ = ["Tokens", "text_profile"]
@@ -27,7 +27,8 @@ class Tokens(Field):
     )
     textual: ClassVar[bool] = True
     end: ClassVar[bool] = True  # whether the end is a token too
-    text: Trained
+    writes: ClassVar[bool] = True  # a network writes these tokens, and does not only read them
+    text: Tokenizer
 
     @ranged
     def __init__(
@@ -39,12 +40,16 @@ class Tokens(Field):
 
     def fit(self, values: Sequence[str]) -> None:
         self.text = build("text", self.tokenizer).train(values)
+        if self.writes and self.text.framed:
+            raise RegardError(
+                "tokenizer=pretrained for a text to write", expected="a tokenizer that is trained here, such as bpe"
+            )
 
     def state(self) -> dict[str, Any]:
         return {"tokenizer": self.text.to_dict()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self.text = Trained.from_dict(state["tokenizer"])
+        self.text = Tokenizer.from_dict(state["tokenizer"])
 
     def encode(self, values: Sequence[str], where: Where, role: str = "text") -> list[list[int]]:
         rows = self.text.encode_all(values)

@@ -146,7 +146,7 @@ def _gradients(ctx: Any, grad: Tensor, _: Tensor | None = None, pull: Any = _pul
 _attend.register_autograd(_gradients, setup_context=_keep)
 
 
-class _Direct(torch.autograd.Function):
+class _AdditiveDirect(torch.autograd.Function):
     """The same without PyTorch's operator around it, which costs its host more than a small kernel runs."""
 
     @staticmethod
@@ -230,7 +230,7 @@ def additive_attention(
                 flat_q, flat_k, flat_v, w, term, sight.lengths, sight.query_lengths, pattern, band, sight.allowed,
                 sight.query_positions, sight.key_positions, dropout, seed, chosen,
             )  # fmt: skip
-            answer = _Direct.apply(*given) if direct else _attend(*given)[0]  # type: ignore[no-untyped-call]
+            answer = _AdditiveDirect.apply(*given) if direct else _attend(*given)[0]  # type: ignore[no-untyped-call]
     return answer if len(lead) == 1 else answer.reshape(*lead, queries, v.shape[-1])
 
 

@@ -160,7 +160,7 @@ class _Piece:
         """Where a share stands in what is held of this piece."""
         return share.rows, slice(share.queries.start - self.first, share.queries.stop - self.first)
 
-    def weigh(self, share: Share, buffer: Tensor) -> None:
+    def fill_weights(self, share: Share, buffer: Tensor) -> None:
         """The weights of a share, into its part of `p`; zeros where nothing is visible."""
         units, here, hidden = self.units, self.here(share), self.hidden
         scores = self.p[here]
@@ -239,7 +239,7 @@ def forward(
             units, values = _Units(q.float(), k.float(), w.float(), sight, team.room), v.float()
 
         def work(piece: _Piece, share: Share, buffer: Tensor) -> None:
-            piece.weigh(share, buffer)
+            piece.fill_weights(share, buffer)
             here = answer[share.rows, share.queries]
             if here.is_contiguous():
                 torch.bmm(piece.dropped(share), values[share.rows], out=here)
@@ -269,7 +269,7 @@ def backward(
 
         def work(piece: _Piece, pulls: Tensor, share: Share, buffer: Tensor) -> None:
             if piece.p is not p:
-                piece.weigh(share, buffer)
+                piece.fill_weights(share, buffer)
             up, here = grad[share.rows, share.queries], piece.here(share)
             dvs[share.slot][share.rows].baddbmm_(piece.dropped(share).transpose(1, 2), up)
             pulls[here] = piece.slopes(share, up, values[share.rows])
@@ -315,5 +315,5 @@ def weights(q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, sight: MaskSpe
     with Team() as team:
         units = _Units(q.float(), k.float(), w.float(), sight, team.room)
         piece = _Piece(units, bias, 0.0, None, 0, units.queries)
-        team.each(piece.shares, piece.weigh, units.floats())
+        team.each(piece.shares, piece.fill_weights, units.floats())
     return piece.p

@@ -22,7 +22,7 @@ from regard.kernels.clean_triton import clean_kernel
 from regard.kernels.exponents_triton import WIDE, Exponents, exponents, padded, powers_plan
 from regard.kernels.launch_triton import Launch, blocks
 from regard.kernels.mask import MaskSpec
-from regard.kernels.mask_triton import Seen, arguments
+from regard.kernels.mask_triton import MaskArguments, arguments
 from regard.kernels.product_triton import multiplies, parts, product
 from regard.kernels.softmax_triton import softmax_, softmax_backward, softmax_backward_plan, softmax_plan
 
@@ -54,11 +54,11 @@ TILES = Tiles()  # the best of those tried on one H200, at every size (docs/LOG.
 
 
 @lru_cache(maxsize=4096)
-def _numbers(pattern: str, band: int, queries: int, keys: int) -> Seen:
+def _numbers(pattern: str, band: int, queries: int, keys: int) -> MaskArguments:
     return arguments(MaskSpec(pattern=pattern, band=band), queries, keys)
 
 
-def _seen(sight: MaskSpec, queries: int, keys: int) -> Seen:
+def _seen(sight: MaskSpec, queries: int, keys: int) -> MaskArguments:
     """What the kernels are told of what may be seen; kept where no tensor is part of it."""
     ends = sight.lengths is not None or sight.query_lengths is not None
     if ends or sight.allowed is not None or sight.query_positions is not None:
@@ -66,10 +66,10 @@ def _seen(sight: MaskSpec, queries: int, keys: int) -> Seen:
     return _numbers(sight.pattern, sight.band, queries, keys)
 
 
-class Plan(NamedTuple):
+class AdditivePlan(NamedTuple):
     """All that is launched for the answers of some of the queries."""
 
-    exponents: exponents_triton.Plan  # of all of them
+    exponents: exponents_triton.ExponentsPlan  # of all of them
     scores: tuple[Launch, ...]  # together they write every batch row
     shape: tuple[int, int, int]  # of the scores: their rows are padded
     softmax: Launch
@@ -80,7 +80,7 @@ class Plan(NamedTuple):
 def _plan(
     shape: tuple[int, int, int], keys: int, values: int, first: int, count: int, sight: tuple[Any, ...],
     bias: tuple[int, int] | None, dtype: torch.dtype, dropout: float, tile: Tiles, *kind: Any,
-) -> Plan:  # fmt: skip
+) -> AdditivePlan:  # fmt: skip
     (batch, queries, width), stride = shape, padded(keys, WIDE)
     ready = exponents_triton.exponents_plan(batch, queries, keys, width, *kind[:3])
     low, high, skip, *steps, lengths, query_lengths, allowed, positions = sight
@@ -111,13 +111,13 @@ def _plan(
         most, tall, warps = fit[0]
         alone, both = (launch(True, True, tall, most, warps, short=True, keep=keep) for keep in (False, True))
         answers = (alone, both)
-    return Plan(ready, scores, (batch, count, stride), softmax, answers)
+    return AdditivePlan(ready, scores, (batch, count, stride), softmax, answers)
 
 
 def _planned(
-    q: Tensor, k: Tensor, values: int, bias: Tensor | None, seen: Seen, first: int, count: int, dtype: torch.dtype,
-    dropout: float, tile: Tiles,
-) -> Plan:  # fmt: skip
+    q: Tensor, k: Tensor, values: int, bias: Tensor | None, seen: MaskArguments, first: int, count: int,
+    dtype: torch.dtype, dropout: float, tile: Tiles,
+) -> AdditivePlan:  # fmt: skip
     """For `count` queries from `first` on, whose weights are wanted in `dtype`, the type of so many `values`."""
     steps = kind = None
     if bias is not None:
@@ -130,8 +130,8 @@ def _planned(
 
 
 def _scores(
-    ready: Exponents, q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, seen: Seen, first: int, count: int,
-    tile: Tiles, plan: Plan | None = None,
+    ready: Exponents, q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, seen: MaskArguments, first: int, count: int,
+    tile: Tiles, plan: AdditivePlan | None = None,
 ) -> Tensor:  # fmt: skip
     """[batch, count, padded key]: the scores of `count` queries from `first` on; the padding is not written."""
     if plan is None:
@@ -153,7 +153,9 @@ class Pull(NamedTuple):
 
     softmax: Launch
     numbers: int  # of the tensor that holds the scores' gradient turned; of small work the powers lie behind it
-    powers: tuple[exponents_triton.Plan, ...]  # of both sides; of large work those of the keys, then of the queries
+    powers: tuple[
+        exponents_triton.ExponentsPlan, ...
+    ]  # of both sides; of large work those of the keys, then of the queries
     dq: Launch
     dk: Launch
     sums: tuple[int, ...]  # the gradient of w as so many rows to be added up; no such axis where there is one
@@ -167,7 +169,7 @@ def _pull_plan(
     (batch, queries, width), tall = shape, padded(count, WIDE)
     low, high, *_, lengths, query_lengths, _, positions = sight
     numbers = batch * keys * tall
-    powers: tuple[exponents_triton.Plan, ...] = (
+    powers: tuple[exponents_triton.ExponentsPlan, ...] = (
         powers_plan(batch, 0, keys, width), powers_plan(batch, queries, 0, width)
     )  # fmt: skip
     if batch * count * keys * width <= tile.together:

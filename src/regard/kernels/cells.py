@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
-__all__ = ["CELLS", "Lstm"]
+__all__ = ["CELLS", "PortableLstm"]
 
 
 @cache
@@ -33,7 +33,7 @@ def _lstm_works_in(kind: torch.dtype) -> bool:
     return True
 
 
-class Lstm(nn.LSTM):
+class PortableLstm(nn.LSTM):
     """PyTorch's LSTM, in float32 under autocast on a CPU that has none in half precision."""
 
     def forward(self, input: Any, hx: Any = None) -> Any:
@@ -44,4 +44,4 @@ class Lstm(nn.LSTM):
             return super().forward(input.to(kind), None if hx is None else tuple(one.to(kind) for one in hx))
 
 
-CELLS: dict[str, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "lstm": Lstm, "gru": nn.GRU}
+CELLS: dict[str, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "lstm": PortableLstm, "gru": nn.GRU}

@@ -22,8 +22,8 @@ from regard.kernels.launch_triton import Launch, blocks
 from regard.kernels.math_triton import exponential, packed
 
 __all__ = [
-    "BOUND", "FOLDED", "FOURFOLD", "NEAR", "WIDE", "Exponents", "Plan", "exponents", "exponents_plan", "largest_of",
-    "padded", "powers_plan", "size_of",
+    "BOUND", "FOLDED", "FOURFOLD", "NEAR", "WIDE", "Exponents", "ExponentsPlan", "exponents", "exponents_plan",
+    "largest_of", "padded", "powers_plan", "size_of",
 ]  # fmt: skip
 
 BOUND = tl.constexpr(21.0)  # |q| + |k|: two factors of 1 + e^{2·21} have a finite, normal reciprocal
@@ -146,7 +146,7 @@ def padded(size: int, to: int) -> int:
     return -(-size // to) * to
 
 
-class Plan(NamedTuple):
+class ExponentsPlan(NamedTuple):
     """The launch that works out the exponents of some shape, and the one tensor it fills, in `launch.parts`: making a
     tensor takes its host as long as many a kernel runs."""
 
@@ -160,11 +160,11 @@ class Exponents(NamedTuple):
     """e^{2x} of each side as the kernels want it, then the largest |x| of the tiles."""
 
     data: Tensor
-    plan: Plan
+    plan: ExponentsPlan
 
 
 @lru_cache(maxsize=4096)
-def exponents_plan(batch: int, q_time: int, k_time: int, width: int, *kind: Any) -> Plan:
+def exponents_plan(batch: int, q_time: int, k_time: int, width: int, *kind: Any) -> ExponentsPlan:
     """For `exponents`; `kind` is the device and the types of q and k."""
     pairs, columns = padded(width, 8) // 2, 32
     strides = (padded(q_time, WIDE), padded(k_time, WIDE))
@@ -177,10 +177,10 @@ def exponents_plan(batch: int, q_time: int, k_time: int, width: int, *kind: Any)
         (q_time, k_time, width, pairs, *strides, tiles[0], batch), (ROWS, columns),
         parts=((0, torch.int64), (8 * x, torch.int64), (8 * (x + y), torch.float32), (8 * table, torch.int32)),
     )  # fmt: skip
-    return Plan(launch, table + blocks(batch * sum(sizes), 2), strides, sizes)
+    return ExponentsPlan(launch, table + blocks(batch * sum(sizes), 2), strides, sizes)
 
 
-def exponents(q: Tensor, k: Tensor, w: Tensor, plan: Plan | None = None) -> Exponents:
+def exponents(q: Tensor, k: Tensor, w: Tensor, plan: ExponentsPlan | None = None) -> Exponents:
     """c·e^{2q} and e^{2k} packed by pairs of features, [batch, pair, stride], both in one launch."""
     if plan is None:
         plan = exponents_plan(len(q), q.shape[1], k.shape[1], q.shape[2], q.device, q.dtype, k.dtype)
@@ -189,7 +189,7 @@ def exponents(q: Tensor, k: Tensor, w: Tensor, plan: Plan | None = None) -> Expo
     return Exponents(data, plan)
 
 
-def powers_plan(batch: int, q_time: int, k_time: int, width: int, first: int = 0) -> Plan:
+def powers_plan(batch: int, q_time: int, k_time: int, width: int, first: int = 0) -> ExponentsPlan:
     """The powers of both sides, or of one where the other's time is 0, from the number `first` (by 4) of a tensor on:
     [batch, time, stride], of queries e^{2q} and e^{-2q} in turn. The parts are each side's powers and sizes."""
     stride, columns = padded(width, WIDE), 64
@@ -202,4 +202,4 @@ def powers_plan(batch: int, q_time: int, k_time: int, width: int, first: int = 0
         powers_kernel, (batch, sum(tiles), across), (q_time, k_time, width, stride, tiles[0]), (ROWS, columns),
         parts=parts,
     )  # fmt: skip
-    return Plan(launch, end, (stride,), sizes)
+    return ExponentsPlan(launch, end, (stride,), sizes)

@@ -176,7 +176,7 @@ def _gradients(ctx: Any, grad: Tensor, *_: Tensor | None, pull: Any = _pull) -> 
 _attend.register_autograd(_gradients, setup_context=_remember)
 
 
-class _Direct(torch.autograd.Function):
+class _FeatureDirect(torch.autograd.Function):
     """The same without PyTorch's operator around it, which costs its host more than a small kernel runs."""
 
     @staticmethod
@@ -256,7 +256,7 @@ def feature_attention(
             flat_q, flat_k, flat_v, scale, sight.lengths, sight.query_lengths, pattern, band, sight.allowed,
             sight.query_positions, sight.key_positions, bias, dropout, seed, backend,
         )  # fmt: skip
-        answer = straight(_Direct, _answer, given) if directly(flat_q) else _attend(*given)[0]
+        answer = straight(_FeatureDirect, _answer, given) if directly(flat_q) else _attend(*given)[0]
     return answer if len(lead) == 1 else answer.reshape(*lead, queries, features)
 
 

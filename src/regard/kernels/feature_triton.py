@@ -155,7 +155,7 @@ def bias_gradient_kernel(
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _FeaturePlan:
     """Every launch of one kind of call; only the tensors are missing."""
 
     prepare_keys: Launch
@@ -183,7 +183,7 @@ def _plan(
     batch: int, queries: int, keys: int, features: int, scale: float, dropout: float,
     pattern: str, band: int, away: bool, lengthed: bool, query_lengthed: bool, placed: bool,
     allowed: tuple[int, ...] | None, bias: tuple[int, ...] | None, exact: bool, *kind: Any,
-) -> _Plan:  # fmt: skip
+) -> _FeaturePlan:  # fmt: skip
     """`away`: rows have positions of their own (`placed`: and nothing but these tells what is seen); `allowed` and
     `bias` are strides over batch, query and key; `kind` the device and the types of the tensors."""
     low, high, skip = MaskSpec(pattern=pattern, band=band).diagonal(0, 0 if away else keys - queries)
@@ -212,7 +212,7 @@ def _plan(
         return Launch(kernel, grid, sizes, constants, warps, has, 3)
 
     height, width, warps = TILES["bias_gradient"]
-    return _Plan(
+    return _FeaturePlan(
         prepare(keys, parts[0], lengthed),
         prepare(queries, parts[1], query_lengthed),
         walk(walk_keys_kernel, "answer", queries, parts[0], (False, True), work[:2]),
@@ -238,7 +238,7 @@ def _strides(tensor: Tensor | None) -> tuple[int, ...] | None:
 def _ready(
     q: Tensor, k: Tensor, v: Tensor, scale: float, sight: MaskSpec, bias: Tensor | None, dropout: float,
     seed: Tensor | None,
-) -> tuple[_Plan, tuple[Tensor, ...]]:  # fmt: skip
+) -> tuple[_FeaturePlan, tuple[Tensor, ...]]:  # fmt: skip
     """The plan of this call, and the pointers that all its walks share (anything where there is none: q)."""
     (batch, queries, features), keys = q.shape, k.shape[1]
     away = sight.query_positions is not None

@@ -14,11 +14,11 @@ from torch import Tensor
 
 from regard.kernels.mask import MaskSpec
 
-__all__ = ["Seen", "arguments", "reach", "visible"]
+__all__ = ["MaskArguments", "arguments", "reach", "visible"]
 
 
 @dataclass(frozen=True)
-class Seen:
+class MaskArguments:
     """A sight as kernels take it: tensors (None where there is none), then numbers and switches."""
 
     tensors: tuple[Tensor | None, ...]  # lengths, query_lengths, allowed, query_positions, key_positions
@@ -27,7 +27,7 @@ class Seen:
     types: tuple[torch.dtype | None, ...]  # of the tensors
 
 
-def arguments(sight: MaskSpec, queries: int, keys: int) -> Seen:
+def arguments(sight: MaskSpec, queries: int, keys: int) -> MaskArguments:
     """What a kernel that calls `visible` is given, in the order it names them."""
     low, high, skip = sight.diagonal(queries, keys)
     allowed, steps = sight.allowed, (0, 0)
@@ -35,7 +35,7 @@ def arguments(sight: MaskSpec, queries: int, keys: int) -> Seen:
         allowed = allowed.contiguous().view(torch.uint8)
         steps = (allowed.stride(0) if allowed.shape[0] > 1 else 0, allowed.stride(1) if allowed.shape[1] > 1 else 0)
     given = (sight.lengths, sight.query_lengths, allowed, sight.query_positions, sight.key_positions)
-    return Seen(
+    return MaskArguments(
         tuple([None if one is None else one.contiguous() for one in given]),
         (low, high, skip, *steps, *[given[i] is not None for i in (0, 1, 2, 4)]),
         tuple([None if one is None else one.dtype for one in given]),

@@ -64,7 +64,7 @@ def _moves(tensors: tuple[Tensor, ...]) -> Any:
     return None
 
 
-class _Gather(torch.autograd.Function):
+class _Rows(torch.autograd.Function):
     """The chosen rows, side by side; zeros beyond the last."""
 
     @staticmethod
@@ -95,7 +95,7 @@ class _Return(torch.autograd.Function):
 
 
 def _gather(sides: tuple[int, ...], chosen: Chosen, *tensors: Tensor) -> tuple[Tensor, ...]:
-    return _Gather.apply(sides, *chosen, *tensors)  # type: ignore[no-untyped-call, no-any-return]
+    return _Rows.apply(sides, *chosen, *tensors)  # type: ignore[no-untyped-call, no-any-return]
 
 
 def _return(sides: tuple[int, ...], chosen: Chosen, *tensors: Tensor) -> tuple[Tensor, ...]:

@@ -143,7 +143,7 @@ def pull_kernel(
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _SelectedPlan:
     """Every launch of one kind of call, and how many numbers its tensors hold."""
 
     listing: Launch
@@ -164,7 +164,7 @@ class _Plan:
 def _plan(
     shape: tuple[int, int, int], room: int, scale: float, dropout: float, pattern: str, band: int, placed: bool,
     exact: bool, tiles: Any, *kind: Any,
-) -> _Plan:  # fmt: skip
+) -> _SelectedPlan:  # fmt: skip
     """`kind` are the device and the types of the tensors."""
     if not 0 <= dropout < 1:
         raise RegardError(f"dropout: got {dropout}", expected="0 or more and less than 1")
@@ -188,7 +188,7 @@ def _plan(
         )  # fmt: skip
         return Launch(kernel, (blocks(room, height) * blocks(features, width) * batch,), told, constants, warps)
 
-    return _Plan(
+    return _SelectedPlan(
         Launch(list_kernel, (2 * batch + blocks(batch * time, PART.value),), (batch, time, room, features),
                (placed, 256)),
         fetch(True),
@@ -207,7 +207,7 @@ def _plan(
 
 
 def _forward(
-    plan: _Plan, q: Tensor, k: Tensor, v: Tensor, asks: Tensor, seen: Tensor, positions: Tensor | None,
+    plan: _SelectedPlan, q: Tensor, k: Tensor, v: Tensor, asks: Tensor, seen: Tensor, positions: Tensor | None,
     seed: Tensor | None, *, keep: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """The answer, the list and what is kept for the backward pass (anything, where nothing is)."""
@@ -227,7 +227,14 @@ def _forward(
 
 
 def _backward(
-    plan: _Plan, grad: Tensor, q: Tensor, k: Tensor, v: Tensor, chosen: Tensor, kept: Tensor, seed: Tensor | None
+    plan: _SelectedPlan,
+    grad: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    chosen: Tensor,
+    kept: Tensor,
+    seed: Tensor | None,
 ) -> tuple[Tensor, ...]:
     """Gradients of q, k and v."""
     device = q.device
@@ -245,7 +252,7 @@ def _backward(
 
 class _Selected(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, plan: _Plan, *rest: Any) -> Tensor:
+    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, plan: _SelectedPlan, *rest: Any) -> Tensor:
         answer, chosen, kept = _forward(plan, q, k, v, *rest, keep=True)
         ctx.save_for_backward(q, k, v, chosen, kept, rest[-1])
         ctx.plan = plan

@@ -30,7 +30,7 @@ from regard.regions import Token
 
 __all__ = [
     *("Gold", "Join", "Links", "attended", "by_word", "choose", "from_pharaoh", "join", "off_by_one", "read_gold"),
-    *("scores", "to_pharaoh", "turned", "words"),
+    *("scores", "to_pharaoh", "swapped", "words"),
 ]
 
 Links = frozenset[tuple[int, int]]  # (source word, target word)
@@ -80,7 +80,7 @@ def choose(
     return frozenset((int(row.argmax()), j) for j, row in enumerate(weights) if row.max(initial=0.0) > 0)
 
 
-def turned(links: Iterable[tuple[int, int]]) -> Links:
+def swapped(links: Iterable[tuple[int, int]]) -> Links:
     """The same links with source and target swapped."""
     return frozenset((j, i) for i, j in links)
 

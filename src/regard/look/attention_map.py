@@ -247,13 +247,14 @@ class AttentionMap:
             weights, rows, columns, title, links, **marks, source=source, panels=panels, axes=(down, across)
         )
 
-    def save(self, path: str | os.PathLike[str], caption: str = "") -> Path:
-        """Write it as the suffix says: a picture, a page, JSON or plain text; whole or not at all. A picture has the
-        caption above it, where it is more than the title."""
+    def save(self, path: str | os.PathLike[str], caption: str = "", smooth: bool = False) -> Path:
+        """Write it as the suffix says: a picture, an animation, a page, JSON or plain text; whole or not at all. A
+        picture has the caption above it, where it is more than the title; over a photograph weights may be smooth."""
         path = Path(path)
         makers: dict[str, Callable[[], bytes]] = {
-            ".png": self._picture("png", caption),
-            ".svg": self._picture("svg", caption),
+            ".png": self._picture("png", caption, smooth),
+            ".svg": self._picture("svg", caption, smooth),
+            ".gif": lambda: self._animation(smooth),
             ".html": self._page,
             ".json": lambda: (self.to_json() + "\n").encode(),
             ".txt": lambda: (str(self) + "\n").encode(),
@@ -263,11 +264,16 @@ class AttentionMap:
             raise RegardError(f"{str(path)!r}: unknown file type", expected="a name ending in " + ", ".join(makers))
         return write(path, makers[suffix]())
 
-    def _picture(self, kind: str, caption: str) -> Callable[[], bytes]:
+    def _animation(self, smooth: bool) -> bytes:
+        from regard.look.animation import animation
+
+        return animation(self, smooth)
+
+    def _picture(self, kind: str, caption: str, smooth: bool) -> Callable[[], bytes]:
         def make() -> bytes:
             from regard.look.heatmap import render
 
-            return render(self, kind, caption)
+            return render(self, kind, caption, smooth)
 
         return make
 

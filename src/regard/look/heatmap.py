@@ -4,7 +4,7 @@ Input tokens stand above, output tokens to the left, both under their names; the
 Colours go from 0 to the largest weight, but at least to twice an even share, so that an even row looks even. Known
 true links are outlined, heads stand side by side as small multiples. Tokens that were not selected are grey and in
 brackets, and a strong line stands where another input begins. Weights over a picture are drawn on it, a panel for each
-row.
+row, as blocks or, where the boxes are a grid, smoothly.
 
     save(attention_map, "date.svg")
 
@@ -45,7 +45,7 @@ from regard.look.attention_map import AttentionMap, visible, write
 from regard.look.picture import to_picture
 from regard.regions import Box
 
-__all__ = ["draw", "drawable", "render", "save"]
+__all__ = ["contained", "draw", "drawable", "overlaid", "render", "save"]
 
 ink, faint, accent = "#1f2933", "#dfe4ea", "#d55e00"  # the orange stands apart from blue for the colour-blind too
 grey = "#76818d"  # of what was not selected; dark enough to be read
@@ -64,20 +64,20 @@ most_pixels = 10_000  # a side
 _drawing = threading.Lock()
 
 
-def save(attention_map: AttentionMap, path: str | os.PathLike[str], caption: str = "") -> Path:
+def save(attention_map: AttentionMap, path: str | os.PathLike[str], caption: str = "", smooth: bool = False) -> Path:
     """Write a PNG or an SVG, as the suffix says; whole or not at all."""
     path = Path(path)
-    return write(path, render(attention_map, path.suffix.lower().removeprefix("."), caption))
+    return write(path, render(attention_map, path.suffix.lower().removeprefix("."), caption, smooth))
 
 
-def render(attention_map: AttentionMap, kind: str, caption: str = "") -> bytes:
+def render(attention_map: AttentionMap, kind: str, caption: str = "", smooth: bool = False) -> bytes:
     """The bytes of a "png" or "svg" file. The lines of the caption stand above the title, for example what was asked
     and what was answered."""
     if kind not in ("png", "svg"):
         raise RegardError(f"a picture of kind {kind!r}", expected="png or svg")
     out = BytesIO()
-    with _contained():
-        figure = draw(attention_map, escape=kind == "png", caption=caption)
+    with contained():
+        figure = draw(attention_map, escape=kind == "png", caption=caption, smooth=smooth)
         canvas: Any = FigureCanvasAgg(figure) if kind == "png" else FigureCanvasSVG(figure)
         if kind == "png":
             canvas.print_png(out)
@@ -87,7 +87,7 @@ def render(attention_map: AttentionMap, kind: str, caption: str = "") -> bytes:
 
 
 @contextmanager
-def _contained() -> Iterator[None]:
+def contained() -> Iterator[None]:
     """Matplotlib set to write text as text and the same file for the same attention map; left afterwards as it was."""
     # Text of an SVG belongs to its viewer's fonts: that one is missing here, or has an unusual weight, is no matter.
     log = logging.getLogger("matplotlib.font_manager")
@@ -105,10 +105,10 @@ def _no_weights(record: logging.LogRecord) -> bool:
     return "Failed to find font weight" not in record.msg
 
 
-def draw(attention_map: AttentionMap, escape: bool = True, caption: str = "") -> Figure:
+def draw(attention_map: AttentionMap, escape: bool = True, caption: str = "", smooth: bool = False) -> Figure:
     """The picture as a matplotlib figure of its own (no pyplot). `escape` writes undrawable letters as numbers."""
     if attention_map.in_picture:
-        return _on_picture(attention_map, escape, caption)
+        return _on_picture(attention_map, escape, caption, smooth)
     rows, columns, names, axis_names, title, fonts = _texts(attention_map, escape, caption)
     heads = attention_map.heads
     across = min(len(heads), 4)
@@ -164,7 +164,7 @@ def _high(title: str) -> float:
     return 0.16 + 0.24 * (title.count("\n") + 1) if title else 0.0
 
 
-def _on_picture(attention_map: AttentionMap, escape: bool, caption: str) -> Figure:
+def _on_picture(attention_map: AttentionMap, escape: bool, caption: str, smooth: bool) -> Figure:
     """The picture once for each row of weights, each box as dark as its weight; of very many rows the first."""
     if len(attention_map.heads) * len(attention_map.rows) > most_panels:
         attention_map = attention_map.mean()
@@ -191,22 +191,53 @@ def _on_picture(attention_map: AttentionMap, escape: bool, caption: str) -> Figu
         y = height - top - number // across * (high + above + 0.1) - above - high
         axes = figure.add_axes((x / width, y / height, wide / width, high / height), label=f"panel {number + 1}")
         axes.set_title(texts[number], loc="left", size=10 if side > 2 else 7, pad=3, **style)
-        axes.imshow(picture, extent=(0, 1, 1, 0), aspect="auto", alpha=0.85)
-        _boxes(axes, attention_map, weights, number % len(attention_map.rows))
+        overlaid(axes, picture, attention_map, weights, number % len(attention_map.rows), smooth)
     x, long = 0.18 + across * (wide + gap), min(high, 1.5)
     scale = figure.add_axes((x / width, (height - top - above - long) / height, 0.08 / width, long / height))
     _scale(scale, attention_map, style, over)
     return figure
 
 
-def _boxes(axes: Axes, attention_map: AttentionMap, weights: Float[np.ndarray, " column"], row: int) -> None:
+def overlaid(
+    axes: Axes,
+    picture: Any,
+    attention_map: AttentionMap,
+    weights: Float[np.ndarray, " column"],
+    row: int,
+    smooth: bool = False,
+) -> None:
+    """The picture with one row of weights over it."""
+    axes.imshow(picture, extent=(0, 1, 1, 0), aspect="auto", alpha=0.85)
+    grid = _grid(attention_map.columns) if smooth else None
+    if grid is not None:
+        shares = weights[grid] / attention_map.top
+        axes.imshow(shares, over, vmin=0, vmax=1, extent=(0, 1, 1, 0), aspect="auto", interpolation="bicubic")
+    _boxes(axes, attention_map, weights, row, shaded=grid is None)
+
+
+def _grid(columns: tuple[Any, ...]) -> np.ndarray | None:
+    """The numbers of the boxes as they lie, `[down, across]`; None where they do not tile the picture evenly."""
+    tops, lefts = (sorted({getattr(one, side) for one in columns}) for side in ("top", "left"))
+    places = {(one.top, one.left): number for number, one in enumerate(columns)}
+    if len(places) != len(columns) or len(tops) * len(lefts) != len(columns) or len(tops) == len(columns) > 1:
+        return None
+    grid = np.array([[places.get((top, left), -1) for left in lefts] for top in tops])
+    size = {(round(one.right - one.left, 6), round(one.bottom - one.top, 6)) for one in columns}
+    tiles = size == {(round(1 / len(lefts), 6), round(1 / len(tops), 6))}
+    return grid if tiles and (grid >= 0).all() else None
+
+
+def _boxes(
+    axes: Axes, attention_map: AttentionMap, weights: Float[np.ndarray, " column"], row: int, shaded: bool
+) -> None:
     frames = [
         Rectangle((one.left, one.top), one.right - one.left, one.bottom - one.top)
         for one in attention_map.columns
         if isinstance(one, Box)
     ]
-    shades = over(weights / attention_map.top)
-    axes.add_collection(PatchCollection(frames, facecolor=shades, edgecolor="none", antialiased=False))
+    if shaded:
+        shades = over(weights / attention_map.top)
+        axes.add_collection(PatchCollection(frames, facecolor=shades, edgecolor="none", antialiased=False))
     true = [frames[column] for at, column in attention_map.links if at == row]
     axes.add_collection(PatchCollection(true, facecolor="none", edgecolor="#2f7ed8", linewidth=1.6, zorder=3))
     axes.set(xlim=(0, 1), ylim=(1, 0), xticks=[], yticks=[])

@@ -25,7 +25,7 @@ from typing import Any
 from regard.look.attention_map import AttentionMap
 from regard.look.scene import of_maps
 
-__all__ = ["fragment", "page"]
+__all__ = ["fragment", "framed", "page"]
 
 
 def page(shown: Mapping[str, Any] | Sequence[AttentionMap], title: str = "") -> str:
@@ -51,10 +51,14 @@ def fragment(attention_map: AttentionMap) -> str:
     else:
         cell = 30 if max(longer, len(attention_map.columns)) <= 40 else 15
     height = min(430 + cell * longer, 900)
-    whole = html.escape(page([attention_map], attention_map.title), quote=True)
+    return framed(page([attention_map], attention_map.title), "attention map", height)
+
+
+def framed(whole: str, title: str, height: int) -> str:
+    """A page in a frame."""
     return (
-        '<iframe title="attention map" sandbox="allow-scripts allow-downloads" width="100%" '
-        f'height="{height}" frameborder="0" srcdoc="{whole}"></iframe>'
+        f'<iframe title="{html.escape(title, quote=True)}" sandbox="allow-scripts allow-downloads" width="100%" '
+        f'height="{height}" frameborder="0" srcdoc="{html.escape(whole, quote=True)}"></iframe>'
     )
 
 

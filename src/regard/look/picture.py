@@ -70,6 +70,8 @@ def _opened(source: Any, name: str) -> "Image":
     from PIL import Image
 
     try:
+        if isinstance(source, str | os.PathLike) and os.path.exists(source) and not os.path.isfile(source):
+            raise OSError("not a regular file")  # a pipe would keep us waiting
         picture = Image.open(source)
         if picture.width * picture.height <= most_pixels:
             picture.load()

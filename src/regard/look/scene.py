@@ -5,7 +5,7 @@
      "items": [{run, inputs, answer, log_prob, log_prob_per_token, others, drop_tokens, steps, maps}, …]}
 
     found = model.predict([("guten Tag",)])
-    run = describe_run(model, "translate", roles=[{"name": "source", "kind": "text"}], features=False)
+    run = describe_run(model, "translate", roles=model.roles, features=False)
     page(scene([item(0, ("guten Tag",), found[0])], [run]))
 
 Regions are shown through `visible`; where that differs from what they are, `raw` keeps them exactly.
@@ -16,6 +16,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from hashlib import blake2b, file_digest
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,6 @@ from regard.types import Prediction, Step
 
 __all__ = ["describe_run", "item", "of_maps", "scene", "short", "table"]
 
-# What an input is called in a sentence, by its kind.
-nouns = {"text": "a text", "image": "a picture", "items": "a list of ids", "record": "a record"}
 longest = 200  # characters of a region as it is shown; the style shows fewer where room is short
 most_tried = 10  # inputs to try
 digits = 4  # of the largest weight; the eye sees two
@@ -52,17 +51,16 @@ def scene(
 
 
 def describe_run(model: Any, name: str, roles: Sequence[Mapping[str, str]], features: bool) -> dict[str, Any]:
-    """What the page says of a run. `roles` are its inputs, each with its name and its kind (text, image, items or
-    record); `features` is whether single features can be shown. The badge is what `regard faithful` found, if it ran;
+    """What the page says of a run. `roles` are its inputs, each with its name, its kind and what one is called in a
+    sentence; `features` is whether single features can be shown. The badge is what `regard faithful` found, if it ran;
     `about` is what training kept for people to begin with: the data, how many examples, inputs to try.
     """
-    kind = roles[0]["kind"] if roles else "text"
     return {
         "name": name,
         "task": str(model.config["task"]),
-        "does": str(model.task.does).replace("{input}", nouns.get(kind, f"a {kind}")),
+        "does": str(model.task.does).replace("{input}", roles[0]["noun"] if roles else "a text"),
         "about": _about(Path(model.run.folder), len(roles)),
-        "roles": [dict(role) for role in roles],
+        "roles": [{"name": role["name"], "kind": role["kind"]} for role in roles],
         "searches": bool(model.searches),
         "layers": model.network.layers,
         "features": features,
@@ -171,18 +169,19 @@ def _regions(regions: Sequence[Region], left_out: Sequence[bool]) -> list[dict[s
     found = []
     for region, out in zip(regions, left_out, strict=True):
         full = region.text
-        text = short(visible(full))
-        text = f"({text})" if out else text
-        one = {
-            **({"start": region.start, "end": region.end} if isinstance(region, Token) else to_dict(region)),
-            "text": text,
-            "letter": cell_len(text) <= 2,
-            "space": not full.strip(),
-            "out": out,
-            "special": isinstance(region, Token) and _special(region),
-        }
-        found.append(one if text == full else {**one, "raw": full})
+        token = region if isinstance(region, Token) else None
+        place = to_dict(region) if token is None else {"start": token.start, "end": token.end}
+        # Tokens come again and again; one as long as a text does not, and is not kept.
+        said = (_said if len(full) <= longest else _said.__wrapped__)(full, out)
+        found.append({**place, **said, "special": token is not None and _special(token)})
     return found
+
+
+@lru_cache(2**14)
+def _said(full: str, out: bool) -> dict[str, Any]:
+    text = f"({short(visible(full))})" if out else short(visible(full))
+    said = {"text": text, "letter": cell_len(text) <= 2, "space": not full.strip(), "out": out}
+    return said if text == full else {**said, "raw": full}
 
 
 def _special(token: Token) -> bool:

@@ -16,7 +16,18 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from regard.errors import RegardError
 from regard.types import Example, Prediction
 
-__all__ = ["Measure", "PerExample", "Results"]
+__all__ = ["Measure", "PerExample", "Rank", "Results"]
+
+
+@dataclass(frozen=True)
+class Rank:
+    """Where the target stands among all candidates: how many score higher, how many others score the same, and how many
+    others there are. A target that is no candidate is `missing`, which counts as a miss however few there are."""
+
+    above: int
+    equal: int
+    others: int
+    missing: bool = False
 
 
 @dataclass(frozen=True)
@@ -27,6 +38,7 @@ class Results:
     (the end counted), `right` how many of them were the likeliest. Where the answer is one label or one score,
     it counts as one token. `chosen` is the mean share of the input's tokens that an encoder kept, where it chooses.
     `read` are the true targets as the model reads them, with where it looks, for examples whose grounding is known.
+    `ranks` say where each target stands, where answers are ranked.
     """
 
     examples: Sequence[Example]
@@ -36,6 +48,7 @@ class Results:
     right: int = 0
     chosen: float | None = None
     read: Sequence[Prediction] = ()
+    ranks: Sequence[Rank] = ()
 
     def __repr__(self) -> str:
         return f"<results: {len(self.predictions):,} predictions for {len(self.examples):,} examples>"

@@ -1,8 +1,9 @@
 """BLEU of the whole set, 0 to 100, as sacrebleu counts it: n-grams shared with the target, n = 1 … 4.
 
-Papineni et al. 2002; the signature (Post 2018) names the tokenization and smoothing, without which two BLEU scores
-cannot be compared. Texts are passed as they are: sacrebleu tokenizes them. Of several references an n-gram counts where
-any has it, as often as in the one that has it most; the length penalty goes by the reference of the nearest length.
+Papineni et al. 2002, "BLEU: a Method for Automatic Evaluation of Machine Translation"; the signature (Post 2018, "A
+Call for Clarity in Reporting BLEU Scores") names the tokenization and smoothing, without which two BLEU scores cannot
+be compared. Texts are passed as they are: sacrebleu tokenizes them. Of several references an n-gram counts where any
+has it, as often as in the one that has it most; the length penalty goes by the reference of the nearest length.
 
     Bleu(tokenize="zh")(results)  →  {"bleu": 37.1, "bleu_signature": "nrefs:1|case:mixed|…"}
 """

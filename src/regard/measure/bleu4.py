@@ -1,8 +1,9 @@
 """BLEU-1 to BLEU-4 of the whole set, 0 to 100, as captions are scored: without capitals and punctuation.
 
-BLEU-n is the geometric mean of the precisions of 1-grams to n-grams times the length penalty (Papineni et al. 2002),
-counted by sacrebleu without smoothing; of several references the nearest in length sets the penalty. Translations are
-scored by `bleu`, which keeps capitals and punctuation.
+BLEU-n is the geometric mean of the precisions of 1-grams to n-grams times the length penalty (Papineni et al. 2002,
+"BLEU: a Method for Automatic Evaluation of Machine Translation"), counted by sacrebleu without smoothing; of several
+references the nearest in length sets the penalty. Translations are scored by `bleu`, which keeps capitals and
+punctuation.
 
     Bleu4()(results)  →  {"bleu4": 21.3, "bleu1": 67.0, "bleu2": 45.7, "bleu3": 31.4, "bleu4_signature": "…"}
 """

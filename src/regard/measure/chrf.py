@@ -1,7 +1,8 @@
 """chrF2 of the whole set, 0 to 100, as sacrebleu counts it: n-grams of characters, n = 1 … 6, recall counts twice.
 
-Popović 2015; `word_order=2` also counts words and pairs of words (chrF++, Popović 2017). It needs no
-tokenization, so it compares across languages better than BLEU. Of several references the best counts.
+Popović 2015, "chrF: character n-gram F-score for automatic MT evaluation"; `word_order=2` also counts words and pairs
+of words (chrF++, Popović 2017, "chrF++: words helping character n-grams"). It needs no tokenization, so it compares
+across languages better than BLEU. Of several references the best counts.
 
     Chrf()(results)  →  {"chrf": 58.3, "chrf_signature": "nrefs:1|case:mixed|…"}
 """

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.networks.encoder_decoder import EncoderDecoder
-from regard.networks.fertility import pairs
+from regard.networks.global_fertility import pairs
 from regard.networks.teach import CHANCES
 from regard.predict.generate import Decoder
 from regard.types import Batch, Look, Memory, Output, Sequences

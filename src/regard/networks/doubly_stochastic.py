@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from regard.networks.fertility import pairs
+from regard.networks.global_fertility import pairs
 from regard.types import Look, Memory
 
 __all__ = ["doubly_stochastic"]

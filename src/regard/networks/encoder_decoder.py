@@ -13,12 +13,12 @@ from regard.attend.reinforce import Reinforce
 from regard.encode import Encoder
 from regard.fields.embed import Embedding
 from regard.networks.doubly_stochastic import doubly_stochastic
-from regard.networks.fertility import Fertility
+from regard.networks.global_fertility import GlobalFertility
 from regard.networks.hard_attention import drawing, taught
 from regard.networks.swap import swapped
 from regard.networks.teach import Teach
 from regard.predict.generate import Decoder
-from regard.text import Text
+from regard.text import Tokenizer
 from regard.types import Batch, Look, Memory, Network, Output, Sequences, wide
 
 __all__ = ["EncoderDecoder", "shifted"]
@@ -26,7 +26,7 @@ __all__ = ["EncoderDecoder", "shifted"]
 
 def shifted(target: Sequences) -> Tensor:
     """The tokens before each of a target's own."""
-    first = torch.full_like(target.values[:, :1], Text.start)
+    first = torch.full_like(target.values[:, :1], Tokenizer.start)
     return torch.cat([first, target.values[:, :-1]], dim=1)
 
 
@@ -51,7 +51,7 @@ class EncoderDecoder(Network):
     ) -> None:
         super().__init__()
         self.embed, self.encoder, self.decoder = embed, encoder, decoder
-        self.fertility = Fertility(encoder.size) if fertility else None
+        self.fertility = GlobalFertility(encoder.size) if fertility else None
         self.fertility_weight, self.reinforce = fertility, reinforce
         self.teach, self.label_smoothing = teach or Teach(), label_smoothing
         self.doubly_stochastic = doubly_stochastic
@@ -64,6 +64,16 @@ class EncoderDecoder(Network):
     @property
     def layers(self) -> int:
         return self.decoder.layers
+
+    def steady(self, progress: float) -> bool:
+        parts = self.embed.steady and self.encoder.steady and self.decoder.steady and self.fertility is None
+        teach = self.teach.scheduled_sampling == "none" and not self.teach.disturbs
+        return parts and teach and (self.reinforce is None or self.reinforce.steady(progress))
+
+    def count(self, batch: Batch) -> int:
+        """A loss is counted over target tokens."""
+        assert isinstance(batch.target, Sequences)
+        return int(batch.target.lengths.sum())
 
     def showing(self, layers: str) -> Network:
         if not (layers and self.layers):
@@ -83,13 +93,13 @@ class EncoderDecoder(Network):
         target = batch.target
         assert isinstance(target, Sequences)
         before = shifted(target)
-        count, copies = int(target.lengths.sum()), 1 if self.reinforce is None else self.reinforce.copies
+        count, copies = self.count(batch), 1 if self.reinforce is None else self.reinforce.copies
         teach = self.teach if self.training else Teach()
         memory = self.encode(teach.source(batch.source, self.embed.vocab))
         if copies > 1:  # they are encoded once
             rows = torch.arange(len(before), device=before.device).repeat(copies)
             memory, target, before = memory.select(rows), target.select(rows), before[rows]
-        with drawing(self.reinforce, memory) as kept:
+        with drawing(self.reinforce, memory, progress, copies) as kept:
             look, logits, noted = teach.unroll(self.decoder, memory, before, progress)
         if self.training and self.label_smoothing:
             noted = {"label_smoothing": self.label_smoothing, **noted}
@@ -97,7 +107,7 @@ class EncoderDecoder(Network):
         nats = cross_entropy(
             wide(logits.flatten(0, 1)),
             target.values.flatten(),
-            ignore_index=Text.pad,
+            ignore_index=Tokenizer.pad,
             reduction="sum" if self.reinforce is None else "none",
             label_smoothing=self.label_smoothing,
         )

@@ -9,14 +9,17 @@ At each of T steps, `l_t ~ N(tanh(W_l h_{t−1} + b_l), σ²)` says where to loo
 Mnih et al. 2014, "Recurrent Models of Visual Attention", sections 3 and 4. Where to look has no gradient, so it is
 reinforced (`regard.attend.reinforce`): the reward is 1 for a correct answer, by default, and the baseline of step t a
 value head on h_{t−1}. The loss of the answer trains everything but W_l, and the reward trains W_l alone: the place is a
-sample, and W_l reads h without passing a gradient back. In evaluation the place is the mean. One difference from the
-paper: the first place is learned too, as `tanh(b_l)`; there it is drawn at random.
+sample, and W_l reads h without passing a gradient back. In evaluation the place is the mean; with several `paths` the
+probabilities are the mean over so many ways to look, whose places are that far from the mean as these would be drawn,
+the same for every picture. One difference from the paper: the first place is learned too, as `tanh(b_l)`; there it is
+drawn at random.
 
     network = Glimpses(labels=10, channels=1, reinforce=reinforce, reward=Correct(), glimpses=6, size=8)
-    network.read(pixels).logits;  network(batch, progress).total
+    network.read(pixels).logits;  network.answer(pixels).logits;  network(batch, progress).total
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import torch
@@ -27,10 +30,10 @@ from torch.utils._pytree import tree_map
 
 from regard.attend.glimpse_sensor import glimpse_sensor
 from regard.attend.reinforce import Reinforce
-from regard.predict.classify import Classify
+from regard.predict.classify import ClassifyHead
 from regard.predict.reward import Reward
 from regard.ranges import Few, Positive, Width, ranged
-from regard.types import Batch, Network, Output, Pixels
+from regard.types import Batch, Network, Output, Pixels, wide
 
 __all__ = ["Glimpses", "Path"]
 
@@ -75,13 +78,15 @@ class Glimpses(Network):
         reward: Reward,
         glimpses: Annotated[Few, "number of glimpses"] = 6,
         size: Annotated[Few, "pixels of each side of the smallest patch"] = 8,
-        scales: Annotated[Few, "number of patches of a glimpse, each twice as wide as the one before"] = 1,
-        hidden: Annotated[Width, "units of the state"] = 256,
-        seen: Annotated[Width, "units of the two layers that read what was seen and where"] = 128,
-        core: Annotated[Literal["relu", "lstm"], "how the state changes with a glimpse"] = "relu",
-        sigma: Annotated[Positive, "standard deviation of the places; half the picture is 1"] = 0.15,
+        scales: Annotated[Few, "patches per glimpse, each twice as wide as the one before"] = 1,
+        hidden: Annotated[Width, "units of the recurrent state"] = 256,
+        seen: Annotated[Width, "units of each of the two layers that encode the patch and its location"] = 128,
+        core: Annotated[Literal["relu", "lstm"], "recurrent core: a ReLU layer or an LSTM"] = "relu",
+        sigma: Annotated[Positive, "standard deviation of the sampled locations; 1 is half the picture"] = 0.15,
+        paths: Annotated[Few, "sampled paths that a prediction averages over; 1: the most likely path alone"] = 1,
     ) -> None:
         super().__init__()
+        self.paths = paths
         self.glimpses, self.size, self.scales, self.sigma, self.hidden = glimpses, size, scales, sigma, hidden
         self.reinforce, self.reward = reinforce, reward
         self.W_rho = nn.Linear(scales * channels * size * size, seen)
@@ -89,27 +94,44 @@ class Glimpses(Network):
         self.W_what, self.W_where = nn.Linear(seen, hidden), nn.Linear(seen, hidden)
         self.core = Core(core, hidden)
         self.W_l = nn.Linear(hidden, 2)
-        self.head = Classify(hidden, labels, hidden=0)
+        self.head = ClassifyHead(hidden, labels, hidden=0)
 
     @property
     def wide(self) -> bool:
         """Half precision does not pay: small matrices, many steps."""
         return False
 
+    def steady(self, progress: float) -> bool:
+        return self.reinforce.steady(progress)
+
     def count(self, batch: Batch) -> int:
         """A loss is counted over pictures."""
         assert isinstance(batch.target, Tensor)
         return len(batch.target)
 
-    def read(self, pixels: Pixels, sample: bool = False) -> Path:
-        """The label of each picture, and where it was looked at: at samples, or at the likeliest places."""
+    def answer(self, pixels: Pixels) -> Path:
+        """The label of each picture as the mean over all `paths`, and the likeliest of these."""
+        likeliest = self.read(pixels)
+        if self.paths == 1:
+            return likeliest
+        found = [torch.log_softmax(wide(likeliest.logits), -1)]
+        chance = torch.Generator().manual_seed(0)  # nothing depends on which pictures are read together
+        for _ in range(self.paths - 1):
+            aside = torch.randn(self.glimpses, 2, generator=chance).to(likeliest.places)
+            found.append(torch.log_softmax(wide(self.read(pixels, aside=aside).logits), -1))
+        return replace(likeliest, logits=torch.logsumexp(torch.stack(found), 0).sub(math.log(self.paths)))
+
+    def read(self, pixels: Pixels, sample: bool = False, aside: Float[Tensor, "glimpse 2"] | None = None) -> Path:
+        """The label of each picture, and where it was looked at: at samples, at the likeliest places, or `aside` of
+        them by so many standard deviations."""
         x = pixels.values.to(self.W_rho.weight.dtype)
         state = (x.new_zeros(len(x), self.hidden),) * 2
         places, log_probs, before = [], [], []
-        for _ in range(self.glimpses):
+        for step in range(self.glimpses):
             h = state[0]
             mean = torch.tanh(self.W_l(h.detach()))
-            place = (mean + self.sigma * torch.randn_like(mean)).detach() if sample else mean.detach()
+            far = torch.randn_like(mean) if sample else 0.0 if aside is None else aside[step]
+            place = (mean + self.sigma * far).detach()
             # The density at the place, but for its constant.
             log_probs.append(-((place - mean) ** 2).sum(-1) / (2 * self.sigma**2))
             at = place.clamp(-1, 1)

@@ -24,12 +24,13 @@ teaches the scores by the loss itself. By default that is every second one (`REI
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from regard.attend.attention import Attention
 from regard.attend.normalizer.sample import Sample, keeping
-from regard.attend.reinforce import Reinforce
+from regard.attend.reinforce import Reinforce, mix
 from regard.errors import RegardError
 from regard.find import Spec
 from regard.types import Look, Memory
@@ -77,14 +78,19 @@ def must_pass(network: nn.Module, asked: str) -> None:
 
 
 @contextmanager
-def drawing(reinforce: Reinforce | None, memory: Memory) -> Iterator[Bool[Tensor, " batch"] | None]:
+def drawing(
+    reinforce: Reinforce | None, memory: Memory, progress: float = 1.0, copies: int = 1
+) -> Iterator[Bool[Tensor, " batch"] | None]:
     """While a decoder reads, some sentences may read expected values in place of samples. Gives those that keep their
-    samples, or None where all do."""
-    if reinforce is None or not (reinforce.training and reinforce.expected):
+    samples, or None where all do. Of several `copies` of a batch those of a sentence keep theirs together, so that each
+    is measured by the others."""
+    chance = 0.0 if reinforce is None or not reinforce.training else reinforce.chance(progress)
+    if not chance:
         yield None
         return
-    none = memory.values.new_zeros(len(memory.values))
-    _, kept = reinforce.mix(none, none)  # once for all steps: a sentence is sampled throughout or not at all
+    none = memory.values.new_zeros(len(memory.values) // copies)
+    _, kept = mix(none, none, chance)  # once for all steps: a sentence is sampled throughout or not at all
+    kept = kept.repeat(copies)
     with keeping(kept):
         yield kept
 
@@ -116,15 +122,14 @@ def taught(
         raise RegardError("a decoder that samples without reporting it", expected="the log-probability in its look")
     log_prob, entropy = (one.sum(1) if one.dim() == 3 else one for one in (look.log_prob, look.entropy))  # of all heads
     R, n = rewards(-nats, there, carries)
-    rows = there.nonzero()[:, 0]  # the sentence of every true step
-    mine = None if kept is None else kept[rows]
-    summary = None if reinforce.value is None else _mean(memory)[rows]
-    drawn, open_ = (log_prob * n)[there], entropy[there]
-    # Where b is the others of the first batch of all, those include this sentence's own steps; later ones never do.
-    policy = reinforce(drawn, R[there], summary, entropy=open_, kept=mine, copies=copies).sum()
+    # All steps side by side, without a question for a GPU to answer: those that are not there have no part.
     sampled = there if kept is None else there & kept.unsqueeze(1)
+    drawn, open_ = (log_prob * n).flatten(), torch.where(there, entropy, 0.0).flatten()
+    summary = None if reinforce.value is None else _mean(memory).repeat_interleave(there.shape[1], 0)
+    # Where b is the others of the first batch of all, those include this sentence's own steps; later ones never do.
+    policy = reinforce(drawn, R.flatten(), summary, entropy=open_, kept=sampled.flatten(), copies=copies).sum()
     earned = -(nats.detach() * sampled).sum() / sampled.sum().clamp(min=1)
-    return policy, {"reward": earned, "entropy": open_.detach().mean()}
+    return policy, {"reward": earned, "entropy": open_.detach().sum() / there.sum().clamp(min=1)}
 
 
 def _mean(memory: Memory) -> Float[Tensor, "batch size"]:

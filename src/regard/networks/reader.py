@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import pad
 from torch.utils._pytree import tree_map
@@ -20,7 +20,7 @@ from regard.encode import Encoder
 from regard.fields.embed import Embedding
 from regard.pool import Pool, Pooled
 from regard.predict.match import Match
-from regard.types import Batch, Choice, Memory, Network, Output, Sequences
+from regard.types import Batch, Memory, Network, Output, Pieces, Selection, Sequences
 
 __all__ = ["Read", "Reader"]
 
@@ -38,7 +38,13 @@ class Read:
     kept: Bool[Tensor, " batch"] | None = None  # which examples kept what the pooling sampled; None: all
 
     @property
-    def choices(self) -> tuple[Choice, ...]:
+    def lengths(self) -> Int[Tensor, " row"]:
+        """How many positions were decided about: words, where subwords were read."""
+        words = self.inputs.words if isinstance(self.inputs, Pieces) else None
+        return self.inputs.lengths if words is None else words.lengths
+
+    @property
+    def choices(self) -> tuple[Selection, ...]:
         return self.memory.choices
 
 
@@ -123,7 +129,7 @@ class Reader(Network):
         if self.pool is None:
             return Read(self.head(self.dropout(memory.values)), memory, None, read, summary)
         pooled: Pooled = self.pool(memory)
-        vector, kept = self._mixed(pooled, len(inputs))
+        vector, kept = self._mixed(pooled, len(inputs), progress)
         vectors = vector.chunk(len(inputs))
         # Dropped after the match: two sentences that each lost other features would seem to differ in them.
         vector = self.dropout(vectors[0] if self.match is None else self.match(*vectors))
@@ -136,14 +142,18 @@ class Reader(Network):
         total = words.values.masked_fill(~words.mask.unsqueeze(-1), 0.0).sum(1)
         return torch.cat((total / words.mask.sum(-1, keepdim=True).clamp(min=1)).chunk(sides), -1)
 
-    def _mixed(self, pooled: Pooled, sides: int) -> tuple[Float[Tensor, "row size"], Bool[Tensor, " batch"] | None]:
+    def _mixed(
+        self, pooled: Pooled, sides: int, progress: float
+    ) -> tuple[Float[Tensor, "row size"], Bool[Tensor, " batch"] | None]:
         """Of a pooling that samples, for some examples the expected value in place of the sample, in all inputs."""
-        if self.reinforce is None or pooled.expected is None or not (self.training and self.reinforce.expected):
+        if self.reinforce is None or pooled.expected is None or not self.training:
+            return pooled.vector, None
+        if not (self.reinforce.expected or self.reinforce.anneal):
             return pooled.vector, None
         sampled, expected = (
             one.reshape(sides, -1, one.shape[-1]).transpose(0, 1) for one in (pooled.vector, pooled.expected())
         )
-        mixed, kept = self.reinforce.mix(sampled, expected)
+        mixed, kept = self.reinforce.mix(sampled, expected, progress=progress)
         return mixed.transpose(0, 1).flatten(0, 1), kept
 
 

@@ -28,7 +28,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.ranges import BelowOne, Range, ranged
-from regard.text import Text
+from regard.text import Tokenizer
 from regard.types import Look, Memory, Sequences
 
 __all__ = ["CHANCES", "Teach", "disturbed", "truth"]
@@ -56,7 +56,7 @@ def disturbed(
 ) -> Sequences:
     """The source with words replaced, moved and left out; its end stays, and so does at least one word."""
     values, mask = source.values, source.mask
-    words = mask & (values != Text.end)
+    words = mask & (values != Tokenizer.end)
     if source_replace:
         strange = torch.randint(4, max(vocab, 5), values.shape, device=values.device)
         values = torch.where(words & (torch.rand(values.shape, device=values.device) < source_replace), strange, values)
@@ -74,7 +74,7 @@ def disturbed(
     values = values.gather(1, (~kept).int().argsort(dim=-1, stable=True))
     lengths = kept.sum(-1)
     there = torch.arange(values.shape[1], device=values.device) < lengths[:, None]
-    return Sequences(values.masked_fill(~there, Text.pad), there, lengths.cpu())
+    return Sequences(values.masked_fill(~there, Tokenizer.pad), there, lengths.cpu())
 
 
 class Teach:
@@ -125,13 +125,13 @@ class Teach:
         own = torch.cat([before[:, :1], said[:, :-1]], 1)
         keep = torch.rand(before.shape, device=before.device) < epsilon
         keep[:, 0] = True
-        return *decoder.unroll(memory, torch.where(keep | (before == Text.pad), shown, own)), notes
+        return *decoder.unroll(memory, torch.where(keep | (before == Tokenizer.pad), shown, own)), notes
 
     def _blanked(self, before: Int[Tensor, "batch time"]) -> Int[Tensor, "batch time"]:
         if not self.word_dropout:
             return before
         hidden = (torch.rand(before.shape, device=before.device) < self.word_dropout) & (before >= 4)
-        return before.masked_fill(hidden, Text.unknown)
+        return before.masked_fill(hidden, Tokenizer.unknown)
 
     def _by_steps(
         self, decoder: Any, memory: Memory, before: Int[Tensor, "batch time"], epsilon: float
@@ -144,6 +144,6 @@ class Teach:
             found.append(logits)
             if step + 1 < before.shape[1]:
                 true = before[:, step + 1 : step + 2]
-                keep = (torch.rand(true.shape, device=true.device) < epsilon) | (true == Text.pad)
+                keep = (torch.rand(true.shape, device=true.device) < epsilon) | (true == Tokenizer.pad)
                 token = torch.where(keep, true, logits.detach().argmax(-1))
         return Look.join(looks), torch.cat(found, 1)

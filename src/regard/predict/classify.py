@@ -3,7 +3,7 @@
 `h = act(W₁ v + b₁)`, `logits = W₂ h + b₂`; the highway (Srivastava, Greff & Schmidhuber 2015, "Highway Networks",
 section 2) adds `h ← g ⊙ act(W_h h) + (1 − g) ⊙ h`, `g = σ(W_g h)`, as in ReSAN's classifier.
 
-    head = Classify(inputs=2400, labels=3)
+    head = ClassifyHead(inputs=2400, labels=3)
     logits = head(vector)                                # [batch, 3]
     head.loss(logits, target), head.answers(logits, lengths, ["no", "maybe", "yes"])
 """
@@ -20,12 +20,12 @@ from regard.errors import RegardError
 from regard.ranges import BelowOne, Dropout, WidthOrNone
 from regard.types import Prediction, wide
 
-__all__ = ["Classify"]
+__all__ = ["ClassifyHead"]
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": relu, "elu": elu, "tanh": torch.tanh}
 
 
-class Classify(nn.Module):
+class ClassifyHead(nn.Module):
     """`W₂ act(W₁ v)`"""
 
     def __init__(

@@ -5,7 +5,7 @@
 "Improved Semantic Representations From Tree-Structured Long Short-Term Memory Networks", section 5.2. Differs from the
 paper: its hidden layer has a sigmoid, this one `act` (a relu by default), and may have a highway and dropout.
 
-    head = Regress(inputs=2400, low=1, high=5)
+    head = RegressHead(inputs=2400, low=1, high=5)
     logits = head(vector)                                # [batch, 5]
     head.loss(logits, scores), head.answers(logits, lengths, ["1", "2", "3", "4", "5"])
 """
@@ -19,11 +19,11 @@ from torch import Tensor, nn
 from torch.nn.functional import kl_div, log_softmax
 
 from regard.errors import RegardError
-from regard.predict.classify import Classify
+from regard.predict.classify import ClassifyHead
 from regard.ranges import Dropout, Range, Width
 from regard.types import Prediction, wide
 
-__all__ = ["Regress", "expected", "sparse"]
+__all__ = ["RegressHead", "expected", "sparse"]
 
 
 def sparse(scores: Float[Tensor, " batch"], low: int, high: int) -> Float[Tensor, "batch step"]:
@@ -40,7 +40,7 @@ def expected(logits: Float[Tensor, "batch step"], low: int) -> Float[Tensor, " b
     return (torch.softmax(logits, -1) * steps).sum(-1)  # not `@`, which autocast takes in half precision
 
 
-class Regress(nn.Module):
+class RegressHead(nn.Module):
     """`y = Σ_j j · softmax(W₂ act(W₁ v))_j`"""
 
     def __init__(
@@ -57,7 +57,7 @@ class Regress(nn.Module):
         if low >= high:
             raise RegardError(f"a scale from {low} to {high}", expected="low below high")
         self.low, self.high = low, high
-        self.scores = Classify(inputs, high - low + 1, hidden, act, highway, dropout)
+        self.scores = ClassifyHead(inputs, high - low + 1, hidden, act, highway, dropout)
 
     def forward(self, vector: Float[Tensor, "batch inputs"]) -> Float[Tensor, "batch step"]:
         return self.scores(vector)  # type: ignore[no-any-return]

@@ -2,7 +2,7 @@
 
 With `hidden=0` it is one linear layer.
 
-    head = Tag(inputs=600, labels=9)
+    head = TagHead(inputs=600, labels=9)
     logits = head(states)                                # [batch, time, 9]
     head.loss(logits, target), head.answers(logits, lengths, names)
 """
@@ -18,12 +18,12 @@ from regard.predict.classify import ACTIVATIONS
 from regard.ranges import Dropout, WidthOrNone
 from regard.types import Prediction, Sequences, wide
 
-__all__ = ["NOTHING", "Tag"]
+__all__ = ["NOTHING", "TagHead"]
 
 NOTHING = -100  # the label of padding, which the loss leaves out
 
 
-class Tag(nn.Module):
+class TagHead(nn.Module):
     """`W₂ act(W₁ h_i)`, token by token"""
 
     def __init__(

@@ -3,7 +3,7 @@
 A JSON object may hold strings, numbers, true and false; a list is its items with a comma between, an empty string or
 null is a field that is not there. Inside brackets a value is taken as it stands, but for brackets: it has none.
 
-    parse("name[Blue Spice], area[riverside]")              # [Field("name", "Blue Spice"), Field("area", "riverside")]
+    parse("name[Blue Spice], area[riverside]")              # [RecordField("name", "Blue Spice"), …]
     parse('{"name": "Blue Spice", "area": "riverside"}')    # the same
     write(parse(text))                                      # back to the first form
 """
@@ -15,18 +15,18 @@ from typing import Any, NamedTuple
 
 from regard.errors import RegardError, brief
 
-__all__ = ["Field", "mentions", "parse", "write"]
+__all__ = ["RecordField", "mentions", "parse", "write"]
 
 one = re.compile(r"([^\[\],]*)\[([^\[\]]*)\]\s*(?:,|$)")
 brackets = {ord("["): "(", ord("]"): ")"}
 
 
-class Field(NamedTuple):
+class RecordField(NamedTuple):
     name: str
     value: str
 
 
-def parse(text: str, where: str = "") -> list[Field]:
+def parse(text: str, where: str = "") -> list[RecordField]:
     """The fields in their order; what cannot be read is said with the place it stands at."""
     at = f"{where}: " if where else ""
     fields = _json(text, at) if text.lstrip()[:1] == "{" else _brackets(text, at)
@@ -35,7 +35,7 @@ def parse(text: str, where: str = "") -> list[Field]:
     return fields
 
 
-def _brackets(text: str, at: str) -> list[Field]:
+def _brackets(text: str, at: str) -> list[RecordField]:
     fields, place = [], 0
     while place < len(text.rstrip()):
         found = one.match(text, place)
@@ -44,17 +44,19 @@ def _brackets(text: str, at: str) -> list[Field]:
                 f"{at}{text[place : place + 40].strip()!r} is not a field", expected="name[value], name[value] or JSON"
             )
         if found[2].strip():
-            fields.append(Field(found[1].strip(), found[2].strip()))
+            fields.append(RecordField(found[1].strip(), found[2].strip()))
         place = found.end()
     return fields
 
 
-def _json(text: str, at: str) -> list[Field]:
+def _json(text: str, at: str) -> list[RecordField]:
     try:
         table = json.loads(text)
     except (ValueError, RecursionError) as error:  # not JSON, or a number of thousands of digits
         raise RegardError(f"{at}not JSON ({error})", expected="an object of fields, or name[value], …") from None
-    fields = [Field(_plain(name.replace(",", " ")), _value(value, f"{at}{name!r}")) for name, value in table.items()]
+    fields = [
+        RecordField(_plain(name.replace(",", " ")), _value(value, f"{at}{name!r}")) for name, value in table.items()
+    ]
     if not all(field.name for field in fields):
         raise RegardError(f"{at}a field without a name", expected="a name for every value")
     return [field for field in fields if field.value]
@@ -75,7 +77,7 @@ def _plain(text: str) -> str:
     return " ".join(text.translate(brackets).split())
 
 
-def write(fields: Iterable[Field]) -> str:
+def write(fields: Iterable[RecordField]) -> str:
     return ", ".join(f"{field.name}[{field.value}]" for field in fields)
 
 

@@ -13,13 +13,13 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from regard.records import Field, mentions
+from regard.records import RecordField, mentions
 from regard.regions import Token
 
 __all__ = ["PutBack", "hide", "put_back", "set_aside"]
 
 
-def set_aside(fields: Sequence[Field], names: Collection[str]) -> tuple[list[Field], dict[str, str]]:
+def set_aside(fields: Sequence[RecordField], names: Collection[str]) -> tuple[list[RecordField], dict[str, str]]:
     """The fields with placeholders for the values of those named, and the values by placeholder."""
     found, values = [], dict[str, str]()
     for field in fields:
@@ -28,7 +28,7 @@ def set_aside(fields: Sequence[Field], names: Collection[str]) -> tuple[list[Fie
             while word in values:
                 word += "2"
             values[word] = field.value
-            field = Field(field.name, word)
+            field = RecordField(field.name, word)
         found.append(field)
     return found, values
 

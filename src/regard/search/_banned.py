@@ -24,7 +24,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from regard.text import Text
+from regard.text import Tokenizer
 
 __all__ = ["Banned"]
 
@@ -38,7 +38,7 @@ MOST_ROWS = 2_000  # kept, each as long as the vocabulary
 class Banned:
     """Words, and the tokenizer of the answers that must not contain them."""
 
-    def __init__(self, words: Sequence[str], target: Text) -> None:
+    def __init__(self, words: Sequence[str], target: Tokenizer) -> None:
         self.words = words
         self._spaced = target.words  # whether a token is a word, with a space before the next
         left = [rf"(?<!\w){re.escape(word)}" if letter.match(word) else re.escape(word) for word in words]
@@ -65,8 +65,13 @@ class Banned:
         self._rows: dict[tuple[State, bool], Tensor] = {}
 
     @staticmethod
-    def _spelled(target: Text, spaced: bool) -> list[str]:
-        special = {Text.pad: "", Text.unknown: "", Text.start: "", Text.end: CLOSED}
+    def _spelled(target: Tokenizer, spaced: bool) -> list[str]:
+        special = {
+            Tokenizer.pad: "",
+            Tokenizer.unknown: "",
+            Tokenizer.start: "",
+            Tokenizer.end: CLOSED,
+        }
         return [
             special.get(number, (" " if spaced and word else "") + piece)
             for number, (piece, word) in enumerate(zip(target.seen, target.words, strict=True))

@@ -18,7 +18,7 @@ from regard.ranges import FewOrNone, LengthOrNone, within
 from regard.search._banned import Banned
 from regard.search._limits import Limits
 from regard.search._tree import tree_of
-from regard.text import Text
+from regard.text import Tokenizer
 
 __all__ = ["Constraints", "compiled"]
 
@@ -69,7 +69,7 @@ class Constraints:
 
 
 @lru_cache(maxsize=8)
-def compiled(constraints: Constraints, target: Text, base: Limits) -> Limits:
+def compiled(constraints: Constraints, target: Tokenizer, base: Limits) -> Limits:
     """The limits of a search whose answers are of this vocabulary; what is not constrained stays as in `base`."""
     numbers = {"min_length": constraints.min_length, "no_repeat_ngram": constraints.no_repeat_ngram}
     made: dict[str, Any] = {name: number for name, number in numbers.items() if number is not None}
@@ -86,7 +86,7 @@ def compiled(constraints: Constraints, target: Text, base: Limits) -> Limits:
     return replace(base, **made)
 
 
-def _allowed(constraints: Constraints, target: Text, banned: Banned | None, limits: Limits) -> Any:
+def _allowed(constraints: Constraints, target: Tokenizer, banned: Banned | None, limits: Limits) -> Any:
     """The tree of the answers that begin with the prefix and contain no banned word."""
     assert constraints.allowed is not None
     texts = [text for text in constraints.allowed if text.startswith(constraints.prefix)]
@@ -96,27 +96,27 @@ def _allowed(constraints: Constraints, target: Text, banned: Banned | None, limi
         )
     answers = target.encode_all(texts)
     for text, ids in zip(texts, answers, strict=True):
-        if Text.unknown in ids:
+        if Tokenizer.unknown in ids:
             _known(target, f"allowed answer {brief(text)}", text)
     if banned is not None:
         answers = [ids for ids in answers if not banned.breaks(ids)]
         if not answers:
             words = ", ".join(map(repr, banned.words[:3])) + ", …" * (len(banned.words) > 3)
             raise RegardError(f"every allowed answer contains a banned word ({words})", do="ban fewer words")
-    return tree_of(tuple(map(tuple, answers)), Text.end, (), limits.min_length, limits.no_repeat_ngram)
+    return tree_of(tuple(map(tuple, answers)), Tokenizer.end, (), limits.min_length, limits.no_repeat_ngram)
 
 
-def _spelled(word: str, target: Text) -> str:
+def _spelled(word: str, target: Tokenizer) -> str:
     """A word as answers would write it: in lower case, where all of them are."""
     word = " ".join(word.split())
     ids = target.encode(word)
-    return word if Text.unknown in ids else target.decode(ids)  # a word that cannot be written never comes anyway
+    return word if Tokenizer.unknown in ids else target.decode(ids)  # a word that cannot be written never comes anyway
 
 
-def _known(target: Text, what: str, text: str) -> list[int]:
+def _known(target: Tokenizer, what: str, text: str) -> list[int]:
     """The tokens of a text, its end included; all of them must be in the vocabulary."""
     ids = target.encode(text)
-    if Text.unknown in ids:
-        piece = target.tokens(text)[ids.index(Text.unknown)].text
+    if Tokenizer.unknown in ids:
+        piece = target.tokens(text)[ids.index(Tokenizer.unknown)].text
         raise RegardError(f"{what}: {piece!r} is not in the target vocabulary", do="use other words")
     return ids

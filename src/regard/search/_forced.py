@@ -2,7 +2,7 @@
 
 log p(tokens) = Σ_t log p(token_t | start, tokens before t), all steps in one `unroll`.
 
-    [true] = forced(decoder, memory, [text.encode("ein Mann schläft")], start=Text.start)
+    [true] = forced(decoder, memory, [text.encode("ein Mann schläft")], start=Tokenizer.start)
     true.log_prob, true.each, true.weights
 """
 

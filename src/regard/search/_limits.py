@@ -36,15 +36,20 @@ class Limits:
     """Constraints that every search takes.
 
     A sentence with no room for `min_length` tokens is cut without an end. `no_repeat_ngram=3` is that of Paulus, Xiong
-    & Socher 2017, section 2.5. A prefix has no end; that of allowed answers may be left out.
-    """
+    & Socher 2017, "A Deep Reinforced Model for Abstractive Summarization", section 2.5. A prefix has no end; that of
+    allowed answers may be left out."""
 
     min_length: Annotated[LengthOrNone, "shortest output, in tokens"] = 0
     no_repeat_ngram: Annotated[FewOrNone, "size of n-grams that must not repeat, in tokens; 0 allows repeats"] = 0
-    prefix: Annotated[tuple[Annotated[int, Range(0, 10**7)], ...], "token ids that every answer starts with"] = ()
+    prefix: Annotated[
+        tuple[Annotated[int, Range(0, 10**7)], ...],
+        "token ids that every answer starts with (as text: regard predict --prefix)",
+    ] = ()
     # Any, for there may be thousands, and `find` would look at each token by itself.
-    allowed: Annotated[Any, "the only answers allowed, each a list of token ids; empty allows all"] = ()
-    banned: Annotated[Any, "words that no answer contains; given in predictions, as text"] = None
+    allowed: Annotated[
+        Any, "the only answers allowed, each a list of token ids; empty allows all (as text: regard predict --allowed)"
+    ] = ()
+    banned: Annotated[Any, "set by regard predict --banned: words that no answer contains"] = None
 
     def __post_init__(self) -> None:
         for one in fields(self):

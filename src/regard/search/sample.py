@@ -1,8 +1,9 @@
 """Ancestral sampling: each token drawn from the model's distribution, which may be sharpened or cut first.
 
-p'(v) ∝ p(v)^(1/temperature), kept to the `top_k` likeliest tokens (0: all) and then to the smallest set
-of likeliest tokens that together hold at least `top_p` of p' (nucleus sampling, Holtzman et al. 2020,
-section 3.1). Drawn by the Gumbel trick, argmax(log p' + g), which never makes the host wait for a GPU.
+p'(v) ∝ p(v)^(1/temperature), kept to the `top_k` likeliest tokens (0: all) and then to the smallest set of likeliest
+tokens that together hold at least `top_p` of p' (nucleus sampling, Holtzman et al. 2020, "The Curious Case of Neural
+Text Degeneration", section 3.1). Drawn by the Gumbel trick, argmax(log p' + g), which never makes the host wait for a
+GPU.
 
     samples = Sample(temperature=0.8, top_p=0.95, count=4, seed=1)(decoder, memory, start=1, end=2, max_length=lengths)
 

@@ -28,7 +28,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from regard.serve.limits import Limits
+from regard.serve.limits import ServiceLimits
 from regard.serve.to_json import to_json
 
 __all__ = ["Connection", "Crowd", "client_key", "protocol"]
@@ -43,7 +43,7 @@ class Crowd:
 
     def __init__(
         self,
-        limits: Limits,
+        limits: ServiceLimits,
         most: int,
         each: int | None = None,
         seen: Callable[[int], None] = lambda status: None,

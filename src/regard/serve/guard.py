@@ -25,7 +25,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from regard.serve.connection import client_key
-from regard.serve.limits import Limits, RefusedError, read_body
+from regard.serve.limits import RefusedError, ServiceLimits, read_body
 from regard.serve.metrics import Metrics
 from regard.serve.site import Site
 from regard.serve.to_json import to_json
@@ -65,7 +65,7 @@ class Guard:
         metrics: Metrics | None = None,
         token: str | None = None,
         site: Site | None = None,
-        limits: Limits | None = None,
+        limits: ServiceLimits | None = None,
     ) -> None:
         self.app, self.room, self.metrics, self.limits = app, room, metrics, limits
         self.token = None if token is None else token.encode()
@@ -156,7 +156,7 @@ class Guard:
         return hmac.compare_digest(word, self.token)
 
 
-async def _read(scope: Scope, receive: Receive, limits: Limits) -> Receive:
+async def _read(scope: Scope, receive: Receive, limits: ServiceLimits) -> Receive:
     """The body, read whole and ready to be received once more."""
     length = dict(scope["headers"]).get(b"content-length", b"").decode("latin-1")
     body = await read_body({"content-length": length}, receive, limits)

@@ -4,7 +4,7 @@ What can be known of a request before it waits is checked at once (`rows`); what
 many tokens, fails that request alone. Answers are worked out and written in the batcher's thread, so that whoever
 listens to the network never waits for them.
 
-    hosted = Hosted(0, "translate", model, Limits(), Metrics())
+    hosted = Hosted(0, "translate", model, ServiceLimits(), Metrics())
     answers = await hosted.batcher.submit(*hosted.rows(ask))
 """
 
@@ -20,15 +20,15 @@ from regard.errors import RegardError
 from regard.look.scene import describe_run, item
 from regard.search import Constraints
 from regard.serve.batcher import Batcher
-from regard.serve.limits import Limits
+from regard.serve.limits import ServiceLimits
 from regard.serve.metrics import Metrics
-from regard.serve.schema import Ask, Constrained
+from regard.serve.schema import Constrained, PredictRequest
 from regard.serve.to_json import to_json
 
-__all__ = ["Hosted", "Row", "Way", "names"]
+__all__ = ["Hosted", "Question", "Way", "names"]
 
 
-class Row(NamedTuple):
+class Question(NamedTuple):
     """The texts of one answer, the tokens to leave out of them, and which of its request's it is, for messages."""
 
     inputs: tuple[str, ...]
@@ -58,12 +58,12 @@ class Hosted:
         place: int,
         name: str,
         model: Model,
-        limits: Limits,
+        limits: ServiceLimits,
         metrics: Metrics,
         turn: AbstractContextManager[Any] | None = None,
     ) -> None:
         more = sum(field.request_bytes for field in model.task.inputs.values())
-        if limits.body == Limits.body:  # a limit of the user's own stays
+        if limits.body == ServiceLimits.body:  # a limit of the user's own stays
             limits = replace(limits, body=limits.body + more)
         self.place, self.name, self.model, self.limits = place, name, model, limits
         self.about: dict[str, Any] = describe_run(model, name, model.roles, model.features)
@@ -77,7 +77,7 @@ class Hosted:
             name=f"regard {name}",
         )
 
-    def rows(self, ask: Ask) -> tuple[list[Row], Way]:
+    def rows(self, ask: PredictRequest) -> tuple[list[Question], Way]:
         """What is asked for, where it can be answered."""
         limits, model, drop_tokens = self.limits, self.model, ask.drop_tokens
         if not 1 <= len(ask.inputs) <= limits.texts:
@@ -125,7 +125,7 @@ class Hosted:
         except RegardError as error:
             raise RegardError(f"constraints.{error}") from None
 
-    def _shown(self, ask: Ask) -> tuple[str, int | tuple[int, ...]]:
+    def _shown(self, ask: PredictRequest) -> tuple[str, int | tuple[int, ...]]:
         """Which layers and features, where the run has such; "" and () where none was asked for."""
         layers = "" if ask.layers is None else str(ask.layers)
         features = tuple(ask.features) if isinstance(ask.features, list) else ask.features or ()
@@ -141,7 +141,7 @@ class Hosted:
                 raise RegardError(f"features: {many:,}", expected=f"at most {self.limits.features}")
         return layers, features
 
-    def _row(self, inputs: Sequence[str], drop_tokens: Sequence[Sequence[int]] | None, where: str) -> Row:
+    def _row(self, inputs: Sequence[str], drop_tokens: Sequence[Sequence[int]] | None, where: str) -> Question:
         if len(inputs) != self.model.inputs:
             raise RegardError(f"{where}: {self.model.wrong_count(len(inputs))}")
         for field, value in zip(self.model.task.inputs.values(), inputs, strict=True):
@@ -153,9 +153,9 @@ class Hosted:
         left_out = tuple(tuple(sorted(set(places))) for places in drop_tokens or [()] * len(inputs))
         if sum(map(len, left_out)) > self.limits.characters:
             raise RegardError(f"{where}: drop_tokens names more tokens than a text may have")
-        return Row(tuple(inputs), left_out, where)
+        return Question(tuple(inputs), left_out, where)
 
-    def answers(self, rows: list[Row], way: Way) -> list[bytes]:
+    def answers(self, rows: list[Question], way: Way) -> list[bytes]:
         """In the batcher's thread. What was not asked for is not passed on either."""
         options = _searched(way)
         if way.trace:

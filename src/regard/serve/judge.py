@@ -25,13 +25,13 @@ from pydantic import BaseModel, ConfigDict
 from regard.serve.guard import Guard
 from regard.serve.judge_sheet import Sheet, order, sample
 from regard.serve.judge_store import Question, Store
-from regard.serve.limits import Limits
+from regard.serve.limits import ServiceLimits
 from regard.serve.schema import told
 from regard.serve.site import Site
 
 __all__ = ["Session", "Stand", "judge_app", "limits"]
 
-limits = Limits(body=64 << 10)  # a mark has 150 bytes
+limits = ServiceLimits(body=64 << 10)  # a mark has 150 bytes
 policy = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -43,7 +43,7 @@ assets = {
 }
 
 
-class Mark(BaseModel):
+class Rating(BaseModel):
     """One answer: to which question, about which of the outputs as they are shown."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -104,7 +104,7 @@ class Session:
             ],
         }
 
-    def keep(self, line: int, mark: Mark) -> None:
+    def keep(self, line: int, mark: Rating) -> None:
         groups = self.show(line)
         most = len(groups) if mark.question == "place" else 5
         if not 0 <= mark.output < len(groups) or not 1 <= mark.value <= most:
@@ -141,7 +141,7 @@ def judge_app(session: Session) -> Guard:
         return session.line(known(line))
 
     @app.post("/api/lines/{line}")
-    def mark(line: int, mark: Mark) -> dict[str, Any]:
+    def mark(line: int, mark: Rating) -> dict[str, Any]:
         if mark.sheet != session.name:
             raise HTTPException(409, "this page belongs to another session; reload it")
         session.keep(known(line), mark)

@@ -5,7 +5,7 @@
 const byId = (id) => document.getElementById(id);
 const scales = {
   adequacy: { name: "Adequacy", words: ["none", "little", "much", "most", "all"] },
-  fluency: { name: "Fluency", words: ["incompre\u00adhensible", "disfluent", "non-native", "good", "flawless"] },
+  fluency: { name: "Fluency", words: ["in\u00adcom\u00adpre\u00adhen\u00adsi\u00adble", "disfluent", "non-native", "good", "flawless"] },
   place: { name: "Place", words: ["best", "2nd", "3rd", "4th", "5th", "6th", "7th", "8th", "9th"] },
 };
 

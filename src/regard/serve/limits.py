@@ -3,7 +3,7 @@
 What is asked for beyond a limit is refused at once and costs next to nothing: a refusal is better than an answer that
 comes too late. A `RefusedError` ends as a response of that status with one line in `detail`.
 
-    Limits(batch=32, queue=256).check()      raise RefusedError(429, "the queue is full", retry=2)
+    ServiceLimits(batch=32, queue=256).check()      raise RefusedError(429, "the queue is full", retry=2)
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from typing import Any
 
 from regard.errors import RegardError
 
-__all__ = ["Limits", "RefusedError", "read_body"]
+__all__ = ["RefusedError", "ServiceLimits", "read_body"]
 
 
 class RefusedError(Exception):
@@ -25,7 +25,7 @@ class RefusedError(Exception):
 
 
 @dataclass(frozen=True)
-class Limits:
+class ServiceLimits:
     """Of one service; `batch` and `queue` are of each run and count texts (a pair counts as one)."""
 
     batch: int = 32  # answered together
@@ -44,7 +44,7 @@ class Limits:
     slow: float = 30.0  # seconds in which its body must have been sent
     grace: float = 10.0  # seconds to finish what is queued when told to stop
 
-    def check(self) -> "Limits":
+    def check(self) -> "ServiceLimits":
         counts = ("batch", "queue", "texts", "characters", "body", "head", "beam", "features", "allowed", "banned")
         for name in (*counts, "connections"):
             if getattr(self, name) < 1:
@@ -60,7 +60,7 @@ class Limits:
 
 
 async def read_body(
-    headers: Mapping[str, str], receive: Callable[[], Awaitable[Mapping[str, Any]]], limits: Limits
+    headers: Mapping[str, str], receive: Callable[[], Awaitable[Mapping[str, Any]]], limits: ServiceLimits
 ) -> bytes:
     """The whole body; one that is too large is refused as soon as that is known (see connection.py for the rest)."""
     too_large = RefusedError(413, f"the body is larger than {limits.body:,} bytes; send fewer or shorter texts")

@@ -3,7 +3,7 @@
 A body is read strictly, straight from its bytes: unknown fields, wrong types, NaN and halves of characters are errors,
 told in one line with the place.
 
-    read_ask(b'{"inputs": [["5 May 2024"]]}').look  →  True
+    read_request(b'{"inputs": [["5 May 2024"]]}').look  →  True
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSche
 from regard.ranges import FewOrNone, Hypotheses, LengthOrNone, NonNegative
 from regard.serve.limits import RefusedError
 
-__all__ = ["Answer", "Ask", "Constrained", "Problem", "RunList", "read_ask", "told"]
+__all__ = ["Answer", "Constrained", "ErrorMessage", "PredictRequest", "RunList", "read_request", "told"]
 
 # The ranges that the searches themselves take.
 hypotheses, lengths, few, penalties = (get_args(kind)[1] for kind in (Hypotheses, LengthOrNone, FewOrNone, NonNegative))
@@ -39,7 +39,7 @@ class Constrained(BaseModel):
     )
 
 
-class Ask(BaseModel):
+class PredictRequest(BaseModel):
     """Texts to predict from, and options."""
 
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": example})
@@ -90,16 +90,16 @@ class RunList(BaseModel):
     runs: list[dict[str, Any]]
 
 
-class Problem(BaseModel):
+class ErrorMessage(BaseModel):
     """Why a request failed, in one line."""
 
     detail: str
 
 
-def read_ask(body: bytes) -> Ask:
+def read_request(body: bytes) -> PredictRequest:
     """What the body says; 422 where it cannot be read."""
     try:
-        return Ask.model_validate_json(body)
+        return PredictRequest.model_validate_json(body)
     except ValidationError as error:
         raise RefusedError(
             422, told(error.errors(include_url=False, include_context=False, include_input=False))

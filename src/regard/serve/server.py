@@ -25,7 +25,7 @@ from regard.errors import RegardError
 from regard.serve.connection import Crowd, protocol
 from regard.serve.guard import Guard
 from regard.serve.hosted import names
-from regard.serve.limits import Limits
+from regard.serve.limits import ServiceLimits
 from regard.serve.listen import backlog, listen, most_connections, until_stopped
 from regard.serve.service import Service, service_app
 from regard.serve.site import Site
@@ -39,14 +39,14 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8000,
     token: str | None = None,
-    limits: Limits | None = None,
+    limits: ServiceLimits | None = None,
     origins: Sequence[str] = (),
     device: str = "auto",
     trust: bool = False,
     say: Callable[[str, list[str]], None] = lambda address, names: None,
 ) -> None:
     """Returns when asked to stop; `say` is told the address and the names of the runs once requests are taken."""
-    limits = (limits or Limits()).check()
+    limits = (limits or ServiceLimits()).check()
     local = is_loopback(host)
     if not local and not token:
         raise RegardError(

@@ -30,10 +30,10 @@ from regard.look.scene import scene
 from regard.serve.batcher import FullError, StoppedError
 from regard.serve.guard import knows, predict_route
 from regard.serve.hosted import Hosted
-from regard.serve.limits import Limits, RefusedError, read_body
+from regard.serve.limits import RefusedError, ServiceLimits, read_body
 from regard.serve.metrics import Metrics
 from regard.serve.reference import described, reference
-from regard.serve.schema import Answer, Ask, Problem, RunList, read_ask
+from regard.serve.schema import Answer, ErrorMessage, PredictRequest, RunList, read_request
 from regard.serve.to_json import to_json
 
 __all__ = ["Service", "service_app"]
@@ -45,8 +45,8 @@ starting, ready, stopping = "starting", "ready", "shutting down"
 class Service:
     """Several runs under one roof. Those on one device take turns."""
 
-    def __init__(self, models: Mapping[str, Model], limits: Limits | None = None) -> None:
-        self.limits, self.metrics, self.state = (limits or Limits()).check(), Metrics(), starting
+    def __init__(self, models: Mapping[str, Model], limits: ServiceLimits | None = None) -> None:
+        self.limits, self.metrics, self.state = (limits or ServiceLimits()).check(), Metrics(), starting
         turns: dict[str, AbstractContextManager[Any]] = {}
         self.runs = {
             name: Hosted(place, name, model, self.limits, self.metrics, turns.setdefault(_device(model), Lock()))
@@ -94,7 +94,7 @@ class Service:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise RefusedError(415, "the body must be JSON; send Content-Type: application/json")
         run = self.runs[name]
-        ask = read_ask(await read_body(request.headers, request.receive, run.limits))
+        ask = read_request(await read_body(request.headers, request.receive, run.limits))
         try:
             items = await self._wait(run, ask, request)
         except RegardError as error:
@@ -105,7 +105,7 @@ class Service:
             raise RefusedError(503, stopping, retry=max(1, math.ceil(self.limits.grace))) from None
         return b'{"items":[' + b",".join(items) + b"]}"
 
-    async def _wait(self, run: Hosted, ask: Ask, request: Request) -> list[bytes]:
+    async def _wait(self, run: Hosted, ask: PredictRequest, request: Request) -> list[bytes]:
         """What is queued for somebody who goes away is taken out of the queue."""
         # Thousands of allowed answers take a while to compile: not in the thread that listens.
         rows = run.rows(ask) if ask.constraints is None else await asyncio.to_thread(run.rows, ask)
@@ -135,7 +135,7 @@ def service_app(service: Service) -> FastAPI:
     silent: dict[str, Any] = {"telemetry": dict.fromkeys(("auto_configure", "tracing", "metrics", "logs"), False)}
     app = FastAPI(title="regard", docs_url=None, redoc_url=None, redirect_slashes=False, **silent)
     problem: dict[int | str, dict[str, Any]] = {
-        code: {"model": Problem, "description": text} for code, text in described.items()
+        code: {"model": ErrorMessage, "description": text} for code, text in described.items()
     }
 
     @app.exception_handler(RefusedError)
@@ -144,7 +144,13 @@ def service_app(service: Service) -> FastAPI:
         retry = {} if error.retry is None else {"Retry-After": str(error.retry)}
         return JSONResponse({"detail": error.detail}, error.status, retry)
 
-    @app.post(predict_route, response_model=Answer, responses=problem, openapi_extra=_takes(Ask), tags=["predictions"])
+    @app.post(
+        predict_route,
+        response_model=Answer,
+        responses=problem,
+        openapi_extra=_takes(PredictRequest),
+        tags=["predictions"],
+    )
     async def predict(name: str, request: Request) -> Response:
         """Predict from texts, and return the attention weights."""
         try:
@@ -188,7 +194,7 @@ def service_app(service: Service) -> FastAPI:
     return app
 
 
-def _takes(model: type[Ask]) -> dict[str, Any]:
+def _takes(model: type[PredictRequest]) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": model.model_json_schema()}}}}
 
 

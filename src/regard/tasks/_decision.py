@@ -3,8 +3,9 @@
 A task of this kind names its input field, its target field and its head; see `classify`, `entail`, `relate`, `tag`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
@@ -14,6 +15,7 @@ from regard.attend.reinforce import Reinforce
 from regard.attend.selector import share
 from regard.data.batch import in_order
 from regard.encode import Encoder
+from regard.encode.pretrained import Pretrained, Table
 from regard.errors import RegardError
 from regard.fields import Field, input_field
 from regard.find import Spec, build, call, table
@@ -22,12 +24,14 @@ from regard.measure import Results
 from regard.networks.hard_attention import must_learn
 from regard.networks.reader import Read, Reader
 from regard.pool import Pool
+from regard.pretrained.weights import save
 from regard.regions import Region, joined
 from regard.search import Search
+from regard.tasks._reading import Reading, implied
 from regard.tasks._seen import Seen
 from regard.train.metrics import MetricSet
 from regard.train.start import ENCODER, Starts
-from regard.train.task import Ask, Capability, Task, places
+from regard.train.task import Ask, Capability, Encoded, Task, places
 from regard.types import Example, Prediction
 
 __all__ = ["Decision"]
@@ -59,16 +63,48 @@ class Decision(Task):
         match: Spec | None = None,
     ) -> None:
         field = input_field(input, end=False)
+        self.reading = Reading.of(encoder, field, len(self.roles), self.pools)
         self.inputs, self.target = dict.fromkeys(self.roles, field), target
         self.metrics = MetricSet(metrics, best_metric)
         self.options: dict[str, Any] = {"encoder": encoder, "pool": pool, "match": match, "head": head}
         self.reinforce, self.sparsity, self.dropout = table(reinforce), sparsity, dropout
 
+    # --- data --------------------------------------------------------------------------------------------
+
+    @classmethod
+    def implied(cls, options: Mapping[str, Any]) -> dict[str, Any]:
+        return implied(options)
+
+    def learn(self, examples: Sequence[Example]) -> None:
+        super().learn(examples)
+        if self.went_on is None:
+            self.reading.begin()
+
+    def restore(self, kept: dict[str, Any]) -> None:
+        super().restore(kept)
+        self.reading.check()
+
+    @property
+    def notes(self) -> list[str]:
+        return [*super().notes, *self.reading.notes]
+
+    def encode(self, examples: Sequence[Example]) -> list[Encoded]:
+        items = super().encode(examples)
+        self.reading.fits([item.inputs for item in items], [example.where for example in examples])
+        return items
+
+    def rows(self, texts: Sequence[Sequence[str]], ask: Ask, where: Sequence[str]) -> list[tuple[Any, ...]]:
+        rows = super().rows(texts, ask, where)
+        self.reading.fits(rows, where)
+        return rows
+
+    def batched(self, rows: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
+        return self.reading.joined(rows) if self.reading.joint else super().batched(rows)
+
     # --- the network -------------------------------------------------------------------------------------
 
     def network(self) -> Reader:
-        embed = next(iter(self.inputs.values())).embedding()
-        encoder: Encoder = build("encode", self.options["encoder"], inputs=embed.size)
+        embed, encoder = self.reading.build()
         must_learn(encoder, "encoder.normalizer")
         pool: Pool | None = None
         if self.pools:
@@ -76,12 +112,20 @@ class Decision(Task):
             pool = build("pool", spec, inputs=encoder.size, summary=encoder.summary)
             must_learn(pool, "pool.normalizer", reinforced=pool.chooses)
         match, size = None, encoder.size if pool is None else pool.size
-        if self.options["match"] is not None:
+        if self.options["match"] is not None and not self.reading.joint:
             match = build("predict.match", self.options["match"], inputs=size, rows=1 if pool is None else pool.rows)
             size = match.size
         head = call(self.Head, self.options["head"], inputs=size, labels=len(self.target.names))
         reinforce = self._reinforce(embed.size, encoder, pool)
         return Reader(embed, encoder, pool, match, head, reinforce, self.dropout, self.sparsity)
+
+    def save_pretrained(self, network: nn.Module, folder: Path) -> Path:
+        assert isinstance(network, Reader)
+        if not isinstance(network.encoder, Pretrained):
+            return super().save_pretrained(network, folder)
+        assert isinstance(network.embed, Table)
+        tensors = network.encoder.merged(network.embed)
+        return save(folder, tensors, network.encoder.architecture, self.reading.text.table)
 
     def _reinforce(self, size: int, encoder: Encoder, pool: Pool | None) -> Reinforce | None:
         """What teaches a choice of tokens, where there is one."""
@@ -101,7 +145,7 @@ class Decision(Task):
 
     def _answers(self, network: Reader, read: Read, rows: int) -> list[Prediction]:
         """What was predicted for each example of a batch, without attention maps."""
-        lengths = read.inputs.lengths[:rows].tolist()
+        lengths = read.lengths[:rows].tolist()
         return network.head.answers(read.logits, lengths, self.target.names)  # type: ignore[operator,no-any-return]
 
     @torch.no_grad()
@@ -151,9 +195,16 @@ class Decision(Task):
                         field.remaining(side[place], out)
                         for field, side, out in zip(fields, regions, dropped, strict=True)
                     ]
+                    titles, source = self._shown(texts[row])
+                    roles: tuple[str, ...] = self.roles
+                    breaks: tuple[int, ...] = ()
+                    if self.reading.joint:  # one text to look at, with a line between its two
+                        columns, breaks = self.reading.joined_regions(columns)
+                        titles, roles = [" | ".join(titles)], (" | ".join(roles),)
                     mine = range(place, len(columns) * len(rows), len(rows))
-                    named = self._shown(texts[row])
-                    looks = seen.attention_maps(mine, columns, *named, one.text, self.roles, self.target.kind)
+                    looks = seen.attention_maps(
+                        mine, columns, titles, source, one.text, roles, self.target.kind, breaks
+                    )
                 first = looks[0] if looks else None
                 found[row] = replace(one, look=first, looks=looks[1:], source="\t".join(texts[row]))
         return [one for one in found if one is not None]

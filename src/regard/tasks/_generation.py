@@ -22,14 +22,14 @@ from regard.fields.tokens import Tokens
 from regard.find import PLAIN, Spec, build, call, table
 from regard.measure import Results
 from regard.networks.encoder_decoder import EncoderDecoder, shifted
-from regard.networks.fertility import must_look
+from regard.networks.global_fertility import must_look
 from regard.networks.hard_attention import must_learn, must_pass, samples
 from regard.networks.teach import Teach
 from regard.regions import Region
 from regard.search import Hypothesis, Search, Trace, forced
 from regard.search.greedy import Greedy
 from regard.tasks._maps import AttentionMaps, attention_map
-from regard.text import Text
+from regard.text import Tokenizer
 from regard.train.metrics import MetricSet
 from regard.train.start import Starts
 from regard.train.task import Ask, Capability, Task, places
@@ -80,7 +80,7 @@ class Generation(Task):
     # --- the network -------------------------------------------------------------------------------------
 
     @property
-    def answer_text(self) -> Text:
+    def answer_text(self) -> Tokenizer:
         """The tokenizer of the answers, for search constraints."""
         return self.target.text
 
@@ -133,7 +133,9 @@ class Generation(Task):
         items, device = self.items(examples), next(network.parameters()).device
         for rows in in_order([item.lengths for item in items], tokens=16_384):
             logits, target = _forced(network, self.collate([items[row] for row in rows]).to(device))
-            losses = cross_entropy(wide(logits).transpose(1, 2), target.values, ignore_index=Text.pad, reduction="sum")
+            losses = cross_entropy(
+                wide(logits).transpose(1, 2), target.values, ignore_index=Tokenizer.pad, reduction="sum"
+            )
             nats += float(losses)
             right += int(((logits.argmax(-1) == target.values) & target.mask).sum())
             tokens += int(target.lengths.sum())
@@ -162,11 +164,11 @@ class Generation(Task):
             hypotheses = (ask.search or self.search)(
                 network.decoder,
                 network.encode(field.collate([encoded[row] for row in rows]).to(device)),
-                start=Text.start,
-                end=Text.end,
+                start=Tokenizer.start,
+                end=Tokenizer.end,
                 max_length=torch.tensor([self.room(lengths[row]) for row in rows], device=device),
                 weights=ask.look,
-                banned=(Text.pad, Text.unknown, Text.start),
+                banned=(Tokenizer.pad, Tokenizer.unknown, Tokenizer.start),
                 trace=watched,
             )
             for row, best in zip(rows, hypotheses, strict=True):
@@ -211,7 +213,9 @@ class Generation(Task):
         device = next(network.parameters()).device
         for some in in_order(lengths, tokens=ask.batch_tokens):
             memory = network.encode(field.collate([sources[row] for row in some]).to(device))
-            read = forced(network.decoder, memory, [targets[row] for row in some], start=Text.start, weights=ask.look)
+            read = forced(
+                network.decoder, memory, [targets[row] for row in some], start=Tokenizer.start, weights=ask.look
+            )
             found |= zip(some, read, strict=True)
         columns = self._columns(rows, ask) if ask.look else [()] * len(rows)
         answers = []

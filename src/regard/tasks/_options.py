@@ -11,7 +11,7 @@ __all__ = [
 ]
 
 BestMetric = Annotated[str, "metric of the validation set that decides which weights are kept; one of metrics"]
-Metrics = Annotated[tuple[Spec, ...], In("measure"), "metrics to report; several with commas"]
+Metrics = Annotated[tuple[Spec, ...], In("measure"), "metrics to report, separated by commas"]
 LabelSmoothing = Annotated[BelowOne, "label smoothing of the cross entropy in training"]
 
 # Tasks that decide.

@@ -64,16 +64,20 @@ class Seen:
         answer: str,
         roles: Sequence[str],
         kind: str,
+        breaks: tuple[int, ...] = (),
     ) -> tuple[AttentionMap, ...]:
         """Where the pooling looked (all inputs side by side), then where the encoder did, input by input.
 
         `rows` are where the example's inputs stand in the batch, `columns` their regions, `titles` their names.
         `source` is what the regions are drawn over, where that is not text. `roles` name the inputs, `kind` the answer.
+        `breaks` are where other inputs begin in one that the encoder read joined.
         """
         title = " | ".join(titles)
         axes = kind, " | ".join(roles)
         pooling = (
-            () if self.pooling is None else self._pooling(self.pooling, rows, columns, title, source, answer, axes)
+            ()
+            if self.pooling is None
+            else self._pooling(self.pooling, rows, columns, title, source, answer, axes, breaks)
         )
         read = zip(rows, columns, titles, roles, strict=True)
         return (
@@ -81,7 +85,7 @@ class Seen:
             *(
                 attention_map
                 for row, regions, title, role in read
-                for attention_map in self._encoder(row, regions, title, source, role)
+                for attention_map in self._encoder(row, regions, title, source, role, breaks)
             ),
         )
 
@@ -94,6 +98,7 @@ class Seen:
         source: str,
         answer: str,
         axes: tuple[str, str],
+        breaks: tuple[int, ...],
     ) -> tuple[AttentionMap, ...]:
         lengths = [len(tokens) for tokens in columns]
         ends = list(zip(rows, lengths, strict=True))
@@ -104,13 +109,19 @@ class Seen:
         several = len(weights) > 1
         asking = tuple(Token(f"{answer} {i + 1}" if several else answer) for i in range(len(weights)))
         every = tuple(token for tokens in columns for token in tokens)
-        breaks = tuple(accumulate(lengths))[:-1]
+        breaks = breaks or tuple(accumulate(lengths))[:-1]
         panels: Panels = "rows" if several else "heads"
         pooled = AttentionMap(weights, asking, every, title, breaks=breaks, source=source, panels=panels, axes=axes)
         return spread(pooled, single, self.features)
 
     def _encoder(
-        self, row: int, columns: Sequence[Region], title: str, source: str, role: str
+        self,
+        row: int,
+        columns: Sequence[Region],
+        title: str,
+        source: str,
+        role: str,
+        breaks: tuple[int, ...],
     ) -> Iterator[AttentionMap]:
         tokens, end = tuple(columns), len(columns)
         heads, dependents = (
@@ -121,7 +132,7 @@ class Seen:
             weights = squares[row][..., :end, :end]
             head_names = self.head_names if weights.ndim == 3 else ()
             marks = (head_names, heads, dependents)
-            more: dict[str, Any] = {"source": source, "axes": (role, role)}
+            more: dict[str, Any] = {"breaks": breaks, "source": source, "axes": (role, role)}
             attention_map = AttentionMap(weights, tokens, tokens, f"{name}: {title}", (), *marks, **more)
             single = self.single[name][row][..., :end, :end, :] if name in self.single else None
             yield from spread(attention_map, single, self.features)

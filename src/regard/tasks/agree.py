@@ -27,7 +27,7 @@ from regard.files import write_whole
 from regard.find import PLAIN, In, Of, Spec, settable, table
 from regard.measure import Results
 from regard.networks.both import Both
-from regard.networks.fertility import must_look
+from regard.networks.global_fertility import must_look
 from regard.networks.hard_attention import REINFORCE, must_pass
 from regard.ranges import BelowOne, NonNegative, ranged
 from regard.search import Search
@@ -37,7 +37,7 @@ from regard.train.lock import lock
 from regard.train.run import Run
 from regard.types import Example, Link
 
-__all__ = ["Agree", "BothResults", "turned", "turned_data"]
+__all__ = ["Agree", "BothResults", "swapped", "swapped_data"]
 
 PARTS = ("train", "valid", "test")
 
@@ -122,7 +122,7 @@ class Agree(Translate):
     ) -> BothResults:
         assert isinstance(network, Both)
         there = super().results(network.there, examples, quick, search)
-        back = self.other.results(network.back, turned(examples), quick, search)
+        back = self.other.results(network.back, swapped(examples), quick, search)
         return BothResults(**vars(there), back=back)
 
     def measure(self, results: Results) -> dict[str, float | str]:
@@ -165,7 +165,7 @@ def crossed(source: Mapping[str, Any], target: Mapping[str, Any]) -> tuple[dict[
     return {**rest, **side(target)}, side(source)
 
 
-def turned(examples: Sequence[Example]) -> list[Example]:
+def swapped(examples: Sequence[Example]) -> list[Example]:
     """The same pairs the other way round."""
     return [
         Example(
@@ -178,7 +178,7 @@ def turned(examples: Sequence[Example]) -> list[Example]:
     ]
 
 
-def turned_data(data: Mapping[str, str]) -> dict[str, str] | None:
+def swapped_data(data: Mapping[str, str]) -> dict[str, str] | None:
     """The options of `data` that read the same pairs the other way round; None where there are none."""
     given = {part: spec for part in PARTS if (spec := data.get(part, ""))}
     if "train" not in given or given["train"].startswith(("builtin:", "python:")) or data.get("form", "auto") != "auto":
@@ -216,7 +216,7 @@ def _data(data: Mapping[str, str], splits: Splits, folder: Path) -> tuple[dict[s
     were trained on: the parts that were held out are written. What cannot be read the other way round is written whole.
     """
     columns = dict(zip(("source", "target"), splits.columns, strict=False))
-    found = turned_data({**data, **columns})
+    found = swapped_data({**data, **columns})
     parts: tuple[str, ...] = () if found and found.get("valid") else ("valid", "test")
     if found is None:
         found, parts = dict.fromkeys((*PARTS, "source", "target"), "") | {"form": "auto"}, PARTS
@@ -224,7 +224,7 @@ def _data(data: Mapping[str, str], splits: Splits, folder: Path) -> tuple[dict[s
     written = {}
     for part in parts:
         if (rows := getattr(splits, part)) and not found.get(part):
-            pairs = (dict(zip(keys, (one.source, one.target), strict=True)) for one in turned(rows))
+            pairs = (dict(zip(keys, (one.source, one.target), strict=True)) for one in swapped(rows))
             written[f"{part}.jsonl"] = "".join(json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs)
             found[part] = str(folder / f"{part}.jsonl")
     return found, written

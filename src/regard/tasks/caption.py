@@ -72,7 +72,8 @@ class Caption(Generation):
         teach: Teaching = PLAIN,
         doubly_stochastic: Annotated[
             NonNegative | None,
-            "penalty on uneven attention to a picture; none: 1 for soft attention with decoder=recurrent, otherwise 0",
+            "weight of the penalty on uneven attention to the picture; none: 1 for soft attention with "
+            "decoder=recurrent, otherwise 0",
         ] = None,
         reinforce: SampledAttention = REINFORCE,
     ) -> None:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 from regard.fields.label import Label
 from regard.fields.text import WORDS
 from regard.find import PLAIN, In, Of, Spec
-from regard.predict.classify import Classify as Head
+from regard.predict.classify import ClassifyHead
 from regard.ranges import Dropout, ranged
 from regard.tasks._decision import Decision
 from regard.tasks._options import BestMetric, Metrics, Pooling, Reading, SampledTokens, Sparsity
@@ -38,7 +38,7 @@ class Classify(Decision):
         "dropout": 0.1,
         "train": {"epochs": 5, "time": "100s", "lr": 4e-3, "warmup": 50, "ema": 0.99},
     }
-    Head = Head
+    Head = ClassifyHead
 
     @ranged
     def __init__(
@@ -47,7 +47,9 @@ class Classify(Decision):
         encoder: Annotated[Spec, In("encode"), "how the input is read"] = "bilstm",
         pool: Pooling = None,
         head: Annotated[
-            Spec, Of("predict.classify.Classify"), "layers that turn the vector of the input into the label's logits"
+            Spec,
+            Of("predict.classify.ClassifyHead"),
+            "layers that turn the vector of the input into the label's logits",
         ] = PLAIN,
         reinforce: SampledTokens = PLAIN,
         sparsity: Sparsity = 0.03,

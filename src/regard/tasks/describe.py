@@ -1,16 +1,16 @@
 """Data-to-text generation: a record → a text. "name[Blue Spice], area[riverside]" → "Blue Spice is …".
 
 With nothing given it learns to write weather forecasts from made records, for places it has never met. Records are
-written as `name[value], name[value]` (the form of the E2E challenge, Novikova et al. 2017, whose CSV is known by its
-columns) or as a JSON object, one a line.
+written as `name[value], name[value]` (the form of the E2E challenge, Novikova et al. 2017, "The E2E Dataset", whose CSV
+is known by its columns) or as a JSON object, one a line.
 
 `source.delexicalise` names the fields whose values become placeholders in record and text, and are put back in the
 answer (Wen et al. 2015): so names that were never seen can be written. Attention maps and metrics show the values.
 
 `rerank` takes, of the finished hypotheses of a beam search, the one that says most values of the record, and among
-equals the likeliest (after Dušek & Jurčíček 2016, who count with a classifier; here a value counts where it stands as
-it is). Fields whose values fewer than half of the training texts repeat, as the "yes" of familyFriendly[yes], do not
-count.
+equals the likeliest (after Dušek & Jurčíček 2016, "Sequence-to-Sequence Generation for Spoken Dialogue via Deep Syntax
+Trees and Strings", who count with a classifier; here a value counts where it stands as it is). Fields whose values
+fewer than half of the training texts repeat, as the "yes" of familyFriendly[yes], do not count.
 
     regard train describe --data e2e 'source.delexicalise=["name", "near"]'
     echo '{"name": "Blue Spice", "area": "riverside"}' | regard predict runs/describe
@@ -53,7 +53,9 @@ class Describe(Generation):
 
     name: ClassVar[str] = "describe"
     does: str = "Writes a text about {input}."
-    known: ClassVar[tuple[tuple[str, ...], ...]] = (("mr", "ref"), ("meaning_representation", "human_reference"))
+    known: ClassVar[tuple[tuple[str, ...], ...]] = (
+        *(("mr", "ref"), ("meaning_representation", "human_reference"), ("record", "text")),
+    )
     columns: ClassVar[tuple[tuple[str, ...], ...]] = (("record",), ("text",))
     default_data: ClassVar[str] = "builtin:tables"
     recipe: ClassVar[Recipe] = staticmethod(generation)

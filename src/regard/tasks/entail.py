@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 from regard.fields.label import Label
 from regard.fields.text import SENTENCE
 from regard.find import PLAIN, In, Of, Spec
-from regard.predict.classify import Classify as Head
+from regard.predict.classify import ClassifyHead
 from regard.ranges import Dropout, ranged
 from regard.tasks._decision import Decision
 from regard.tasks._options import BestMetric, Metrics, Pooling, Reading, SampledTokens, Sparsity
@@ -42,7 +42,7 @@ class Entail(Decision):
         "dropout": 0.0,
         "train": {"epochs": 10, "time": "100s", "lr": 4e-3, "warmup": 50, "ema": 0.99},
     }
-    Head = Head
+    Head = ClassifyHead
 
     @ranged
     def __init__(
@@ -52,7 +52,7 @@ class Entail(Decision):
         pool: Pooling = None,
         match: Annotated[Spec, In("predict.match"), "how the vectors of the two sentences are combined"] = "difference",
         head: Annotated[
-            Spec, Of("predict.classify.Classify"), "layers that turn the vector of the pair into the label's logits"
+            Spec, Of("predict.classify.ClassifyHead"), "layers that turn the vector of the pair into the label's logits"
         ] = PLAIN,
         reinforce: SampledTokens = PLAIN,
         sparsity: Sparsity = 0.03,

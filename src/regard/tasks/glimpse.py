@@ -59,9 +59,13 @@ class Glimpse(Task):
     def __init__(
         self,
         input: Annotated[Spec, Of("fields.image.Image"), "the picture: its size and colours"] = IMAGE,
-        network: Annotated[Spec, Of("networks.glimpses.Glimpses"), "how the picture is looked at"] = PLAIN,
-        reward: Annotated[Spec, In("predict.reward"), "what the choice of places is rewarded for"] = "correct",
-        reinforce: Annotated[Spec, Of("attend.reinforce.Reinforce"), "how the choice of places is trained"] = LEARNED,
+        network: Annotated[
+            Spec, Of("networks.glimpses.Glimpses"), "the recurrent network that takes the glimpses"
+        ] = PLAIN,
+        reward: Annotated[Spec, In("predict.reward"), "reward for the sampled locations"] = "correct",
+        reinforce: Annotated[
+            Spec, Of("attend.reinforce.Reinforce"), "how the choice of locations is trained"
+        ] = LEARNED,
         metrics: Metrics = ("accuracy", "loss"),
         best_metric: BestMetric = "accuracy",
     ) -> None:
@@ -94,7 +98,7 @@ class Glimpse(Task):
         for first in range(0, len(items), ROWS):
             batch = self.collate(items[first : first + ROWS]).to(device)
             assert isinstance(batch.target, torch.Tensor)
-            logits = network.read(batch.source).logits
+            logits = network.answer(batch.source).logits
             nats += float(network.head.loss(logits, batch.target).sum())
             found += self._answers(network, logits)
         return Results(examples, found, nats, len(items))
@@ -110,7 +114,7 @@ class Glimpse(Task):
         encoded = [row[0] for row in self.rows(texts, ask, places(texts, where))]
         device, found = next(network.parameters()).device, list[Prediction]()
         for first in range(0, len(encoded), ROWS):
-            path = network.read(self.image.collate(encoded[first : first + ROWS]).to(device))
+            path = network.answer(self.image.collate(encoded[first : first + ROWS]).to(device))
             values = [text[0] for text in texts[first : first + ROWS]]
             shown = [self._attention_map(network, *one) for one in zip(values, path.places.tolist(), strict=True)]
             answers = self._answers(network, path.logits)

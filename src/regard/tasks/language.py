@@ -9,12 +9,13 @@ is measured as in the papers; `word_perplexity` compares over all tokenizers.
     regard train language --data book.txt network=transformer
     regard train language data.train=ptb.train.txt data.valid=ptb.valid.txt data.test=ptb.test.txt text.tokenizer=word
 
-**How running text is cut.** Zaremba, Sutskever & Vinyals 2014 and Merity, Keskar & Socher 2017 carry the network's
-state from batch to batch. Here every item stands alone, as everywhere in regard, so that batches can be shuffled and
-a run can be resumed: an item is a window of `window` tokens to be predicted with the `context` tokens before it, which
-are read but not counted. Every token is counted once and, but for the beginning of the text, has at least `context`
-tokens before it; gradients reach back through these too. In measuring, a network without attention gets windows and
-contexts four times as long, which a state can carry; what attention looks back at is as long as in training.
+**How running text is cut.** Zaremba, Sutskever & Vinyals 2014 and Merity, Keskar & Socher 2017, "Regularizing and
+Optimizing LSTM Language Models", carry the network's state from batch to batch. Here every item stands alone, as
+everywhere in regard, so that batches can be shuffled and a run can be resumed: an item is a window of `window` tokens
+to be predicted with the `context` tokens before it, which are read but not counted. Every token is counted once and,
+but for the beginning of the text, has at least `context` tokens before it; gradients reach back through these too. In
+measuring, a network without attention gets windows and contexts four times as long, which a state can carry; what
+attention looks back at is as long as in training.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,7 +38,7 @@ from regard.ranges import Length, LengthOrNone, ranged
 from regard.regions import Token
 from regard.search import Hypothesis, Search, Trace
 from regard.tasks._options import BestMetric, Metrics
-from regard.text import Text as Tokenizer
+from regard.text import Tokenizer
 from regard.train.metrics import MetricSet
 from regard.train.start import Starts
 from regard.train.suggest import Recipe, language

@@ -43,8 +43,7 @@ from regard.regions import Token
 from regard.search import Search
 from regard.tasks._options import BestMetric, Metrics
 from regard.tasks._seen import Seen
-from regard.text import MASK
-from regard.text import Text as Tokenizer
+from regard.text import MASK, Tokenizer
 from regard.train.metrics import MetricSet
 from regard.train.start import Starts
 from regard.train.suggest import Recipe, masking

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 from regard.fields.number import Number
 from regard.fields.text import SENTENCE
 from regard.find import PLAIN, In, Of, Spec, call
-from regard.predict.regress import Regress
+from regard.predict.regress import RegressHead
 from regard.ranges import Dropout, ranged
 from regard.tasks._decision import Decision
 from regard.tasks._options import BestMetric, Metrics, Pooling, Reading, SampledTokens, Sparsity
@@ -42,7 +42,7 @@ class Relate(Decision):
         "dropout": 0.0,
         "train": {"epochs": 10, "time": "100s", "lr": 4e-3, "warmup": 50, "ema": 0.99},
     }
-    Head = Regress
+    Head = RegressHead
 
     @ranged
     def __init__(
@@ -52,7 +52,7 @@ class Relate(Decision):
         pool: Pooling = None,
         match: Annotated[Spec, In("predict.match"), "how the vectors of the two sentences are combined"] = "similarity",
         head: Annotated[
-            Spec, Of("predict.regress.Regress"), "layers that turn the vector of the pair into a score"
+            Spec, Of("predict.regress.RegressHead"), "layers that turn the vector of the pair into a score"
         ] = PLAIN,
         reinforce: SampledTokens = PLAIN,
         sparsity: Sparsity = 0.03,
@@ -60,6 +60,6 @@ class Relate(Decision):
         best_metric: BestMetric = "pearson",
         dropout: Annotated[Dropout, "dropout on the vector of the pair"] = 0.3,
     ) -> None:
-        scale = call(Regress, head if not isinstance(head, str) else {}, inputs=1)
+        scale = call(RegressHead, head if not isinstance(head, str) else {}, inputs=1)
         target = Number(scale.low, scale.high)
         super().__init__(input, target, encoder, head, reinforce, sparsity, metrics, best_metric, dropout, pool, match)

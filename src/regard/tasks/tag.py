@@ -18,7 +18,7 @@ from regard.fields.tags import Tags
 from regard.fields.text import Text
 from regard.find import PLAIN, In, Of, Spec
 from regard.networks.reader import Reader
-from regard.predict.tag import Tag as Head
+from regard.predict.tag import TagHead
 from regard.ranges import Dropout, ranged
 from regard.tasks._decision import Decision
 from regard.tasks._options import BestMetric, Metrics, Reading, SampledTokens, Sparsity
@@ -47,7 +47,7 @@ class Tag(Decision):
         "dropout": 0.0,
         "train": {"epochs": 5, "time": "100s", "lr": 4e-3, "warmup": 50, "ema": 0.99},
     }
-    Head = Head
+    Head = TagHead
     pools: ClassVar[bool] = False
 
     @ranged
@@ -56,7 +56,7 @@ class Tag(Decision):
         input: Reading = INPUT,
         encoder: Annotated[Spec, In("encode"), "how the input is read"] = "bilstm",
         head: Annotated[
-            Spec, Of("predict.tag.Tag"), "layers that turn each token's state into its label's logits"
+            Spec, Of("predict.tag.TagHead"), "layers that turn each token's state into its label's logits"
         ] = PLAIN,
         reinforce: SampledTokens = PLAIN,
         sparsity: Sparsity = 0.03,

@@ -1,6 +1,6 @@
 """Tokenizers: text to token ids and back, with the character offsets of every token.
 
-A kind of text (`character`, `word`, `bpe`) is trained on texts and gives a `Text`; all three are
+A kind of text (`character`, `word`, `bpe`) is trained on texts and gives a `Tokenizer`; all three are
 `tokenizers.Tokenizer`s inside, so one form of `tokenizer.json` serves them all.
 
 The first four numbers mean the same in every kind: padding, an unknown piece, the start and the end.
@@ -13,18 +13,20 @@ reader who types `<s>` is understood to have typed three characters. People are 
 
 import json
 import re
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
-from tokenizers import Encoding, Tokenizer, normalizers
+from tokenizers import Encoding, normalizers
+from tokenizers import Tokenizer as BackendTokenizer
 from tokenizers.trainers import Trainer
 
 from regard.errors import RegardError
 from regard.regions import Token
 from regard.text._forms import own, sound
 
-__all__ = ["MASK", "Text", "own"]
+__all__ = ["MASK", "TextKind", "Tokenizer", "own"]
 
 MASK = "[MASK]"  # how people write and see a token that is masked
 
@@ -33,6 +35,13 @@ masked = "< mask >"  # stands for a token that is to be predicted; only vocabula
 mark = "▁"  # U+2581 stands for a space inside a vocabulary, as in SentencePiece
 few = 64  # texts that are split without threads
 surrogate = re.compile("[\ud800-\udfff]")
+
+
+class TextKind(Protocol):
+    """How text is split into tokens, before anything was learned: options, and texts → a tokenizer."""
+
+    @abstractmethod
+    def train(self, texts: Iterable[str]) -> "Tokenizer": ...
 
 
 def clean(text: str) -> str:
@@ -44,7 +53,7 @@ def small_letters(wished: bool) -> normalizers.Normalizer:
     return normalizers.Sequence([normalizers.Lowercase()] if wished else [])
 
 
-def learn(tokenizer: Tokenizer, trainer: Trainer, texts: Iterable[str]) -> "Text":
+def learn(tokenizer: BackendTokenizer, trainer: Trainer, texts: Iterable[str]) -> "Tokenizer":
     """Train a vocabulary and put the four special numbers before it.
 
     The trainer is not told of them: tokenizers would then match them literally in everyone's text.
@@ -54,8 +63,8 @@ def learn(tokenizer: Tokenizer, trainer: Trainer, texts: Iterable[str]) -> "Text
     model = table["model"]
     ranked = sorted(model["vocab"], key=model["vocab"].__getitem__)
     model["vocab"] = {piece: number for number, piece in enumerate([*special, *ranked])}
-    model["unk_token"] = special[Text.unknown]
-    return Text.from_dict(table)
+    model["unk_token"] = special[Tokenizer.unknown]
+    return Tokenizer.from_dict(table)
 
 
 def _bare(written: str, start: int) -> Token:
@@ -72,12 +81,13 @@ _kept = lru_cache(2**16)(_bare)
 _named = lru_cache(2**12)(Token)
 
 
-class Text:
+class Tokenizer:
     """A trained tokenizer."""
 
     pad, unknown, start, end = 0, 1, 2, 3
+    framed = False  # whether rows come with special tokens of their own around them, and without our end
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: BackendTokenizer) -> None:
         self.tokenizer = tokenizer
         self.vocabulary = [tokenizer.id_to_token(number) or "" for number in range(tokenizer.get_vocab_size())]
         if tuple(self.vocabulary[:4]) != special:
@@ -105,6 +115,11 @@ class Text:
 
     def __len__(self) -> int:
         return len(self.vocabulary)
+
+    @property
+    def around(self) -> tuple[int, int]:
+        """How many special tokens stand before and after the text of a row."""
+        return 0, 1
 
     def encode(self, text: str) -> list[int]:
         """Token numbers, with the end and without a start: inputs and targets have the same form."""
@@ -187,7 +202,7 @@ class Text:
             after_word = self.words[number]
         return "".join(parts), tokens
 
-    def extend(self, words: Sequence[str]) -> "Text":
+    def extend(self, words: Sequence[str]) -> "Tokenizer":
         """The same with these words at the end of the vocabulary, in order, none twice: words that have vectors, say.
 
         Only where a piece is a whole word. A word that the splitting never gives is held, but never met.
@@ -200,25 +215,29 @@ class Text:
             raise RegardError("an empty word in a vocabulary", expected="at least one character")
         held = dict.fromkeys([*self.vocabulary, *map(clean, words)])
         model["vocab"] = {piece: number for number, piece in enumerate(held)}
-        return Text.from_dict(table)
+        return Tokenizer.from_dict(table)
 
-    def with_mask(self) -> "Text":
+    def with_mask(self) -> "Tokenizer":
         """The same with a token for what is masked at the end of the vocabulary; no text is ever split into it."""
         if self.mask is not None:
             return self
         table = self.to_dict()
         table["model"]["vocab"][masked] = len(self)
-        return Text.from_dict(table)
+        return Tokenizer.from_dict(table)
 
     def to_dict(self) -> dict[str, Any]:
         """What `tokenizer.json` holds."""
         return json.loads(self.tokenizer.to_str())  # type: ignore[no-any-return]
 
     @staticmethod
-    def from_dict(table: Any) -> "Text":
+    def from_dict(table: Any) -> "Tokenizer":
+        if isinstance(table, dict) and "pretrained" in table:
+            from regard.text.pretrained import Framed
+
+            return Framed.restored(table)
         sound(table)
         try:
-            tokenizer = Tokenizer.from_str(json.dumps(table))
+            tokenizer = BackendTokenizer.from_str(json.dumps(table))
         except Exception as error:  # tokenizers raises Exception itself
             raise RegardError(f"cannot read the tokenizer ({error})", expected="a tokenizer.json") from None
-        return Text(tokenizer)
+        return Tokenizer(tokenizer)

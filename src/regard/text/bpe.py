@@ -1,9 +1,8 @@
 """Byte-pair encoding: characters are merged to frequent pairs, step by step.
 
-Sennrich, Haddow and Birch 2016, "Neural Machine Translation of Rare Words with Subword Units" (§3.2),
-with the space before a word kept as `▁` (Kudo and Richardson 2018), so that decoding gives back every
-space. A `▁` in the text itself is read as a space. Words and signs never merge, so "end" and "end." share
-a piece.
+Sennrich, Haddow and Birch 2016, "Neural Machine Translation of Rare Words with Subword Units" (§3.2), with the space
+before a word kept as `▁` (Kudo and Richardson 2018, "SentencePiece"), so that decoding gives back every space. A `▁` in
+the text itself is read as a space. Words and signs never merge, so "end" and "end." share a piece.
 
 Merging goes on until the vocabulary holds `vocab_size` pieces or no pair was seen `min_frequency` times. Characters
 seen fewer than `min_frequency` times, or for which `vocab_size` has no room, become `<unk>`.
@@ -15,10 +14,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Annotated
 
-from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Tokenizer as BackendTokenizer
 
 from regard.ranges import Number, Range, ranged
-from regard.text import Text, clean, learn, mark, small_letters, special
+from regard.text import Tokenizer, clean, learn, mark, small_letters, special
 
 __all__ = ["Bpe"]
 
@@ -42,10 +42,10 @@ class Bpe:
         self.lower = lower
         self.min_frequency = min_frequency
 
-    def train(self, texts: Iterable[str]) -> Text:
+    def train(self, texts: Iterable[str]) -> Tokenizer:
         texts = [*map(clean, texts)]
         room = self.vocab_size - len(special)
-        tokenizer = Tokenizer(models.BPE())
+        tokenizer = BackendTokenizer(models.BPE())
         # One mark more stands before the first word: "cat" is one piece wherever it stands, and every space,
         # doubled or leading, comes back.
         tokenizer.normalizer = normalizers.Sequence(

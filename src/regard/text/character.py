@@ -9,10 +9,11 @@ so that the model learns to handle it.
 from collections.abc import Iterable
 from typing import Annotated
 
-from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Regex, decoders, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer as BackendTokenizer
 
 from regard.ranges import Number, ranged
-from regard.text import Text, learn, small_letters
+from regard.text import Tokenizer, learn, small_letters
 
 __all__ = ["Character"]
 
@@ -29,8 +30,8 @@ class Character:
         self.lower = lower
         self.min_frequency = min_frequency
 
-    def train(self, texts: Iterable[str]) -> Text:
-        tokenizer = Tokenizer(models.WordLevel())
+    def train(self, texts: Iterable[str]) -> Tokenizer:
+        tokenizer = BackendTokenizer(models.WordLevel())
         tokenizer.normalizer = small_letters(self.lower)
         tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
         tokenizer.decoder = decoders.Fuse()

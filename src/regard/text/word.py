@@ -12,15 +12,16 @@
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
-from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Tokenizer as BackendTokenizer
 
 from regard.ranges import Number, Vocabulary, ranged
-from regard.text import Text, learn, mark, small_letters, special
+from regard.text import Tokenizer, learn, mark, small_letters, special
 
 __all__ = ["Word"]
 
 
-def punctuation(tokenizer: Tokenizer) -> None:
+def punctuation(tokenizer: BackendTokenizer) -> None:
     """Words and signs apart; one space between two words is understood, any other is part of a piece."""
     tokenizer.normalizer = normalizers.Sequence([tokenizer.normalizer, normalizers.Replace(" ", mark)])
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
@@ -57,8 +58,8 @@ class Word:
         self.min_frequency = min_frequency
         self.split = split
 
-    def train(self, texts: Iterable[str]) -> Text:
-        tokenizer = Tokenizer(models.WordLevel())
+    def train(self, texts: Iterable[str]) -> Tokenizer:
+        tokenizer = BackendTokenizer(models.WordLevel())
         tokenizer.normalizer = small_letters(self.lower)
         if self.split == "punctuation":
             punctuation(tokenizer)

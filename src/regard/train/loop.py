@@ -33,6 +33,7 @@ from regard.train.curve import draw
 from regard.train.device import device_of, precise, usable_cores, widest
 from regard.train.distribute import Team
 from regard.train.ema import Ema
+from regard.train.graphs import Graphs
 from regard.train.layers import rates
 from regard.train.log import Log
 from regard.train.progress import Progress
@@ -112,6 +113,9 @@ def fit(
         Literal["auto", "float32", "bf16"],
         "precision of the forward pass; auto uses bf16 on GPUs where it is faster",
     ] = "auto",
+    graphs: Annotated[
+        bool, "on a GPU, record training steps as CUDA graphs and replay them, for models whose steps are all alike"
+    ] = True,
     threads: Annotated[
         FewOrNone, "CPU threads for PyTorch; 0 chooses one per core, or a single one if that is faster"
     ] = 0,
@@ -133,7 +137,8 @@ def fit(
     `max_validation` examples, less often and on fewer if it would take too much of `time`. State is saved then, and
     every `save_every` seconds. Gradients are clipped to the norm `clip` (0: no clipping). On a CPU PyTorch uses
     `threads` threads (0: one per core, or one if that is faster). `auto` is read before all this: options that are not
-    set are chosen for the data, the device and the time (see `suggest`). `report_to` names a tracker (see `track`).
+    set are chosen for the data, the device and the time (see `suggest`). `graphs` allows CUDA graphs (see `graphs`).
+    `report_to` names a tracker (see `track`).
     """
     began, team = clock.monotonic() if began is None else began, Team.now()
     where, limit = device_of(device), seconds(time)
@@ -240,6 +245,8 @@ def fit(
             if budget.limited and budget.left() < 0.5 * limit:
                 show.say(f"{spoken(limit - budget.left())} of {spoken(limit)} passed before the first step")
         model.train()
+        several = accumulate > 1 or not team.alone
+        recorded = Graphs(model, show.warn) if graphs and where.type == "cuda" and not several else None
 
         def of_epoch(epoch: int) -> Sequence[Encoded]:
             return task.of_epoch(stored, epoch, seed)
@@ -258,7 +265,8 @@ def fit(
                 told = True
             for group in optimiser.param_groups:
                 group["lr"] = lr * plan.rate(place.step) * group["share"]
-            loss = step(model, batch, optimiser, progress, clip=clip, precision=precision, forward=forward)
+            how = partial(step, clip=clip, precision=precision, graphs=recorded, forward=forward)
+            loss = how(model, batch, optimiser, progress)
             place.step += 1
             mean.update(place.step)
             place.tokens += loss.count

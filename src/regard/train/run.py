@@ -207,8 +207,10 @@ class Run:
 
 
 def _tokenizers(kept: Any) -> Iterator[dict[str, Any]]:
-    """Every table from which a tokenizer could be made."""
-    for table in kept.values() if isinstance(kept, dict) else ():
+    """Every table from which a tokenizer could be made; `foreign` checks a pre-trained one when it is read."""
+    for key, table in kept.items() if isinstance(kept, dict) else ():
+        if key == "pretrained":
+            continue
         if isinstance(table, dict) and "model" in table:
             yield table
         else:

@@ -12,6 +12,7 @@ from torch import nn
 
 from regard.train.device import precise
 from regard.train.distribute import Team, unsynchronised
+from regard.train.graphs import Graphs, passed
 from regard.types import Batch, Network, Output
 
 __all__ = ["step"]
@@ -25,22 +26,23 @@ def step(
     *,
     clip: float,
     precision: str,
+    graphs: Graphs | None = None,
     forward: nn.Module | None = None,
 ) -> Output:
     """The output of this batch, before the step; it is the mean over what the network counts that is made smaller.
-    Several batches count as one large batch. With `clip=0` nothing is clipped.
+    Several batches count as one large batch. With `clip=0` nothing is clipped. With `graphs` passes are replayed where
+    they can be.
 
     `forward` is what `Team.wrapped` makes of the model. The output of several processes is that of this process's
     share, counted as if it were the whole batch.
     """
     batches, team = [batch] if isinstance(batch, Batch) else batch, Team.now()
-    device = next(model.parameters()).device
     if len(batches) == 1 and team.alone:
-        with precise(device, precision, model.wide):
-            output: Output = model(batches[0], progress)
-        (output.total / output.count).backward()  # type: ignore[no-untyped-call]
+        passes = (batches[0], progress, precision)
+        output = passed(model, *passes) if graphs is None else graphs.passed(*passes)
     else:
-        output = _summed(forward or model, batches, progress, team, precise(device, precision, model.wide))
+        amount = precise(next(model.parameters()).device, precision, model.wide)
+        output = _summed(forward or model, batches, progress, team, amount)
         grads = [one.grad for one in model.parameters() if one.grad is not None]
         torch._foreach_mul_(grads, team.size / output.count)  # DistributedDataParallel gives the mean over processes
     if clip:

@@ -24,8 +24,8 @@ from regard.find import find, settable
 from regard.types import Example
 
 __all__ = [
-    *("Choice", "Facts", "Parts", "Recipe", "captions", "generation", "language", "masking", "nested", "pictures"),
-    "sentence",
+    *("Choice", "Facts", "Parts", "Recipe", "captions", "generation", "histories", "language"),
+    *("masking", "nested", "pictures", "sentence"),
     "summary",
     "tagging",
 ]
@@ -509,6 +509,46 @@ def pictures(facts: Facts, parts: Parts) -> list[Choice]:
         Choice("train.batch_tokens", 0, "batches are counted in examples"),
         Choice("train.batch_size", rows, counted(facts.examples, "example")),
         *_schedule(facts, epochs, epochs * facts.examples / rows, "where to look is learned slowly", most=epochs),
+    ]
+
+
+# --- histories of items ---------------------------------------------------------------------------------------
+
+HISTORY_WIDTHS = (32, 64, 128)
+# Items in all histories that a model of each width should find in the data.
+HISTORY_HELD = {32: 0, 64: 20_000, 128: 2_000_000}
+ALL_ITEMS = 20_000  # items up to which each step compares the right one with all others
+HISTORY_EPOCHS = 100
+
+
+def histories(facts: Facts, parts: Parts) -> list[Choice]:
+    """A model of what follows in a history, or of which items go together."""
+    items = facts.examples * max(facts.words[0], 1.0)
+    width = max(width for width in HISTORY_WIDTHS if items >= HISTORY_HELD[width])
+    why = f"{counted(round(items), 'item')} in {facts.examples:,} histories"
+    choices = [Choice("history.embed.dim", width, why)]
+    longest = int(_clamp(2 * facts.words[0], 20, 200))
+    if parts.name("network") == "sasrec":
+        choices += [
+            Choice("network.max_length", longest, f"histories have {facts.words[0]:.0f} items on average"),
+            Choice("network.dropout", 0.3 if items < HISTORY_HELD[128] else 0.2, "less data, more dropout"),
+        ]
+        if facts.distinct[0] > ALL_ITEMS:
+            choices += [
+                Choice(
+                    "network.loss",
+                    "sampled_softmax",
+                    f"{facts.distinct[0]:,} different items are too many for each step",
+                ),
+                Choice("network.negatives", 100, "enough to learn from at each step"),
+            ]
+    epochs = HISTORY_EPOCHS
+    return [
+        *choices,
+        Choice("train.batch_tokens", 0, "batches are counted in histories"),
+        Choice("train.batch_size", 32 if facts.examples < 5_000 else 128, counted(facts.examples, "example")),
+        Choice("train.lr", 1e-3, "the usual one for these models"),
+        *_schedule(facts, epochs, epochs * facts.examples / 32, "until patience runs out", most=epochs),
     ]
 
 

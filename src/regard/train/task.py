@@ -8,6 +8,7 @@ declares in `capabilities`, and nobody finds out by probing:
 - `drops_tokens`: positions of the input can be dropped before it is encoded
 - `features`: single features of feature-wise attention can be shown
 - `streams`: `stream` answers a token at a time
+- `ranks`: an answer is a ranked list, of as many items as `Ask.top` says
 
     task = Classify();  task.learn(examples);  network = task.network()
     batch = task.collate(task.items(examples))
@@ -27,7 +28,7 @@ from regard.errors import RegardError
 from regard.fields import Field, Input
 from regard.measure import Results
 from regard.search import Search
-from regard.text import Text
+from regard.text import Tokenizer
 from regard.train.metrics import MetricSet
 from regard.train.start import Starts
 from regard.train.suggest import Recipe
@@ -35,7 +36,7 @@ from regard.types import Batch, Example, Network, Prediction
 
 __all__ = ["Ask", "Capability", "DropTokens", "Encoded", "Features", "Task", "places"]
 
-Capability = Literal["searches", "scores", "drops_tokens", "features", "streams"]
+Capability = Literal["searches", "scores", "drops_tokens", "features", "streams", "ranks"]
 
 DropTokens = Sequence[Sequence[Sequence[int]]]
 """Example → input → positions to drop, counted from 0; empty where nothing is dropped."""
@@ -63,6 +64,7 @@ class Ask:
     drop_tokens: DropTokens = ()
     features: Features = ()
     batch_tokens: int = 8_192
+    top: int = 0  # how many answers are ranked; 0 takes the task's own number
 
 
 class Task(ABC):
@@ -85,6 +87,8 @@ class Task(ABC):
     inputs: dict[str, Input]  # role → field, in the order of the columns
     target: Field | None  # None where the data is text alone
     metrics: MetricSet
+    # What a run that goes on has kept: fields that came from elsewhere take it, and need not be found there again.
+    went_on: Mapping[str, Any] | None = None
     _learned: tuple[Sequence[Example], list[Encoded]] | None = None
     _begun: Input | None = None  # a field that another run has learned
 
@@ -99,7 +103,7 @@ class Task(ABC):
         return [note for field in self._own().values() for note in field.notes]
 
     @property
-    def answer_text(self) -> Text:
+    def answer_text(self) -> Tokenizer:
         """The tokenizer of the answers, where they are searched for: constraints are compiled with it."""
         raise NotImplementedError
 
@@ -115,6 +119,11 @@ class Task(ABC):
 
     # --- data --------------------------------------------------------------------------------------------
 
+    @classmethod
+    def implied(cls, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Options that follow from those asked for, and give way to them: a pre-trained encoder's tokenizer, say."""
+        return {}
+
     def learn(self, examples: Sequence[Example]) -> None:
         """Fit the fields to the training examples. A mistake in the data is told here, before a run is begun."""
         values: dict[int, list[str]] = {}
@@ -122,15 +131,26 @@ class Task(ABC):
         for side, field in enumerate(self.inputs.values()):
             values.setdefault(id(field), []).extend(example.inputs[side] for example in seen)
         try:
-            for field in {id(one): one for one in self.inputs.values()}.values():
-                if field is not self._begun:
-                    field.fit(values[id(field)])
+            for number, (role, field) in self._own_inputs().items():
+                if field is self._begun:
+                    continue
+                if self.went_on is not None and field.imported:
+                    field.restore(self.went_on[role])
+                else:
+                    field.fit(values[number])
             if self.target is not None:
                 self.target.fit([example.target for example in seen])
         except RegardError as error:
             where = examples[0].where if examples else ""
             raise RegardError(f"{where}: {error}" if where and where not in str(error) else str(error)) from None
         self._learned = examples, self.encode(seen)
+
+    def _own_inputs(self) -> dict[int, tuple[str, Input]]:
+        """Each field of an input once, by its id, with the first of its roles."""
+        found: dict[int, tuple[str, Input]] = {}
+        for role, field in self.inputs.items():
+            found.setdefault(id(field), (role, field))
+        return found
 
     def prepared(self, examples: Sequence[Example]) -> Sequence[Example]:
         """The examples as the fields see them."""
@@ -212,6 +232,9 @@ class Task(ABC):
             sides.append(encoded)
         return list(zip(*sides, strict=True))
 
+    def remember(self, splits: Splits) -> None:  # noqa: B027
+        """Keep what a prediction may need of all the data, beyond what is learned from the training examples."""
+
     # --- the network -------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -237,6 +260,10 @@ class Task(ABC):
     ) -> list[Prediction]:
         """Given targets, each row holding the inputs and the target: how likely each is, and each of its tokens."""
         raise NotImplementedError
+
+    def save_pretrained(self, network: nn.Module, folder: Path) -> Path:
+        """Write the encoder as it came, for Hugging Face Transformers."""
+        raise RegardError(f"{self.name} has no pre-trained encoder to save", expected="encoder=pretrained")
 
     def stream(self, network: nn.Module) -> Any:
         """What answers a token at a time."""

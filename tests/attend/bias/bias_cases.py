@@ -14,7 +14,7 @@ from regard.search import Hypothesis
 from regard.search.beam import Beam
 from regard.search.sample import Sample
 from regard.tasks.translate import Translate
-from regard.text import Text
+from regard.text import Tokenizer
 from regard.train.task import Ask
 from regard.types import Example, Look, Memory, Sequences
 
@@ -197,7 +197,14 @@ def translated(*bias: Spec, place: str = "before", **attention: Any) -> None:
     source, longest = batch.source, torch.full((len(PAIRS),), 6)
     for search in (Beam(beam_size=3, n_best=2), Sample(count=2, seed=1)):
         memory = model.encode(source)
-        found = search(model.decoder, memory, start=Text.start, end=Text.end, max_length=longest, weights=True)
+        found = search(
+            model.decoder,
+            memory,
+            start=Tokenizer.start,
+            end=Tokenizer.end,
+            max_length=longest,
+            weights=True,
+        )
         for row, hypotheses in enumerate(found):
             for one in hypotheses:
                 _read_back(model, source.select(torch.tensor([row])), one)
@@ -210,7 +217,7 @@ def _read_back(model: Any, source: Sequences, found: Hypothesis) -> None:
     """Alone and without padding, its tokens known: the log-probability and the weights that the search gave."""
     length = int(source.lengths)
     memory = model.encode(Sequences(source.values[:, :length], source.mask[:, :length], source.lengths))
-    before = torch.tensor([[Text.start, *found.tokens[:-1]]])
+    before = torch.tensor([[Tokenizer.start, *found.tokens[:-1]]])
     look, logits = model.decoder.unroll(memory, before)
     chosen = logits.log_softmax(-1)[0].gather(-1, torch.tensor(found.tokens)[:, None])
     assert abs(float(chosen.sum()) - found.log_prob) < 1e-6

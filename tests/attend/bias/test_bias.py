@@ -75,7 +75,7 @@ class Position(Bias):
         return state + 1
 
 
-class Distance(Bias):
+class RelativePosition(Bias):
     """`−s |j − i|` added to the scores, j the number of the query. No state; the same for every sentence and head."""
 
     def __init__(self, hidden: int) -> None:
@@ -87,7 +87,12 @@ class Distance(Bias):
         return Terms(scores=-self.s * apart.abs())
 
 
-kinds = {"markov": (Markov,), "position": (Position,), "distance": (Distance,), "all": (Distance, Markov, Position)}
+kinds = {
+    "markov": (Markov,),
+    "position": (Position,),
+    "relative_position": (RelativePosition,),
+    "all": (RelativePosition, Markov, Position),
+}
 every_kind = pytest.mark.parametrize("kind", kinds)
 one_or_many_heads = pytest.mark.parametrize("heads", [None, 2])
 
@@ -139,8 +144,8 @@ def one_head(attention: Attention, queries: Tensor, keys: Tensor, values: Tensor
                         xi = [before[i + m] if 0 <= i + m < KEYS else 0.0 for m in (-1, 0, 1)]
                         outer = outer + sum(bias[Markov].W.weight[:, m] * xi[m] for m in range(3))
                     e = score.w @ torch.tanh(inner + outer) if additive else inner @ outer / math.sqrt(len(q))
-                    if Distance in bias:
-                        e = e - bias[Distance].s * abs(n - i)
+                    if RelativePosition in bias:
+                        e = e - bias[RelativePosition].s * abs(n - i)
                     scores.append(math.exp(e.item()))
                 for i in range(length):
                     before[i] = weights[j, b, n, i] = scores[i] / sum(scores)
@@ -197,7 +202,7 @@ def test_a_step_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "stateful"), [("markov", True), ("position", True), ("distance", False), ("all", True)]
+    ("kind", "stateful"), [("markov", True), ("position", True), ("relative_position", False), ("all", True)]
 )
 def test_it_says_whether_steps_depend_on_each_other(kind: str, stateful: bool) -> None:
     attention, (queries, keys, values, mask) = built(kind, None), given()
@@ -295,11 +300,11 @@ def test_gradients_through_three_steps(kind: str, heads: int | None, score: str)
 def test_a_fused_answer_takes_the_scores_of_a_bias(heads: int | None) -> None:
     """In float32 a distance under scaled dot products runs fused; its gradients are those of float64."""
     attention, (queries, keys, values, mask) = (
-        built("distance", heads, "scaled_dot", torch.float32),
+        built("relative_position", heads, "scaled_dot", torch.float32),
         given(torch.float32),
     )
     mask[1] = False
-    exact = built("distance", heads, "scaled_dot")
+    exact = built("relative_position", heads, "scaled_dot")
     exact.load_state_dict(attention.state_dict())
     slopes = []
     for module in (attention, exact):

@@ -56,7 +56,7 @@ def test_self_attention_is_that_of_the_mask(score: str, heads: int | None) -> No
 @pytest.mark.parametrize("sizes", [(1,) * 5, (2, 1, 2), (5,)])
 def test_a_memory_that_grows_as_in_cached_decoding(sizes: tuple[int, ...], heads: int | None) -> None:
     """Keys so far, queries the last of them: at each size the answers of the whole, and the mask of `mask.causal`."""
-    attention = attention_of("causal", "distance", heads=heads)
+    attention = attention_of("causal", "relative_position", heads=heads)
     x, values = torch.randn(2, 5, SIZE).double(), torch.randn(2, 5, 6).double()
     memory = attention.prepare(x, values)
     whole = attention(x, memory, attention.start(memory))
@@ -86,7 +86,7 @@ def test_all_at_once_is_one_by_one(score: str, heads: int | None) -> None:
 
 @one_or_many_heads
 def test_gradients(heads: int | None) -> None:
-    attention = attention_of("causal", "distance", heads=heads)
+    attention = attention_of("causal", "relative_position", heads=heads)
     gradients_are_right(attention)
     queries, (memory, leaves) = queries_of(2), memory_of(attention, grad=True)
     answer = attention(queries, memory, attention.start(memory)).context

@@ -97,7 +97,7 @@ def test_all_biases_together(score: str, normalizer: str, heads: int | None) -> 
 @pytest.mark.parametrize(("score", "path"), [("additive", "additive"), ("scaled_dot", "sdpa")])
 def test_fused_kernels_serve_all_that_count(score: str, path: str, heads: int | None) -> None:
     """Many steps at once: the answer and the gradients of float64, from a kernel that never makes the weights."""
-    bias = ("position", "distance", {"name": "window", "kind": "monotone"}, "causal", "window")
+    bias = ("position", "relative_position", {"name": "window", "kind": "monotone"}, "causal", "window")
     make_one = partial(make, 32, 32, 32, score=score, bias=bias, heads=heads)
     exact, short = stirred(make_one().double()), make_one()
     short.load_state_dict(exact.state_dict())
@@ -123,7 +123,7 @@ def test_all_at_once_is_one_by_one(score: str, heads: int | None) -> None:
 
 def test_biases_that_count_are_asked_together_all_at_once() -> None:
     monotone = {"name": "window", "kind": "monotone", "D": 1}
-    all_at_once_is_one_by_one(attention_of("position", "distance", monotone, "causal", "window"))
+    all_at_once_is_one_by_one(attention_of("position", "relative_position", monotone, "causal", "window"))
 
 
 @one_or_many_heads

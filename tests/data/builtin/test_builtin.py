@@ -34,6 +34,7 @@ def test_sizes_below_nothing(kind: type[Builtin]) -> None:
         ("fields", "d6765e91a62be527"),
         ("grammar", "e8d0b178f7e5741c"),
         ("headlines", "c7835d7b0ecb5228"),
+        ("histories", "3db7833798dbaffc"),
         ("languages", "e5ed4d705e52998d"),
         ("likeness", "94ef9a5ab65c33d5"),
         ("stories", "e709584984cec452"),

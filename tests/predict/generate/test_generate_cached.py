@@ -14,7 +14,7 @@ from regard.attend.positions import Kind
 from regard.errors import RegardError
 from regard.kernels.choose import NARROW
 from regard.predict.generate import Decoder, _cached
-from regard.predict.generate._cached import CHUNK, Plan, Quick, State
+from regard.predict.generate._cached import CHUNK, DecodingPlan, Quick, TransformerState
 from regard.predict.generate.transformer import Transformer
 from regard.search.beam import Beam
 from regard.types import Look, Memory
@@ -39,8 +39,8 @@ def a_memory(masked: bool = True) -> Memory:
     return Memory(torch.randn(3, 5, width), torch.randn(3, 5, width), mask if masked else None)
 
 
-def long_way(part: Transformer, memory: Memory) -> State:
-    return State((), (), (None,) * len(part.blocks), part._prepared(memory), memory)
+def long_way(part: Transformer, memory: Memory) -> TransformerState:
+    return TransformerState((), (), (None,) * len(part.blocks), part._prepared(memory), memory)
 
 
 def walk(part: Transformer, state: Any, steps: int = 6, beam: int = 4) -> tuple[Any, list[Look], list[Tensor]]:
@@ -107,22 +107,22 @@ def test_it_is_the_whole_sequence_read_at_once() -> None:
 def test_where_it_is_not_for() -> None:
     """Gradients, training, float64, other scores and normalizers, biases."""
     part, memory = decoder(), a_memory()
-    assert isinstance(part.start(memory), State)
+    assert isinstance(part.start(memory), TransformerState)
     with torch.no_grad():
         assert isinstance(part.start(memory), Quick)
-        assert isinstance(part.train().start(memory), State)
+        assert isinstance(part.train().start(memory), TransformerState)
         wide = Memory(memory.keys.double(), memory.values.double(), memory.mask)
-        assert isinstance(part.eval().double().start(wide), State)
+        assert isinstance(part.eval().double().start(wide), TransformerState)
         for attention in [
             make,
             partial(make, score="bilinear"),
             partial(make, score="cosine"),
             partial(scaled, normalizer="sparsemax"),
-            partial(scaled, bias=("distance",)),
+            partial(scaled, bias=("relative_position",)),
         ]:
-            assert isinstance(decoder(attention).start(memory), State)
-        assert isinstance(decoder(normalizer="sparsemax").start(memory), State)
-        assert isinstance(decoder(score="additive").start(memory), State)
+            assert isinstance(decoder(attention).start(memory), TransformerState)
+        assert isinstance(decoder(normalizer="sparsemax").start(memory), TransformerState)
+        assert isinstance(decoder(score="additive").start(memory), TransformerState)
 
 
 def test_it_may_be_left_on_the_way() -> None:
@@ -133,14 +133,14 @@ def test_it_may_be_left_on_the_way() -> None:
         slow, _, _ = walk(part, long_way(part, memory))
         rows = torch.tensor([1, 0])
         some = quick.select(rows)
-        assert isinstance(some, State)
+        assert isinstance(some, TransformerState)
         torch.testing.assert_close(part.step(some, token[:2])[2], part.step(quick, token)[2][rows])
-        assert isinstance(quick.to("cpu"), State)
+        assert isinstance(quick.to("cpu"), TransformerState)
         asking: Attention = part.blocks[-1].asking
         own, asking.normalizer = asking.normalizer, Sparsemax()
         other, expected = part.step(quick, token), part.step(slow, token)
         asking.normalizer = own
-        assert isinstance(other[0], State)
+        assert isinstance(other[0], TransformerState)
         torch.testing.assert_close(other[2], expected[2])
         torch.testing.assert_close(other[1].weights, expected[1].weights)
         assert not torch.allclose(other[2], part.step(quick, token)[2])
@@ -170,7 +170,7 @@ def test_a_search_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
         )
 
     quick = found()
-    monkeypatch.setattr(Plan, "of", staticmethod(lambda *_: None))
+    monkeypatch.setattr(DecodingPlan, "of", staticmethod(lambda *_: None))
     for some, others in zip(quick, found(), strict=True):
         assert [one.tokens for one in some] == [one.tokens for one in others]
         assert [one.rank_score for one in some] == pytest.approx([one.rank_score for one in others], abs=1e-5)

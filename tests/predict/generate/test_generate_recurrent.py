@@ -18,7 +18,7 @@ from regard.attend.score.additive import Additive
 from regard.attend.score.dot import Dot
 from regard.errors import RegardError
 from regard.predict.generate import Decoder
-from regard.predict.generate.recurrent import Recurrent, State
+from regard.predict.generate.recurrent import Recurrent, RecurrentState
 from regard.types import Memory
 
 cells = ["elman", "lstm", "gru"]
@@ -332,7 +332,7 @@ def test_beams_share_one_memory() -> None:
     part, memory = decoder("tired", cell="lstm", place="after"), a_memory()
     state, _, _ = part.step(part.start(memory), tokens[:, :1])
     wide = state.reorder(torch.zeros(2, 4, dtype=torch.long))
-    assert isinstance(wide, State)
+    assert isinstance(wide, RecurrentState)
     assert wide.memory is state.memory
     assert wide.memory.values is memory.values
     assert wide.memory.mask is memory.mask
@@ -458,7 +458,7 @@ def test_dropout_stands_in_three_places(place: str, feed: bool, tie: bool) -> No
     (one, _, logits), (other, _, _) = (part.step(start, tokens[:, t : t + 1]) for t in (0, 1))
     assert torch.equal(logits, bias.expand(2, 1, vocab))
     assert torch.equal(one.hidden[0], other.hidden[0])
-    bottomless = State((torch.zeros_like(start.hidden[0]), start.hidden[1]), (), start.fed, None, start.memory)
+    bottomless = RecurrentState((torch.zeros_like(start.hidden[0]), start.hidden[1]), (), start.fed, None, start.memory)
     changed, _, _ = part.step(bottomless, tokens[:, :1])
     assert not torch.equal(changed.hidden[0], one.hidden[0])
     assert torch.equal(changed.hidden[1], one.hidden[1])

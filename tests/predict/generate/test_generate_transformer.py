@@ -20,7 +20,7 @@ from regard.attend.score.scaled_dot import ScaledDot
 from regard.encode.transformer import Transformer as Encoder
 from regard.errors import RegardError
 from regard.predict.generate import Decoder
-from regard.predict.generate.transformer import State, Transformer
+from regard.predict.generate.transformer import Transformer, TransformerState
 from regard.search.beam import Beam
 from regard.types import Look, Memory, Sequences
 from tiers import sweep_but
@@ -229,7 +229,7 @@ def test_what_was_read_is_kept_and_the_memory_is_not_copied() -> None:
         state, _, _ = part.step(state.reorder(torch.zeros(3, 4, dtype=torch.long)), torch.full((3, 4), time))
         assert state.time == time
         assert [one.shape for one in state.keys] == [(3, 4, heads, time, size // heads)] * 2
-    assert isinstance(state, State)
+    assert isinstance(state, TransformerState)
     assert [one.keys.shape for one in state.prepared] == [(3, heads, 5, size // heads)] * 2
     followed = state.reorder(torch.zeros(3, 4, dtype=torch.long))
     assert all(one is other for one, other in zip(followed.prepared, state.prepared, strict=True))

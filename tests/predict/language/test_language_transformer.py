@@ -84,7 +84,7 @@ def test_dropout_acts_in_training_alone() -> None:
 @pytest.mark.parametrize(
     ("attention", "options", "said"),
     [
-        ({"bias": ["distance"]}, {}, "attention.bias"),
+        ({"bias": ["relative_position"]}, {}, "attention.bias"),
         ({"heads": 2}, {}, "network.heads"),
         (None, {"layers": 0}, "layers: got 0"),
         (None, {"look": 4}, "look=4"),

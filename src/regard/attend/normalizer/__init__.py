@@ -55,6 +55,7 @@ class Normalizer(nn.Module):
     """The interface of a normalizer."""
 
     kernel: str | None = None  # "softmax" for the one that fused kernels know
+    shares: bool = True  # whether the weights of a query sum to 1
     passes: bool = True  # whether gradients pass through the weights to the scores; if not, the loss cannot teach these
 
     @abstractmethod

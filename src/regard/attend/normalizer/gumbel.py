@@ -1,8 +1,8 @@
 """Gumbel-softmax: a draw that gradients pass through, `a = softmax((e + g) / τ)`, `g = −log(−log u)`.
 
-Jang, Gu & Poole 2017; Maddison, Mnih & Teh 2017. As τ falls the draw nears a single key. With `hard`
-the forward pass takes the single key and the backward pass the soft draw (straight-through).
-Outside training no noise is added.
+Jang, Gu & Poole 2017, "Categorical Reparameterization with Gumbel-Softmax"; Maddison, Mnih & Teh 2017, "The Concrete
+Distribution". As τ falls the draw nears a single key. With `hard` the forward pass takes the single key and the
+backward pass the soft draw (straight-through). Outside training no noise is added.
 
     Gumbel(temperature=0.5, hard=True)(scores, mask).soft
 """

@@ -1,6 +1,7 @@
 """Bilinear: `e_i = qᵀ W k_i`. The keys are taken through W once, so a step costs a dot product.
 
-Luong, Pham & Manning 2015, section 3.1 ("general").
+Luong, Pham & Manning 2015, "Effective Approaches to Attention-based Neural Machine Translation", section 3.1
+("general").
 
     Attention(Bilinear(query=512, key=1024))
 """

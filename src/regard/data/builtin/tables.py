@@ -19,7 +19,7 @@ from random import Random
 from regard.data.builtin._builtin import Builtin, DataSeed, TestSize, TrainSize, ValidSize
 from regard.data.builtin.headlines import Spans, fill
 from regard.data.splits import Splits
-from regard.records import Field, write
+from regard.records import RecordField, write
 from regard.types import Example, Link
 
 __all__ = ["Tables", "say"]
@@ -85,7 +85,7 @@ def draw(rng: Random, places: list[str]) -> dict[str, str]:
 
 def example(record: Mapping[str, str]) -> Example:
     target, there = say(record)
-    links, place, fields = [], 0, [Field(*field) for field in record.items()]
+    links, place, fields = [], 0, [RecordField(*field) for field in record.items()]
     for field in fields:
         place += len(field.name) + 1
         links.append(Link(*there[field.name], place, place + len(field.value)))

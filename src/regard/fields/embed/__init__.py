@@ -14,6 +14,7 @@ class Embedding(nn.Module):
 
     size: int  # width of the vectors
     vocab: int = 0  # number of ids, where the values are ids
+    steady: bool = False  # whether it never waits for a GPU, whatever it reads (see `Network.steady`)
 
     def forward(self, inputs: Any) -> Sequences:
         raise NotImplementedError

@@ -23,6 +23,8 @@ __all__ = ["Convolutions"]
 class Convolutions(Embedding):
     """Pixels → a grid of vectors."""
 
+    steady = True
+
     @ranged
     def __init__(
         self,

@@ -22,6 +22,8 @@ __all__ = ["Projection"]
 class Projection(Embedding):
     """Features → vectors of one width, with learned positions."""
 
+    steady = True
+
     @ranged
     def __init__(
         self,

@@ -30,7 +30,7 @@ from regard.errors import RegardError
 from regard.fields._vectors import Vectors, bare
 from regard.fields.embed import Embedding
 from regard.ranges import Count, Dropout, NonNegative, Width, ranged
-from regard.text import Text, special
+from regard.text import Tokenizer, special
 from regard.types import Sequences
 
 __all__ = ["Coverage", "Words", "coverage", "known"]
@@ -50,7 +50,7 @@ class Words(Embedding):
         found: int,
         dim: Annotated[Width, "size of the word vectors; ignored when vectors is set"] = 300,
         vectors: Annotated[
-            str, "file of pre-trained vectors, for example GloVe; several with commas are concatenated"
+            str, "file of pre-trained vectors, for example GloVe; several files, separated by commas, are concatenated"
         ] = "",
         mode: Annotated[
             Literal["fixed", "tuned", "missing"],
@@ -104,7 +104,7 @@ class Words(Embedding):
         self.fixed_row.zero_()
         self.fixed_row[numbers] = torch.arange(1, self.found + 1, device=self.fixed_row.device)
         without = (self.fixed_row == 0).long()
-        without[Text.pad] = 0
+        without[Tokenizer.pad] = 0
         self.learned_row.copy_(without if self.mode == "fixed" else without.cumsum(0) * without)
 
     def table(self) -> Float[Tensor, "vocab width"]:
@@ -117,7 +117,7 @@ class Words(Embedding):
         tokens = inputs.values
         # padding_idx: row 0 gets no gradient, so it stays zeros.
         if self.mode == "tuned":
-            vectors = embedding(tokens, self.learned, padding_idx=Text.pad)
+            vectors = embedding(tokens, self.learned, padding_idx=Tokenizer.pad)
         else:
             fixed = embedding(self.fixed_row[tokens], self.fixed)
             vectors = fixed + embedding(self.learned_row[tokens], self.learned, padding_idx=0)
@@ -147,8 +147,12 @@ def known(vocabulary: Sequence[str], vectors: Vectors) -> dict[int, int]:
 def coverage(vocabulary: Sequence[str], counts: Mapping[int, int], vectors: Vectors, some: int = 10) -> Coverage:
     """The share of tokens with a vector; `counts` has the count of each id, `some` limits the missing words."""
     rows = known(vocabulary, vectors)
-    met = {n: count for n, count in counts.items() if count > 0 and n not in (Text.pad, Text.start, Text.end)}
-    words = [number for number in met if number != Text.unknown]
+    met = {
+        n: count
+        for n, count in counts.items()
+        if count > 0 and n not in (Tokenizer.pad, Tokenizer.start, Tokenizer.end)
+    }
+    words = [number for number in met if number != Tokenizer.unknown]
     having = [number for number in words if number in rows]
     rest = sorted(set(words) - set(having), key=lambda number: (-met[number], number))
     names = dict.fromkeys(bare(vocabulary[number]) or vocabulary[number] for number in rest)

@@ -43,6 +43,11 @@ class Decoder(nn.Module):
         return False
 
     @property
+    def steady(self) -> bool:
+        """Whether known tokens are read without ever waiting for a GPU (see `regard.types.Network.steady`)."""
+        return False
+
+    @property
     def carries(self) -> bool:
         """Whether what was seen at one step has a part in later ones; else a choice of where to look answers for its
         own step alone (see `regard.networks.hard_attention`)."""

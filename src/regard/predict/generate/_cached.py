@@ -3,10 +3,10 @@
 Token by token it is not the sums that take the time but the telling: written out, a step of four layers is 360 calls of
 PyTorch, each some microseconds of a host for which a GPU waits. Here nothing is made twice that stays the same:
 weights in the precision of the products, tables of the places, what is hidden in the memory. Queries, keys and values
-are turned together, as complex numbers (`(a + ib)(cos + i sin)`; values by 1), and keys and values of a layer are one
+are rotated together, as complex numbers (`(a + ib)(cos + i sin)`; values by 1), and keys and values of a layer are one
 tensor, which grows in one call and follows the hypotheses in one.
 
-    plan = Plan.of(decoder, prepared, memory)       # None: this is not for it
+    plan = DecodingPlan.of(decoder, prepared, memory)       # None: this is not for it
     state, looks, logits = plan.step(Quick((), 1, plan), token)
 
 It is for a search without gradients, below float64, of dot products under a softmax without biases. Else the step of
@@ -28,13 +28,13 @@ from regard.attend.score import Score
 from regard.kernels.choose import choose
 from regard.types import Beams, Look, Memory
 
-__all__ = ["Plan", "Quick", "State"]
+__all__ = ["DecodingPlan", "Quick", "TransformerState"]
 
 CHUNK = 64  # so many places are worked out at once
 
 
 @dataclass(frozen=True)
-class State(Beams):
+class TransformerState(Beams):
     """A layer each: keys and values of the tokens read (none at the start), attention's own state, the memory as its
     attention prepared it. And the memory as it was given."""
 
@@ -60,7 +60,7 @@ class Quick(Beams):
 
     kept: tuple[Float[Tensor, "row 2 head time width"], ...]
     beam: int
-    plan: "Plan"
+    plan: "DecodingPlan"
 
     def reorder(self, parents: Int[Tensor, "batch beam"]) -> "Quick":
         if not self.time:
@@ -73,11 +73,11 @@ class Quick(Beams):
         """How many tokens were read."""
         return self.kept[0].shape[3] if self.kept else 0
 
-    def apart(self) -> State:
+    def apart(self) -> TransformerState:
         """The same as the other step takes it."""
         both = [one.reshape(-1, self.beam, *one.shape[1:]) for one in self.kept]
         keys, values = tuple(one[:, :, 0] for one in both), tuple(one[:, :, 1] for one in both)
-        return State(keys, values, (None,) * len(self.plan.layers), self.plan.prepared, self.plan.memory)
+        return TransformerState(keys, values, (None,) * len(self.plan.layers), self.plan.prepared, self.plan.memory)
 
     def select(self, rows: Int[Tensor, " some"]) -> Any:
         return self.apart().select(rows)
@@ -103,7 +103,7 @@ class _Layer:
     memory: Memory
 
 
-class Plan:
+class DecodingPlan:
     """All that stays the same while a batch is decoded. The tables of places grow as they are needed."""
 
     def __init__(self, decoder: Any, prepared: Sequence[Memory], memory: Memory, half: torch.dtype) -> None:
@@ -131,7 +131,7 @@ class Plan:
         self.first: dict[int, Tensor] = {}
 
     @staticmethod
-    def of(decoder: Any, prepared: Sequence[Memory], memory: Memory) -> "Plan | None":
+    def of(decoder: Any, prepared: Sequence[Memory], memory: Memory) -> "DecodingPlan | None":
         """None where the decoder, or what is asked of it now, is not of the plain kind."""
         kind = memory.keys.device.type
         half = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else decoder.embedding.weight.dtype
@@ -140,7 +140,7 @@ class Plan:
             return None
         if any(one.keys.dtype != half or one.values.dtype != half for one in prepared):
             return None
-        return Plan(decoder, prepared, memory, half)
+        return DecodingPlan(decoder, prepared, memory, half)
 
     @property
     def holds(self) -> bool:
@@ -194,7 +194,7 @@ class Plan:
         return Quick(tuple(kept), beam, self), looks, logits.view(batch, beam, -1)
 
     def _place(self, time: int) -> Tensor:
-        """What is added there, or by what queries and keys are turned: `[3, head · half]`, complex; values by 1."""
+        """What is added there, or by what queries and keys are rotated: `[3, head · half]`, complex; values by 1."""
         while time >= sum(map(len, self.tables)):
             first = sum(map(len, self.tables))
             longest = self.decoder.positions.places

@@ -35,11 +35,11 @@ from regard.predict.generate.recurrent import Speaks, in_kind, whole
 from regard.ranges import Dropout, Width
 from regard.types import Beams, Look, Memory
 
-__all__ = ["Lstmn", "State"]
+__all__ = ["Lstmn", "LstmnState"]
 
 
 @dataclass(frozen=True)
-class State(Beams):
+class LstmnState(Beams):
     """The tape `[h_i; c_i]` and its keys `W_h h_i`, what was last seen of it and (deep) of the source, attention's own
     state, the memory."""
 
@@ -94,18 +94,18 @@ class Lstmn(Speaks):
         """What was seen goes onto the tape (deep), or into the next look."""
         return self.fusion == "deep" or self.attention.waits
 
-    def start(self, memory: Memory) -> State:
+    def start(self, memory: Memory) -> LstmnState:
         memory = in_kind(memory, self.W_0.weight.dtype)
         with whole(memory):
             tape = torch.tanh(self.W_0(memory.summary))[:, None, None]
             keys = self.W_h(tape[..., : self.hidden])
             prepared = self.attention.prepare(memory.keys, memory.values, memory.mask)
         gamma = memory.values.new_zeros(len(tape), 1, memory.values.shape[-1]) if self.fusion == "deep" else None
-        return State(tape, keys, torch.zeros_like(keys[:, :, 0]), gamma, None, prepared)
+        return LstmnState(tape, keys, torch.zeros_like(keys[:, :, 0]), gamma, None, prepared)
 
     def step(
-        self, state: State, token: Int[Tensor, "batch beam"]
-    ) -> tuple[State, Look, Float[Tensor, "batch beam vocab"]]:
+        self, state: LstmnState, token: Int[Tensor, "batch beam"]
+    ) -> tuple[LstmnState, Look, Float[Tensor, "batch beam vocab"]]:
         with whole(state.memory):
             x = self._embed(token)
             state, look = self._advance(state, x, self.W_x(x), self.gates_x(x))
@@ -137,11 +137,11 @@ class Lstmn(Speaks):
 
     def _advance(
         self,
-        state: State,
+        state: LstmnState,
         x: Float[Tensor, "batch beam embed"],
         asked: Float[Tensor, "batch beam hidden"],
         gates: Float[Tensor, "batch beam gates"],
-    ) -> tuple[State, Look | None]:
+    ) -> tuple[LstmnState, Look | None]:
         """One state more on the tape, from the token's vector and what it says to scores and gates; deep, a look."""
         q = asked + self.W_h_tilde(state.h_tilde)
         s = torch.softmax(additive(q.unsqueeze(-2), state.keys, self.v), -1)
@@ -157,9 +157,9 @@ class Lstmn(Speaks):
         h = torch.sigmoid(o) * torch.tanh(c)
         tape = torch.cat([state.tape, torch.cat([h, c], -1).unsqueeze(-2)], -2)
         keys = torch.cat([state.keys, self.W_h(h).unsqueeze(-2)], -2)
-        return State(tape, keys, h_tilde, gamma_tilde, looked, state.memory), look
+        return LstmnState(tape, keys, h_tilde, gamma_tilde, looked, state.memory), look
 
-    def _above(self, state: State) -> tuple[State, Look]:
+    def _above(self, state: LstmnState) -> tuple[LstmnState, Look]:
         """A look at the source from the newest state."""
         look = self.attention(state.tape[:, :, -1, : self.hidden], state.memory, state.looked)
         return replace(state, looked=look.state), look

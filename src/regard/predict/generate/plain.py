@@ -28,11 +28,11 @@ from regard.predict.generate.recurrent import Speaks, in_kind, whole
 from regard.ranges import Depth, Dropout, Width
 from regard.types import Beams, Look, Memory
 
-__all__ = ["Plain", "State"]
+__all__ = ["Plain", "PlainState"]
 
 
 @dataclass(frozen=True)
-class State(Beams):
+class PlainState(Beams):
     """What the network carries on (hidden vectors, of an LSTM also cells), whether a token was read yet, the memory."""
 
     carried: tuple[Float[Tensor, "batch beam layer hidden"], ...]
@@ -78,7 +78,7 @@ class Plain(Speaks):
         """Known tokens are read all at once."""
         return True
 
-    def start(self, memory: Memory) -> State:
+    def start(self, memory: Memory) -> PlainState:
         memory = in_kind(memory, self.readout.weight.dtype)
         assert memory.summary is not None
         c = memory.summary
@@ -88,11 +88,11 @@ class Plain(Speaks):
                 hidden = torch.tanh(self.transform(c)).reshape(size)
         else:
             hidden = c[:, None, None].expand(size) if self.context == "start" else c.new_zeros(size)
-        return State((hidden, torch.zeros_like(hidden)) if self.cell == "lstm" else (hidden,), False, memory)
+        return PlainState((hidden, torch.zeros_like(hidden)) if self.cell == "lstm" else (hidden,), False, memory)
 
     def step(
-        self, state: State, token: Int[Tensor, "batch beam"]
-    ) -> tuple[State, Look, Float[Tensor, "batch beam vocab"]]:
+        self, state: PlainState, token: Int[Tensor, "batch beam"]
+    ) -> tuple[PlainState, Look, Float[Tensor, "batch beam vocab"]]:
         with whole(state.memory):
             state, s = self._read(state, self._embed(token.unsqueeze(-1)))
             r = torch.tanh(self.readout(s.squeeze(2)))
@@ -106,17 +106,17 @@ class Plain(Speaks):
         return _nowhere(r), self._logits(r)
 
     def _read(
-        self, state: State, x: Float[Tensor, "batch beam time embed"]
-    ) -> tuple[State, Float[Tensor, "batch beam time hidden"]]:
+        self, state: PlainState, x: Float[Tensor, "batch beam time embed"]
+    ) -> tuple[PlainState, Float[Tensor, "batch beam time hidden"]]:
         """Each hypothesis some tokens further: the state after them, and the top layer at each."""
         shape = x.shape[:2]  # for PyTorch's networks each hypothesis is a row, and layers come before rows
         first = tuple(one.flatten(0, 1).transpose(0, 1).contiguous() for one in state.carried)
         s, last = self.rnn(self._shown(state, x).flatten(0, 1), first if self.cell == "lstm" else first[0])
         carried = tuple(one.transpose(0, 1).unflatten(0, shape) for one in (last if self.cell == "lstm" else (last,)))
-        return State(carried, True, state.memory), s.unflatten(0, shape)
+        return PlainState(carried, True, state.memory), s.unflatten(0, shape)
 
     def _shown(
-        self, state: State, x: Float[Tensor, "batch beam time embed"]
+        self, state: PlainState, x: Float[Tensor, "batch beam time embed"]
     ) -> Float[Tensor, "batch beam time inputs"]:
         """The tokens as the network reads them: with the context beside each, or the first, or none."""
         if self.context not in ("every", "first"):

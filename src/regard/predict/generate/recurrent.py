@@ -6,8 +6,9 @@ after    s_j = R(s_{j−1}, [t̂_j; r_{j−1}]),  c_j = attend(s_j),  r_j = tanh
          Luong, Pham & Manning 2015, section 3; without `feed` the step does not see r_{j−1}, and known
          tokens are read in one call with all their looks at once.
 
-The next token has logits `E r_j + b`, E being the embeddings themselves where they are tied (Press &
-Wolf 2017). The first state is bridged from the encoder's summary: `s_0 = tanh(W summary + b)`.
+The next token has logits `E r_j + b`, E being the embeddings themselves where they are tied (Press & Wolf 2017, "Using
+the Output Embedding to Improve Language Models"). The first state is bridged from the encoder's summary: `s_0 = tanh(W
+summary + b)`.
 
 Three options are those of Xu et al. 2015, "Show, Attend and Tell", section 3.1.2, whose decoder is an LSTM with
 attention before its step:
@@ -31,6 +32,8 @@ from torch.nn.functional import dropout as drop
 from torch.nn.functional import linear
 
 from regard.attend.attention import Attention
+from regard.attend.normalizer.sample import Sample
+from regard.attend.normalizer.softmax import Softmax
 from regard.errors import RegardError
 from regard.kernels.cells import CELLS
 from regard.predict.generate import Decoder
@@ -38,7 +41,9 @@ from regard.predict.shared import Shared
 from regard.ranges import Depth, Dropout, Probability, Width, ranged
 from regard.types import Beams, Look, Memory
 
-__all__ = ["Recurrent", "Speaks", "State", "in_kind", "whole"]
+__all__ = ["Recurrent", "RecurrentState", "Speaks", "in_kind", "whole"]
+
+STEADY = (Softmax, Sample)  # normalizers that leave everything on the GPU
 
 
 def elman(x: Tensor, h: Tensor) -> Tensor:
@@ -65,7 +70,7 @@ def lstm(x: Tensor, h: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @dataclass(frozen=True)
-class State(Beams):
+class RecurrentState(Beams):
     """One hidden vector (and one LSTM cell) a layer, the readout to feed, attention's own state, the memory."""
 
     hidden: tuple[Float[Tensor, "batch beam hidden"], ...]
@@ -164,18 +169,22 @@ class Recurrent(Speaks):
         return self.place == "after" and not self.feed and not self.attention.waits
 
     @property
+    def steady(self) -> bool:
+        return not self.parallel and not self.attention.stateful and isinstance(self.attention.normalizer, STEADY)
+
+    @property
     def carries(self) -> bool:
         """What was seen goes into the next state, or the next look."""
         return not self.parallel
 
-    def start(self, memory: Memory) -> State:
+    def start(self, memory: Memory) -> RecurrentState:
         memory = in_kind(memory, self.bridge.weight.dtype)
         with whole(memory):
             layers = torch.tanh(self.bridge(memory.summary)).unsqueeze(1).chunk(self.rnn.num_layers, dim=-1)
             prepared = self.attention.prepare(memory.keys, memory.values, memory.mask)
             cells = self._first_cells(memory, layers)
         fed = layers[0].new_zeros(len(layers[0]), 1, self.readout.out_features) if self.feed else None
-        return State(layers, cells, fed, None, prepared)
+        return RecurrentState(layers, cells, fed, None, prepared)
 
     def _first_cells(self, memory: Memory, layers: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """An LSTM's, a layer each."""
@@ -186,8 +195,8 @@ class Recurrent(Speaks):
         return torch.tanh(self.bridge_cell(memory.summary)).unsqueeze(1).chunk(len(layers), dim=-1)
 
     def step(
-        self, state: State, token: Int[Tensor, "batch beam"]
-    ) -> tuple[State, Look, Float[Tensor, "batch beam vocab"]]:
+        self, state: RecurrentState, token: Int[Tensor, "batch beam"]
+    ) -> tuple[RecurrentState, Look, Float[Tensor, "batch beam vocab"]]:
         with whole(state.memory):
             maps = self._maps()
             state, look, s = self._advance(state, embedded := self._embed(token), maps)
@@ -223,24 +232,26 @@ class Recurrent(Speaks):
         return [*layers, Shared(self.readout.weight, self.readout.bias)]
 
     def _advance(
-        self, state: State, x: Float[Tensor, "batch beam embed"], maps: list[Shared]
-    ) -> tuple[State, Look, Float[Tensor, "batch beam hidden"]]:
+        self, state: RecurrentState, x: Float[Tensor, "batch beam embed"], maps: list[Shared]
+    ) -> tuple[RecurrentState, Look, Float[Tensor, "batch beam hidden"]]:
         """One step of the network and one look: the state after it, the look, and the top layer."""
         if self.place == "before":
             look = self._look(state.hidden[-1], state.memory, state.looked)
             hidden, cell = self._recur(state, torch.cat([x, look.context], dim=-1), maps)
-            return State(hidden, cell, None, look.state, state.memory), look, hidden[-1]
+            return RecurrentState(hidden, cell, None, look.state, state.memory), look, hidden[-1]
         hidden, cell = self._recur(state, x if state.fed is None else torch.cat([x, state.fed], dim=-1), maps)
         look = self._look(hidden[-1], state.memory, state.looked)
         fed = self._read(hidden[-1], look.context, x, maps[-1]) if self.feed else None
-        return State(hidden, cell, fed, look.state, state.memory), look, hidden[-1]
+        return RecurrentState(hidden, cell, fed, look.state, state.memory), look, hidden[-1]
 
     def _look(self, query: Float[Tensor, "batch query hidden"], memory: Memory, state: Any) -> Look:
         """What attention answers, through the gate if there is one."""
         look: Look = self.attention(query, memory, state)
         return look if self.gate is None else replace(look, context=torch.sigmoid(self.gate(query)) * look.context)
 
-    def _recur(self, state: State, x: Tensor, maps: list[Shared]) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+    def _recur(
+        self, state: RecurrentState, x: Tensor, maps: list[Shared]
+    ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         """One step of every layer; the parameters are those that `_read_all` runs over a whole sequence."""
         shape, hidden, cell = x.shape[:2], [], []
         below = x.flatten(0, 1)
@@ -260,7 +271,7 @@ class Recurrent(Speaks):
         return tuple(hidden), tuple(cell)
 
     def _read_all(
-        self, state: State, embedded: Float[Tensor, "batch time embed"]
+        self, state: RecurrentState, embedded: Float[Tensor, "batch time embed"]
     ) -> Float[Tensor, "batch time hidden"]:
         first = torch.stack([layer.squeeze(1) for layer in state.hidden])
         cell = torch.stack([layer.squeeze(1) for layer in state.cell]) if state.cell else None

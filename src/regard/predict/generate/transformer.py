@@ -5,13 +5,14 @@
     logits = E norm x
 
 Vaswani et al. 2017, "Attention Is All You Need", sections 3.1 to 3.4, with the norm before each part (see
-`regard.attend.block`); E serves both ends (Press & Wolf 2017). `attention` makes each layer's attention to the memory,
-under `heads` unless it has heads of its own; `score` and `normalizer` are those of the self-attention.
+`regard.attend.block`); E serves both ends (Press & Wolf 2017, "Using the Output Embedding to Improve Language Models").
+`attention` makes each layer's attention to the memory, under `heads` unless it has heads of its own; `score` and
+`normalizer` are those of the self-attention.
 
-Known tokens are read all at once. Token by token, the keys and values of those read are kept (`State`), so a step
-costs one token, and all hypotheses of a sentence ask one memory. Both ways do the same sums; they differ by how the
-library's matrix products, whose order of adding changes with the number of rows, round. Where a search has no use for
-gradients and attention is the plain one, a step is told in fewer calls (`regard.predict.generate._cached`).
+Known tokens are read all at once. Token by token, the keys and values of those read are kept (`TransformerState`), so a
+step costs one token, and all hypotheses of a sentence ask one memory. Both ways do the same sums; they differ by how
+the library's matrix products, whose order of adding changes with the number of rows, round. Where a search has no use
+for gradients and attention is the plain one, a step is told in fewer calls (`regard.predict.generate._cached`).
 
 `look` says which layer's weights are shown, `[batch, head, query, key]`: the last, one by number (the first is 0), the
 mean of all layers head by head, or all of them, their heads one after another. They are worked out when asked for.
@@ -36,11 +37,11 @@ from regard.attend.mask import causal
 from regard.attend.positions import Kind, Places, Positions
 from regard.find import In, Spec
 from regard.predict.generate import Decoder
-from regard.predict.generate._cached import Plan, Quick, State
+from regard.predict.generate._cached import DecodingPlan, Quick, TransformerState
 from regard.ranges import Depth, Dropout, Few, Length, Range, Width, ranged
 from regard.types import Look, Memory
 
-__all__ = ["State", "Transformer"]
+__all__ = ["Transformer", "TransformerState"]
 
 
 class Transformer(Layers, Decoder):  # type: ignore[override]
@@ -103,14 +104,18 @@ class Transformer(Layers, Decoder):  # type: ignore[override]
         """What was seen in one layer is asked for by later tokens in the next."""
         return len(self.blocks) > 1 or not self.parallel
 
-    def start(self, memory: Memory) -> State | Quick:
+    def start(self, memory: Memory) -> TransformerState | Quick:
         prepared = self._prepared(memory)
-        plan = Plan.of(self, prepared, memory)
-        return State((), (), (None,) * len(self.blocks), prepared, memory) if plan is None else Quick((), 1, plan)
+        plan = DecodingPlan.of(self, prepared, memory)
+        return (
+            TransformerState((), (), (None,) * len(self.blocks), prepared, memory)
+            if plan is None
+            else Quick((), 1, plan)
+        )
 
     def step(
-        self, state: State | Quick, token: Int[Tensor, "batch beam"]
-    ) -> tuple[State | Quick, Look, Float[Tensor, "batch beam vocab"]]:
+        self, state: TransformerState | Quick, token: Int[Tensor, "batch beam"]
+    ) -> tuple[TransformerState | Quick, Look, Float[Tensor, "batch beam vocab"]]:
         if isinstance(state, Quick):
             plan = state.plan
             if plan.holds:
@@ -131,7 +136,7 @@ class Transformer(Layers, Decoder):  # type: ignore[override]
             keys.append(read.keys.unflatten(0, shape))
             values.append(read.values.unflatten(0, shape))
         looked = tuple(look.state for look in looks)
-        after = State(tuple(keys), tuple(values), looked, state.prepared, state.memory)
+        after = TransformerState(tuple(keys), tuple(values), looked, state.prepared, state.memory)
         return after, _chosen(self.shown(looks), [*looks, *own], shape), self._logits(x).reshape(*shape, -1)
 
     def unroll(

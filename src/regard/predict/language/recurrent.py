@@ -1,13 +1,17 @@
 """Recurrent language model (LSTM, GRU or Elman), with optional attention over its earlier states.
 
-    h_t = R(h_{t−1}, E x_t)        R: `layers` of LSTM (Hochreiter & Schmidhuber 1997), GRU or Elman
-    logits = E h_t + b             the embeddings E are tied to the output layer (Press & Wolf 2017)
+    h_t = R(h_{t−1}, E x_t)        R: `layers` of LSTM, GRU or Elman
+    logits = E h_t + b             the embeddings E are tied to the output layer
+
+Hochreiter & Schmidhuber 1997, "Long Short-Term Memory"; Press & Wolf 2017, "Using the Output Embedding to Improve
+Language Models".
 
 Zaremba, Sutskever & Vinyals 2014, "Recurrent Neural Network Regularization": dropout on the input and output of each
-layer, never on the recurrent connections. One mask is shared by all time steps of a sequence (Gal & Ghahramani 2016).
-Two further kinds of dropout are off by default. Both are from Merity, Keskar & Socher 2017, "Regularizing and
-Optimizing LSTM Language Models", sections 2 and 4.3: `weight_dropout` masks the hidden-to-hidden weights, one mask per
-batch; `embedding_dropout` masks whole words, everywhere in the batch.
+layer, never on the recurrent connections. One mask is shared by all time steps of a sequence (Gal & Ghahramani 2016, "A
+Theoretically Grounded Application of Dropout in Recurrent Neural Networks"). Two further kinds of dropout are off by
+default. Both are from Merity, Keskar & Socher 2017, "Regularizing and Optimizing LSTM Language Models", sections 2 and
+4.3: `weight_dropout` masks the hidden-to-hidden weights, one mask per batch; `embedding_dropout` masks whole words,
+everywhere in the batch.
 
 With `attention`, each step also attends to all states so far, its own included, and the logits come from
 
@@ -38,11 +42,11 @@ from regard.predict.language import LanguageModel, begun
 from regard.ranges import Depth, Dropout, Width, ranged
 from regard.types import Beams, Look, Memory, Sequences
 
-__all__ = ["Recurrent", "State", "locked"]
+__all__ = ["Recurrent", "RecurrentLanguageState", "locked"]
 
 
 @dataclass(frozen=True)
-class State(Beams):
+class RecurrentLanguageState(Beams):
     """One hidden vector (and one LSTM cell) per layer, and the earlier states that attention can see."""
 
     hidden: tuple[Float[Tensor, "batch beam hidden"], ...]
@@ -151,19 +155,19 @@ class Recurrent(LanguageModel):
         states, _ = pad_packed_sequence(packed, batch_first=True, total_length=beginnings.values.shape[1])
         return Memory(states, states, beginnings.mask, torch.cat(last, dim=-1).squeeze(0))
 
-    def start(self, memory: Memory) -> State:
+    def start(self, memory: Memory) -> RecurrentLanguageState:
         assert memory.summary is not None
         parts = memory.summary.unsqueeze(1).chunk(len(self.rnn) * (2 if self.cell == "lstm" else 1), dim=-1)
         hidden, cell = (parts[::2], parts[1::2]) if self.cell == "lstm" else (parts, ())
         if self.attention is None:
-            return State(hidden, cell, None, None, fresh=True)
+            return RecurrentLanguageState(hidden, cell, None, None, fresh=True)
         past = memory.keys.unsqueeze(1)
         there = torch.ones_like(past[..., 0], dtype=torch.bool) if memory.mask is None else memory.mask.unsqueeze(1)
-        return State(hidden, cell, past, there, fresh=True)
+        return RecurrentLanguageState(hidden, cell, past, there, fresh=True)
 
     def step(
-        self, state: State, token: Int[Tensor, "batch beam"]
-    ) -> tuple[State, Look, Float[Tensor, "batch beam vocab"]]:
+        self, state: RecurrentLanguageState, token: Int[Tensor, "batch beam"]
+    ) -> tuple[RecurrentLanguageState, Look, Float[Tensor, "batch beam vocab"]]:
         state = replace(state, fresh=False) if state.fresh else self._on(state, token)
         h = state.hidden[-1]
         if self.attention is None or state.past is None or state.there is None:
@@ -180,7 +184,7 @@ class Recurrent(LanguageModel):
 
         return state, Look(r, weights), self.logits(r)
 
-    def _on(self, state: State, token: Int[Tensor, "batch beam"]) -> State:
+    def _on(self, state: RecurrentLanguageState, token: Int[Tensor, "batch beam"]) -> RecurrentLanguageState:
         """The state after one more token."""
         shape, x = (*token.shape, -1), self.embedding(token).reshape(token.numel(), 1, -1)
         hidden, cell = [], []
@@ -197,7 +201,7 @@ class Recurrent(LanguageModel):
         if past is not None and there is not None:
             past = torch.cat([past, hidden[-1].unsqueeze(2)], dim=2)
             there = torch.cat([there, torch.ones_like(there[..., :1])], dim=2)
-        return State(tuple(hidden), tuple(cell), past, there, False)
+        return RecurrentLanguageState(tuple(hidden), tuple(cell), past, there, False)
 
     def _read(self, look: Look, h: Float[Tensor, "row time hidden"]) -> Float[Tensor, "row time hidden"]:
         assert self.readout is not None

@@ -6,8 +6,9 @@
 
 Vaswani et al. 2017, "Attention Is All You Need", sections 3.1 to 3.5, the decoder without a source; Radford et al.
 2018, "Improving Language Understanding by Generative Pre-Training", section 3.1. Layers are pre-norm (see
-`regard.attend.block`), and the embeddings E are tied to the output layer (Press & Wolf 2017). Every block uses the
-score and the normalizer of `attention`, with `heads` heads.
+`regard.attend.block`), and the embeddings E are tied to the output layer (Press & Wolf 2017, "Using the Output
+Embedding to Improve Language Models"). Every block uses the score and the normalizer of `attention`, with `heads`
+heads.
 
 Known tokens are read in parallel. In decoding, keys and values are cached, so a step costs one token. Prompts of
 different lengths can be continued in one batch: each has its own positions.
@@ -34,7 +35,7 @@ from regard.predict.language import LanguageModel, begun
 from regard.ranges import Depth, Dropout, Few, Length, Range, Width, ranged
 from regard.types import Beams, Look, Memory, Sequences
 
-__all__ = ["Begun", "State", "Transformer"]
+__all__ = ["Begun", "Transformer", "TransformerLanguageState"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Begun(Memory):
 
 
 @dataclass(frozen=True)
-class State(Beams):
+class TransformerLanguageState(Beams):
     """A layer each: keys and values of the tokens read. `there`: which of these are no padding."""
 
     keys: tuple[Float[Tensor, "batch beam head time hidden"], ...]
@@ -146,7 +147,7 @@ class Transformer(Layers, LanguageModel):  # type: ignore[override]
             torch.cat(keys, -1), torch.cat(values, -1), mask, summary, last=last, max_length=beginnings.values.shape[1]
         )
 
-    def start(self, memory: Memory) -> State:
+    def start(self, memory: Memory) -> TransformerLanguageState:
         assert isinstance(memory, Begun)
         assert memory.mask is not None
         assert memory.last is not None
@@ -160,11 +161,11 @@ class Transformer(Layers, LanguageModel):  # type: ignore[override]
 
         place = memory.mask.sum(-1, keepdim=True)
         there, last = memory.mask.unsqueeze(1), memory.last.unsqueeze(1)
-        return State(apart(memory.keys), apart(memory.values), there, place, last, memory.max_length)
+        return TransformerLanguageState(apart(memory.keys), apart(memory.values), there, place, last, memory.max_length)
 
     def step(
-        self, state: State, token: Int[Tensor, "batch beam"]
-    ) -> tuple[State, Look, Float[Tensor, "batch beam vocab"]]:
+        self, state: TransformerLanguageState, token: Int[Tensor, "batch beam"]
+    ) -> tuple[TransformerLanguageState, Look, Float[Tensor, "batch beam vocab"]]:
         shape, token = token.shape, token if state.last is None else state.last
         places = self.positions.at(state.place.reshape(-1, 1), state.end)
         x = self._embed(token.reshape(-1, 1), places)
@@ -183,5 +184,5 @@ class Transformer(Layers, LanguageModel):  # type: ignore[override]
             each = shown.by_key.squeeze(-2)
             return each.reshape(*shape, *each.shape[1:]).movedim(1, -2)
 
-        after = State(tuple(keys), tuple(values), there, state.place + 1, None, state.end + 1)
+        after = TransformerLanguageState(tuple(keys), tuple(values), there, state.place + 1, None, state.end + 1)
         return after, Look(r, weights), self.logits(r)

@@ -6,6 +6,7 @@ better. No gradient passes through it.
     Correct()(logits, target)       # [batch], 1 or 0
 """
 
+from abc import abstractmethod
 from typing import Protocol, runtime_checkable
 
 from jaxtyping import Float, Int
@@ -18,6 +19,7 @@ __all__ = ["Reward"]
 class Reward(Protocol):
     """Logits and true labels → the reward of each example."""
 
+    @abstractmethod
     def __call__(
         self, logits: Float[Tensor, "batch label"], target: Int[Tensor, " batch"]
     ) -> Float[Tensor, " batch"]: ...

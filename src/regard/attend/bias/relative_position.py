@@ -1,14 +1,15 @@
-"""Distance: a number for how far a key stands from its query, added to the scores.
+"""Relative position: a number for how far a key stands from its query, added to the scores.
 
     learned   e_ji + b_{clip(i − j, −largest, largest)}      one b a head
     linear    e_ji − m |i − j|,  m = 2^{−8h/H} of head h = 1 … H, never learned
 
-The learned form is that of Raffel et al. 2020 (T5), section 2.1, with a clip as in Shaw et al. 2018, "Self-Attention
-with Relative Position Representations", section 3.2, in place of T5's buckets; the linear one is Press et al. 2022,
-"Train Short, Test Long" (ALiBi), section 3, to both sides. j is the number of the step (in self-attention the place
-of the query), i that of the key, both from 0.
+The learned form is that of Raffel et al. 2020, "Exploring the Limits of Transfer Learning with a Unified Text-to-Text
+Transformer" (T5), section 2.1, with a clip as in Shaw et al. 2018, "Self-Attention with Relative Position
+Representations", section 3.2, in place of T5's buckets; the linear one is Press et al. 2022, "Train Short, Test Long"
+(ALiBi), section 3, to both sides. j is the number of the step (in self-attention the place of the query), i that of the
+key, both from 0.
 
-    attention = Attention(ScaledDot(query=64, key=64), bias=[Distance(heads=None)])
+    attention = Attention(ScaledDot(query=64, key=64), bias=[RelativePosition(heads=None)])
     attention(x, memory, attention.start(memory))      # self-attention: the queries are successive steps
 """
 
@@ -23,10 +24,10 @@ from regard.errors import RegardError
 from regard.ranges import Length, ranged
 from regard.types import Memory
 
-__all__ = ["Distance"]
+__all__ = ["RelativePosition"]
 
 
-class Distance(Counting):
+class RelativePosition(Counting):
     """A learned bias for each distance between query and key, or a fixed slope (ALiBi); each head has its own"""
 
     @ranged
@@ -53,7 +54,7 @@ class Distance(Counting):
         heads = memory.keys.shape[1] if memory.keys.dim() == 4 else None
         if self.heads not in (None, heads):
             raise RegardError(
-                f"a distance bias for {self.heads} heads in attention with {heads or 'none'}",
+                f"a relative_position bias for {self.heads} heads in attention with {heads or 'none'}",
                 expected="the same number",
             )
         i = torch.arange(memory.keys.shape[-2], device=memory.keys.device)

@@ -11,7 +11,7 @@ import regard.train.loop
 from generation_tasks import sides
 from regard import api
 from regard.errors import RegardError
-from regard.networks.fertility import Fertility, pairs
+from regard.networks.global_fertility import GlobalFertility, pairs
 from regard.tasks.translate import Translate
 from regard.train.log import read
 from regard.types import Example, Look, Memory
@@ -28,9 +28,9 @@ def remembered(values: Tensor, mask: Tensor | None = None) -> Memory:
     return Memory(values, values, mask)
 
 
-def fixed(mean: float, log_variance: float) -> Fertility:
+def fixed(mean: float, log_variance: float) -> GlobalFertility:
     """The same for every token."""
-    part = Fertility(3)
+    part = GlobalFertility(3)
     nn.init.zeros_(part.normal.weight)
     part.normal.bias.data = torch.tensor([mean, log_variance])
     return part.requires_grad_(False)
@@ -39,7 +39,7 @@ def fixed(mean: float, log_variance: float) -> Fertility:
 def test_a_number_by_hand() -> None:
     """f = (1.5, 0.5), μ = softplus(0) = ln 2, σ² = 1: two times ½ ln 2π, and half of (1.5 − ln 2)² + (0.5 − ln 2)²."""
     weights = torch.tensor([[[1.0, 0.0], [0.5, 0.5]]])
-    nats, tokens = fixed(0.0, math.log(1 - Fertility.least))(remembered(torch.rand(1, 2, 3)), seen(weights), yes)
+    nats, tokens = fixed(0.0, math.log(1 - GlobalFertility.least))(remembered(torch.rand(1, 2, 3)), seen(weights), yes)
     expected = math.log(2 * math.pi) + 0.5 * ((1.5 - math.log(2)) ** 2 + (0.5 - math.log(2)) ** 2)
     assert float(nats) == pytest.approx(expected, rel=1e-6)
     assert float(tokens) == 2
@@ -47,7 +47,7 @@ def test_a_number_by_hand() -> None:
 
 def test_padding_on_either_side_counts_for_nothing() -> None:
     torch.manual_seed(1)
-    part, values, weights = Fertility(3), torch.randn(2, 4, 3), torch.rand(2, 3, 4)
+    part, values, weights = GlobalFertility(3), torch.randn(2, 4, 3), torch.rand(2, 3, 4)
     source = torch.tensor([[True] * 4, [True, True, False, False]])
     target = torch.tensor([[True] * 3, [True, False, False]])
     alone, few = part(remembered(values[1:, :2]), seen(weights[1:, :1, :2]), target[1:, :1])
@@ -73,7 +73,7 @@ def test_what_is_known_exactly_is_worth_no_more_than_a_least_variance() -> None:
 
 def test_gradients_and_a_source_with_nothing_in_it() -> None:
     torch.manual_seed(1)
-    part = Fertility(3).double()
+    part = GlobalFertility(3).double()
     mask = torch.tensor([[True, True, False], [False, False, False]])
     target = torch.tensor([[True, False], [True, True]])
 

@@ -1,6 +1,6 @@
 """Losses of where a decoder looked, beside the likelihood: one weight for each pair of tokens, and fertility.
 
-nats, tokens = Fertility(encoder.size)(memory, look, target.mask)
+nats, tokens = GlobalFertility(encoder.size)(memory, look, target.mask)
 """
 
 import math
@@ -14,7 +14,7 @@ from regard.errors import RegardError
 from regard.predict.generate import Decoder
 from regard.types import Look, Memory, wide
 
-__all__ = ["Fertility", "must_look", "pairs"]
+__all__ = ["GlobalFertility", "must_look", "pairs"]
 
 
 def pairs(look: Look) -> Float[Tensor, "batch query key"]:
@@ -31,7 +31,7 @@ def must_look(decoder: Decoder, asked: str) -> None:
         raise RegardError(f"{asked} and decoder={name}", expected="a decoder that attends to its source")
 
 
-class Fertility(nn.Module):
+class GlobalFertility(nn.Module):
     """How much each source token is looked at, all told: −log N(f_i | μ(h_i), σ²(h_i)) with f_i = Σ_j α_ji.
 
     Cohn et al. 2016, "Incorporating Structural Alignment Biases into an Attentional Neural Translation Model", section

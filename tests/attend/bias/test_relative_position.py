@@ -1,4 +1,4 @@
-"""Distance: a learned number for each clipped distance, or a fixed slope, added to the scores."""
+"""Relative position: a learned number for each clipped distance, or a fixed slope, added to the scores."""
 
 import pytest
 import torch
@@ -19,7 +19,7 @@ from bias_cases import (
 from torch.testing import assert_close
 
 from regard.attend.attention import Attention
-from regard.attend.bias.distance import Distance
+from regard.attend.bias.relative_position import RelativePosition
 from regard.attend.heads import Heads
 from regard.attend.score.scaled_dot import ScaledDot
 from regard.errors import RegardError
@@ -27,12 +27,14 @@ from regard.types import Memory
 from tiers import sweep_but
 
 one_or_many_heads = pytest.mark.parametrize("heads", [None, 2])
-linear = {"name": "distance", "kind": "linear"}
-either_kind = pytest.mark.parametrize("bias", [{"name": "distance", "largest": 2}, linear], ids=["learned", "linear"])
+linear = {"name": "relative_position", "kind": "linear"}
+either_kind = pytest.mark.parametrize(
+    "bias", [{"name": "relative_position", "largest": 2}, linear], ids=["learned", "linear"]
+)
 
 
 def test_numbers_by_hand() -> None:
-    part = Distance(heads=None, largest=1)
+    part = RelativePosition(heads=None, largest=1)
     part.b.data = torch.tensor([[10.0, 20.0, 30.0]])  # of −1 and less, of 0, of 1 and more
     keys = torch.zeros(1, 4, 1)
     scores = part.terms(Memory(keys, keys), 3, part.start(Memory(keys, keys), 1)).scores
@@ -42,18 +44,18 @@ def test_numbers_by_hand() -> None:
 def test_slopes_by_hand() -> None:
     """Two heads: 2^−4 and 2^−8. Eight heads: 1/2, 1/4, … as in the paper; one: 2^−8."""
     keys = torch.zeros(1, 2, 3, 1)
-    part = Distance(heads=2, kind="linear")
+    part = RelativePosition(heads=2, kind="linear")
     scores = part.terms(Memory(keys, keys), 1, torch.tensor([[2]])).scores
     assert scores.tolist() == [[[[-2 / 16, -1 / 16, 0]], [[-2 / 256, -1 / 256, 0]]]]
-    assert Distance(heads=8, kind="linear").m.flatten().tolist() == [2.0**-n for n in range(1, 9)]
-    assert Distance(heads=None, kind="linear").m.flatten().tolist() == [2.0**-8]
+    assert RelativePosition(heads=8, kind="linear").m.flatten().tolist() == [2.0**-n for n in range(1, 9)]
+    assert RelativePosition(heads=None, kind="linear").m.flatten().tolist() == [2.0**-8]
     assert not list(part.parameters())
     assert not part.state_dict()  # it can always be made again
 
 
 @one_or_many_heads
 def test_steps_are_the_equation(heads: int | None) -> None:
-    attention = attention_of({"name": "distance", "largest": 2}, score="scaled_dot", heads=heads)
+    attention = attention_of({"name": "relative_position", "largest": 2}, score="scaled_dot", heads=heads)
     plain = Attention(attention.score, heads=attention.heads)
     queries, (memory, _) = queries_of(), memory_of(attention)
     looks = one_by_one(attention, queries, memory)
@@ -77,13 +79,13 @@ def test_all_at_once_is_one_by_one(bias: dict[str, object], score: str, heads: i
 @one_or_many_heads
 @pytest.mark.parametrize("score", sweep_but(every_score, "additive", "dot"))
 def test_it_speaks_under_any_score(score: str, heads: int | None) -> None:
-    it_speaks("distance", score=score, heads=heads)
+    it_speaks("relative_position", score=score, heads=heads)
     it_speaks(linear, score=score, heads=heads)
 
 
 @one_or_many_heads
 def test_gradients(heads: int | None) -> None:
-    gradients_are_right(attention_of({"name": "distance", "largest": 2}, score="bilinear", heads=heads))
+    gradients_are_right(attention_of({"name": "relative_position", "largest": 2}, score="bilinear", heads=heads))
 
 
 @one_or_many_heads
@@ -96,7 +98,7 @@ def test_short_numbers(bias: dict[str, object], score: str, heads: int | None) -
 @pytest.mark.sweep
 @pytest.mark.parametrize("heads", [None, 2])
 def test_it_translates(heads: int | None) -> None:
-    translated({"name": "distance", "largest": 3}, heads=heads)
+    translated({"name": "relative_position", "largest": 3}, heads=heads)
 
 
 @pytest.mark.sweep
@@ -106,22 +108,24 @@ def test_it_translates_with_slopes() -> None:
 
 def test_one_set_serves_all_heads_where_none_were_told() -> None:
     around = Heads(SIZE, SIZE, VALUE, 2, 4)
-    attention = Attention(ScaledDot(2, 2), bias=[Distance(heads=None)], heads=around).double()
+    attention = Attention(ScaledDot(2, 2), bias=[RelativePosition(heads=None)], heads=around).double()
     attention.bias[0].b.data.normal_()
-    other = Attention(attention.score, bias=[Distance(heads=2)], heads=around).double()
+    other = Attention(attention.score, bias=[RelativePosition(heads=2)], heads=around).double()
     other.bias[0].b.data = attention.bias[0].b.data.expand(2, -1)
     queries, memory = queries_of(), memory_of(attention)[0]
     state = attention.start(memory)
     assert_close(attention(queries, memory, state).context, other(queries, memory, state).context)
-    wrong = Attention(attention.score, bias=[Distance(heads=3)], heads=around).double()
-    with pytest.raises(RegardError, match="distance bias for 3 heads in attention with 2"):
+    wrong = Attention(attention.score, bias=[RelativePosition(heads=3)], heads=around).double()
+    with pytest.raises(RegardError, match="relative_position bias for 3 heads in attention with 2"):
         wrong(queries, memory)
-    with pytest.raises(RegardError, match="distance bias for 3 heads in attention with none"):
-        Attention(ScaledDot(SIZE, SIZE), bias=[Distance(heads=3)]).double()(queries, memory_of(attention_of())[0])
+    with pytest.raises(RegardError, match="relative_position bias for 3 heads in attention with none"):
+        Attention(ScaledDot(SIZE, SIZE), bias=[RelativePosition(heads=3)]).double()(
+            queries, memory_of(attention_of())[0]
+        )
 
 
 def test_options() -> None:
-    assert Distance(heads=None).b.shape == (1, 33)
-    assert not Distance(heads=4).b.any()
+    assert RelativePosition(heads=None).b.shape == (1, 33)
+    assert not RelativePosition(heads=4).b.any()
     with pytest.raises(RegardError, match="largest: got 0; expected a whole number from 1 to"):
-        Distance(heads=None, largest=0)
+        RelativePosition(heads=None, largest=0)

@@ -1,0 +1,172 @@
+"""How a task that decides reads its inputs: with an encoder of its own, or a pre-trained one with its tokenizer.
+
+A pre-trained encoder (`encoder=pretrained encoder.from=FOLDER`) brings its tokenizer and word vectors. It reads two
+texts as one, with its special tokens between them, and gives a state for each word where words are labelled.
+
+    reading = Reading.of(encoder, field, roles=2, pools=True);  embed, encoder = reading.build()
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from regard.encode import Encoder
+from regard.encode.pretrained import Pretrained
+from regard.errors import RegardError, counted
+from regard.fields import Input
+from regard.fields.embed import Embedding
+from regard.fields.text import Text
+from regard.find import Spec, build, find, named, table
+from regard.pretrained.source import located
+from regard.pretrained.weights import Checkpoint
+from regard.regions import Region
+from regard.text.pretrained import Framed
+from regard.types import Pieces, Sequences
+
+__all__ = ["Reading", "implied"]
+
+# Devlin et al. 2019, appendix A.3; a frozen encoder leaves a head to train, and LoRA's new matrices start from nothing.
+RATES = {"tuned": 5e-5, "frozen": 2e-3, "lora": 5e-4}
+
+
+def implied(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that a pre-trained encoder brings along, where one is asked for."""
+    encoder = options.get("encoder", "")
+    if not isinstance(encoder, str | Mapping) or named(encoder) != "pretrained":
+        return {}
+    own = table(encoder)
+    how = "frozen" if own.get("freeze") is True else "lora" if own.get("lora") else "tuned"
+    train = {"lr": RATES[how], "epochs": 3, "warmup": 100, "batch_size": 32, "batch_tokens": 8192, "ema": 0.0}
+    tokenizer = {"name": "pretrained", **({"from": own["from"]} if "from" in own else {})}
+    return {
+        "input": {"name": "text", "tokenizer": tokenizer, "max_length": 10**6},
+        "dropout": 0.1,
+        "train": train,
+    }
+
+
+class Reading:
+    """An encoder of our own, built from its options."""
+
+    joint = False  # two inputs are read as one
+
+    field: Input
+
+    def __init__(self, encoder: Spec, field: Input) -> None:
+        self.encoder, self.field = encoder, field
+
+    @staticmethod
+    def of(encoder: Spec, field: Input, roles: int, pools: bool) -> "Reading":
+        if not find("encode", named(encoder)).pretrained:
+            return Reading(encoder, field)
+        return Brought(encoder, field, roles, pools)
+
+    @property
+    def text(self) -> Framed:
+        raise NotImplementedError
+
+    @property
+    def notes(self) -> list[str]:
+        return []
+
+    def begin(self) -> None:
+        """The field has learned: a new network follows."""
+
+    def check(self) -> None:
+        """Raise RegardError where the field is not one that the encoder can read."""
+
+    def fits(self, rows: Sequence[Sequence[Any]], where: Sequence[str]) -> None:
+        """Raise RegardError for inputs that are too long for the encoder."""
+
+    def joined(self, rows: Sequence[Sequence[Any]]) -> tuple[Sequences, ...]:
+        raise NotImplementedError
+
+    def joined_regions(self, sides: Sequence[Sequence[Region]]) -> tuple[list[Any], tuple[int, ...]]:
+        raise NotImplementedError
+
+    def build(self) -> tuple[Embedding, Encoder]:
+        embed = self.field.embedding()
+        return embed, build("encode", self.encoder, inputs=embed.size)
+
+
+class Brought(Reading):
+    """A pre-trained encoder, with its tokenizer and word vectors."""
+
+    def __init__(self, encoder: Spec, field: Input, roles: int, pools: bool) -> None:
+        self.encoder, self.options = encoder, table(encoder)
+        self.joint = roles == 2 and pools and self.options.get("pair", "joint") == "joint"
+        self.checkpoint: Checkpoint | None = None
+        if not isinstance(field, Text) or not field.imported:
+            raise RegardError(
+                "encoder=pretrained with an input that it cannot read",
+                expected="its own tokenizer",
+                do="leave input and input.tokenizer out",
+            )
+        self.field: Text = field
+        field.by_word = not pools
+
+    @property
+    def text(self) -> Framed:
+        text = self.field.text
+        assert isinstance(text, Framed)
+        return text
+
+    @property
+    def notes(self) -> list[str]:
+        if self.checkpoint is None:
+            return []
+        of = self.checkpoint.architecture
+        said = f"{self.checkpoint.folder.name}: {of.model_type}, {counted(of.layers, 'layer')} of width {of.size}"
+        heads = sorted({name.split(".")[0] for name in self.checkpoint.unread})
+        return [said + (f"; not used: {', '.join(heads)}" if heads else "")]
+
+    def begin(self) -> None:
+        self.checkpoint = Checkpoint.open(located(str(self.options.get("from", ""))))
+        self.check()
+        if self.checkpoint.architecture != self.text.architecture:
+            raise RegardError(
+                f"input.tokenizer.from is not the model of encoder.from={self.options['from']}",
+                expected="the tokenizer that the encoder was trained with",
+                do="leave input.tokenizer out",
+            )
+
+    def check(self) -> None:
+        if self.text.architecture is None:
+            raise RegardError(
+                "a tokenizer without its model", expected="a folder with config.json", do="set encoder.from"
+            )
+
+    def fits(self, rows: Sequence[Sequence[Any]], where: Sequence[str]) -> None:
+        self.check()
+        of = self.text.architecture
+        assert of is not None
+        spare = len(self.text.pair.before + self.text.pair.between + self.text.pair.after)
+        around = len(self.text.single.before + self.text.single.after)
+        for sides, at in zip(rows, where, strict=True):
+            sizes = [self.field.pieces(row) for row in sides]
+            longest = sum(sizes) - 2 * around + spare if self.joint else max(sizes)
+            if longest > of.longest:
+                room = of.longest if not self.joint else (of.longest - spare) // 2 + around
+                what = "in both texts" if self.joint else "in a text"
+                raise RegardError(
+                    f"{at}: {longest:,} tokens {what}",
+                    expected=f"at most {of.longest:,}, the positions of this encoder",
+                    do="shorten it" if self.field.by_word else f"shorten it, or set input.truncate={room}",
+                )
+
+    def joined(self, rows: Sequence[Sequence[Any]]) -> tuple[Sequences, ...]:
+        pairs = [self.text.join(*sides) for sides in rows]
+        ids, segments = (Sequences.pad(some) for some in zip(*pairs, strict=True))
+        return (Pieces(ids.values, ids.mask, ids.lengths, segments.values),)
+
+    def joined_regions(self, sides: Sequence[Sequence[Region]]) -> tuple[list[Any], tuple[int, ...]]:
+        found, second = self.text.joined_tokens(*sides)
+        return [tuple(found)], (second,)
+
+    def build(self) -> tuple[Embedding, Encoder]:
+        self.check()
+        given = {"inputs": 0, "architecture": self.text.architecture}
+        encoder: Pretrained = build("encode", self.encoder, **given)
+        embed = encoder.table()
+        if self.checkpoint is not None:
+            encoder.fill(embed, self.checkpoint.tensors())
+        return embed, encoder
