@@ -345,6 +345,7 @@ class Prediction:
     tokens: tuple[tuple[Token, float], ...] = ()  # of a text that was given, each with its log-probability
     log_prob_per_token: float | None = None  # None where the answer is no sequence
     span: tuple[int, int] | None = None  # characters of the first input that the answer is, where it is a part of it
+    fills: tuple[tuple[tuple[str, float], ...], ...] = ()  # of each [MASK] the likeliest words, with log-probabilities
 
     def __str__(self) -> str:
         return self.text

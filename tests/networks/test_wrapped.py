@@ -20,6 +20,7 @@ from regard.find import find, names
 from regard.networks.answering import Answering
 from regard.networks.encoder_decoder import EncoderDecoder
 from regard.networks.glimpses import Glimpses
+from regard.networks.masked import Masked
 from regard.networks.reader import Reader
 from regard.networks.recommend import Recommender
 from regard.types import Batch, Example, Network, Output
@@ -145,6 +146,8 @@ class Reading(nn.Module):
             return found.chances if found.pointed is None else torch.cat([found.pointed.start, found.pointed.end])
         if isinstance(self.network, Glimpses):
             return self.network.read(batch.source).logits
+        if isinstance(self.network, Masked):
+            return self.network.encode(batch.source).values
         if isinstance(self.network, Recommender):
             return self.network.direct(batch.source, batch.target.unsqueeze(-1))  # type: ignore[union-attr]
         return self.network.states(batch.source.values)[1]  # type: ignore[no-any-return]

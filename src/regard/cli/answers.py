@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from regard.cli.inputs import Line
-from regard.cli.show import figure, labels, to_json
+from regard.cli.show import figure, labels, to_json, words_of
 from regard.errors import RegardError, counted
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def answers(
         elif ranks:
             yield "\t".join(f"{_one_line(one.text)} {figure(p)}" for one, p in _ranked(answer)), error
         else:
-            yield _one_line("" if answer is None else answer.text), error
+            yield _one_line("" if answer is None else "\t".join([answer.text, *words_of(answer)])), error
 
 
 def _ranked(prediction: "Prediction | None") -> "list[tuple[Prediction, float]]":
@@ -172,6 +172,10 @@ def _object(prediction: "Prediction | None", searched: bool) -> dict[str, Any]:
             {**_placed(one), "probability": math.exp(one.log_prob or 0.0)} for one in (prediction, *prediction.others)
         ]
         return {**said, **every[0], "others": every[1:]}
+    if prediction.fills:
+        said["fills"] = [
+            [{"token": token, "probability": math.exp(log_prob)} for token, log_prob in row] for row in prediction.fills
+        ]
     if chances := labels(prediction, searched):
         said["labels"] = [{"label": label, "probability": probability} for label, probability in chances]
     elif prediction.others:

@@ -52,6 +52,7 @@ sections = {
     "teach": "networks.teach.Teach",
     "data": "data.load.load",
     "train": "train.loop.fit",
+    "start": "train.start.Start",
 }
 
 # Where a configuration names each, as on the command line.
@@ -86,6 +87,7 @@ usage = {
     "teach": "teach.OPTION=VALUE",
     "data": "data.OPTION=VALUE",
     "train": "train.OPTION=VALUE",
+    "start": "start.OPTION=VALUE",
 }
 
 unbroken = "\u00a0"  # a space at which no line is broken

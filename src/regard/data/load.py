@@ -129,7 +129,7 @@ def noted(splits: Splits, log: ReadLog) -> Splits:
     return splits
 
 
-def filled(examples: list[Example], fields: Sequence[Field], log: ReadLog) -> list[Example]:
+def filled(examples: Sequence[Example], fields: Sequence[Field], log: ReadLog) -> list[Example]:
     """The examples without empty texts and labels. Rows with nothing in them count as blank lines."""
     found = []
     for example in examples:

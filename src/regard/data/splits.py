@@ -26,7 +26,7 @@ Labels = Callable[[str], Iterable[str] | None]  # the labels in a target, which 
 
 @dataclass(frozen=True)
 class Splits:
-    train: list[Example]
+    train: Sequence[Example]  # a list, or a text that is read in a stream
     valid: list[Example] = field(default_factory=list)
     test: list[Example] = field(default_factory=list)
     notes: list[str] = field(default_factory=list, init=False)  # what was left out in reading, one line each

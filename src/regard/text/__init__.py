@@ -26,9 +26,12 @@ from regard.errors import RegardError
 from regard.regions import Token
 from regard.text._forms import own, sound
 
-__all__ = ["TextKind", "Tokenizer", "own"]
+__all__ = ["MASK", "TextKind", "Tokenizer", "own"]
+
+MASK = "[MASK]"  # how people write and see a token that is masked
 
 special = ("< pad >", "< unk >", "< s >", "< /s >")
+masked = "< mask >"  # stands for a token that is to be predicted; only vocabularies of `pretrain` have it
 mark = "▁"  # U+2581 stands for a space inside a vocabulary, as in SentencePiece
 few = 64  # texts that are split without threads
 surrogate = re.compile("[\ud800-\udfff]")
@@ -110,6 +113,9 @@ class Tokenizer:
         spaces_marked = kind in ("Metaspace", "Sequence")
         seen = [piece.replace(mark, " ") if spaces_marked else piece for piece in self.vocabulary]
         self.seen = [name.replace(" ", "") for name in special] + seen[4:]  # pieces as people see them
+        self.mask = self.vocabulary.index(masked) if masked in self.vocabulary else None
+        if self.mask is not None:
+            self.seen[self.mask] = MASK
         # Between two words a space is understood. Without a decoder all pieces are words; else it knows.
         self.words = [kind is None or kind == "Sequence"] * len(seen)
         if kind == "Sequence":
@@ -227,6 +233,14 @@ class Tokenizer:
             raise RegardError("an empty word in a vocabulary", expected="at least one character")
         held = dict.fromkeys([*self.vocabulary, *map(clean, words)])
         model["vocab"] = {piece: number for number, piece in enumerate(held)}
+        return Tokenizer.from_dict(table)
+
+    def with_mask(self) -> "Tokenizer":
+        """The same with a token for what is masked at the end of the vocabulary; no text is ever split into it."""
+        if self.mask is not None:
+            return self
+        table = self.to_dict()
+        table["model"]["vocab"][masked] = len(self)
         return Tokenizer.from_dict(table)
 
     def to_dict(self) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from regard.types import Example
 
 __all__ = [
     *("Choice", "Facts", "Parts", "Recipe", "captions", "generation", "histories", "language"),
-    *("nested", "pictures", "reading", "sentence", "speech"),
+    *("masking", "nested", "pictures", "reading", "sentence", "speech"),
     "summary",
     "tagging",
 ]
@@ -541,6 +541,43 @@ def language(facts: Facts, parts: Parts) -> list[Choice]:
         ),
         Choice("train.lr", lr, "the smaller the model, the higher"),
         *_schedule(facts, epochs, epochs * an_epoch / 1024, often, MOST_EPOCHS_OF_TEXT),
+    ]
+    return choices
+
+
+MASKED_EPOCHS = 40  # masks are new in every epoch, so a text may be read more often
+MASKED_HELD = {64: 0, 128: 100_000, 256: 1_000_000, 512: 50_000_000}
+
+
+def masking(facts: Facts, parts: Parts) -> list[Choice]:
+    """An encoder that is trained to fill in words."""
+    words = facts.examples * facts.words[0]
+    pieces = _pieces(words, facts.distinct[0], facts.letters)
+    layers = 4 if facts.gpu else 2
+
+    def tokens(width: int) -> float:
+        adds = layers * 12 * width * width + 0.15 * width * pieces
+        return facts.budget * 1e6 / facts.microseconds("encoder", adds / 1e6)
+
+    an_epoch = words * PIECES
+    fits = [w for w, held in MASKED_HELD.items() if words >= held and tokens(w) >= min(3 * an_epoch, 5e6)]
+    width = max(fits, default=min(MASKED_HELD))
+    epochs = round(_clamp(tokens(width) / max(an_epoch, 1), 1, MASKED_EPOCHS)) if facts.seconds < math.inf else 10
+    why, often = f"{counted(round(words), 'word')} of text; {facts.time}", f"about {counted(epochs, 'epoch')}"
+    choices = [Choice("text.embed.dim", width, why)]
+    if parts.name("text.tokenizer") == "bpe":
+        choices.append(Choice("text.tokenizer.vocab_size", pieces, f"{facts.distinct[0]:,} different words"))
+    name = parts.name("encoder")
+    if name == "transformer":
+        sizes = {"size": width, "layers": layers, "heads": max(2, width // 64), "ffn": 4 * width}
+        choices += [Choice(f"encoder.{key}", value, why) for key, value in sizes.items()]
+    else:
+        choices += _sized("encoder", "encode", parts, width, 0.0, why, often)
+    batch = 8192 if facts.gpu and width >= 256 else 4096
+    choices += [
+        Choice("train.batch_tokens", batch, "large batches, for only some of their tokens teach"),
+        Choice("train.lr", {64: 3e-3, 128: 2e-3, 256: 1e-3, 512: 5e-4}[width], "the smaller the model, the higher"),
+        *_schedule(facts, epochs, epochs * an_epoch / batch, often, MASKED_EPOCHS),
     ]
     return choices
 
