@@ -227,7 +227,7 @@ def test_an_error_report_by_question_answer_and_document(tmp_path: Path, trained
     from regard.error_analysis import analyse, write
 
     task, network = trained
-    rows = [*examples(), Example(("Ada is in the hall.", "How long is it?"), "the hall", "x")]
+    rows = [*examples(padding=1), Example(("Ada is in the hall.", "How long is it?"), "the hall", "x")]
     model = SimpleNamespace(task=task, config={"task": "answer"}, run=SimpleNamespace(folder=tmp_path))
     report = analyse(model, rows, task.results(network, rows))
     assert [(row["from"], row["examples"]) for row in report["by_group"]["question word"]] == [
@@ -235,7 +235,7 @@ def test_an_error_report_by_question_answer_and_document(tmp_path: Path, trained
         ("how long", 1),
     ]
     assert [row["to"] for row in report["by_group"]["answer length"]] == [1, 2]
-    assert report["by_group"]["document length"][-1]["to"] == 12
+    assert report["by_group"]["document length"][-1]["to"] == 19
     (tmp_path / "errors").mkdir()
     files = write(report, model, tmp_path / "errors")
     assert {"by_question_word.png", "by_answer_length.png", "by_document_length.png"} <= set(files)
