@@ -9,7 +9,8 @@ PATH is a folder with Flickr8k.token.txt, the three lists and the pictures, as f
 of 128 pixels). Features are computed once (efficientnet_lite0, whose weights its package brings along), then all
 trainings share the device, each in a process of its own (--jobs, --time): 12 of them, 8 minutes each and a minute for
 the features, on one GPU with 16 cores. The record is written whenever a training has ended. `scenes` trains its six
-runs in the same way and keeps those of the first seed in --runs, for `pictures`. RUNS is a folder with the runs `soft`
+runs in the same way (on a GPU give them more: --time 400s train.epochs=40) and keeps those of the first seed in --runs,
+for `pictures`. RUNS is a folder with the runs `soft`
 and `hard` of the scenes. `--tiny` makes everything small enough to try on a CPU.
 """
 
@@ -215,7 +216,7 @@ def main() -> None:
     parser.add_argument("--runs", default="", help="folder to keep the runs of the scenes in")
     parser.add_argument("--name", default="", help="the name of the results file; nothing is kept without one")
     parser.add_argument("options", nargs="*", help="further options of the training, KEY=VALUE")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     if given.what in ("flickr8k", "pictures") and not given.path:
         parser.error(f"{given.what} needs a folder")
     if given.what == "scenes" and "=" in given.path:

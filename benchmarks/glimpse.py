@@ -93,7 +93,7 @@ def main() -> None:
     parser.add_argument("--tiny", action="store_true", help="one seed, one step: does it run?")
     parser.add_argument("--name", default="", help="the first word of the results files; nothing is kept without one")
     parser.add_argument("options", nargs="*", help="further options of the training, KEY=VALUE")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     from regard.api import merge
     from regard.cli.options import parse_pairs
 

@@ -139,6 +139,8 @@ def scores(folder: str, seeds: int, epochs: int, name: str, models: Sequence[str
                     "recommend", data=folder, out=Path(out) / "run", quiet=True,
                     **{**MODELS[kind], "train": train},
                 )  # fmt: skip
+                if trained.outcome.stopped is not None:
+                    raise SystemExit("stopped; what was finished is kept")
                 seconds = time.process_time() - began
                 ranks = trained.model.results(trained.splits.test).ranks
             cases[kind][str(seed)] = {**measured(ranks, seed), "cpu_seconds": round(seconds, 1)}

@@ -6,13 +6,19 @@ from regard.find import find, settable
 from regard.types import Example
 from sentence_tasks import examples as sentences
 from small_pictures import captions, picture, small_image
+from small_sounds import recordings, small_audio
 
 pairs = [Example((a,), b) for a, b in (("a b c", "x y"), ("b c c a", "y"), ("c a", "x x y"), ("a c b", "y x"))]
 data = {
     **sentences,
     "describe": [Example((f"name[{a}], area[b]",), f"{a} is b") for a in "xyz"],
     "caption": captions,
+    "transcribe": recordings,
     "glimpse": [Example((picture(seed),), label) for seed, label in enumerate("abba")],
+    "answer": [
+        Example((f"{a} is in the {b}", f"where is {a}"), b, f"a.tsv:{n}")
+        for n, (a, b) in enumerate((("ada", "hall"), ("bo", "shed"), ("cy", "park"), ("ada", "park")), 1)
+    ],
     "language": [Example((f"{one.source} .",), "") for one in pairs],
     "recommend": [Example((a,), b) for a, b in (("a b c", "d"), ("b c", "e"), ("c a e", "b"), ("d", "a"))],
 }
@@ -44,14 +50,19 @@ def made(task: str, examples: Any = None, **options: Any) -> Any:
         "input": {"name": "text", "tokenizer": "word", "embed": {"dim": 4}},
         "text": {"tokenizer": "word"},
         "image": small_image,
+        "audio": small_audio,
         **sides("word", dim=4, **({"name": "record"} if task == "describe" else {})),
         "encoder": {"name": "bigru", "hidden": 2},
         "decoder": {"name": "recurrent", "hidden": 4, "embed": 4, "dropout": 0.0},
         "network": {"name": "recurrent", "hidden": 4},
+        "again": {"name": "bigru", "hidden": 2},
+        "point": {"name": "dynamic", "hidden": 3, "pool": 2},
         "head": {} if task == "tag" else {"hidden": 4},
     }
     if task == "caption":  # which writes up to this many words, however large the picture
         usual["target"] = {**usual["target"], "max_length": 12}
+    if task == "transcribe":
+        usual["target"] = {**usual["target"], "tokenizer": "character"}
     if task == "recommend":
         usual |= {"history": {"embed": {"dim": 4}}, "network": {"name": "sasrec"}}
     if task == "glimpse":

@@ -5,6 +5,7 @@ import type { Figure } from "./figure";
 import { shifted } from "./flow";
 import { measure, type Painter } from "./painter";
 import { isPicture } from "./picture";
+import { isSound } from "./sound";
 import type { Drawing } from "./stage";
 import type { State } from "./state";
 import type { Item } from "./types";
@@ -31,7 +32,7 @@ function wrapped(text: string, wide: number): string[] {
 export function captioned(figure: Figure, item: Item, state: State): Drawing {
   const plain = figure.drawing();
   const wide = Math.max(plain.wide, narrowest);
-  const asked = item.inputs.flatMap((text) => wrapped(isPicture(text) ? "picture" : visible(text, 400), wide));
+  const asked = item.inputs.flatMap((text) => wrapped(isPicture(text) ? "picture" : isSound(text) ? "recording" : visible(text, 400), wide));
   const said = item.inputs.length ? wrapped(`→ ${visible(item.answer, 400) || "∅"}`, wide) : [];
   const lines = item.inputs.length ? [...asked, ...said] : figure.map.title ? wrapped(figure.map.title, wide) : [];
   const above = lines.length ? lines.length * high + 14 : 0;

@@ -6,7 +6,7 @@ import type { Doing, Seen } from "./figure";
 import type { State, View } from "./state";
 import type { AttentionMap, Item, Scene } from "./types";
 
-const titles: Record<View, string> = { picture: "Picture", matrix: "Matrix", arcs: "Arcs", text: "Text", panels: "Panels", steps: "Steps" };
+const titles: Record<View, string> = { picture: "Picture", sound: "Sound", matrix: "Matrix", arcs: "Arcs", text: "Text", panels: "Panels", steps: "Steps" };
 const several = { heads: "Heads", features: "Features", rows: "Rows", layers: "Layers" };
 
 const key = (element: HTMLElement, name: string): void => element.setAttribute("data-key", name);

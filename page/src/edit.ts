@@ -2,6 +2,7 @@
 
 import { button, make } from "./dom";
 import { inPicture } from "./picture";
+import { inSound } from "./sound";
 import type { AttentionMap, Item } from "./types";
 import { quote } from "./visible";
 
@@ -16,8 +17,8 @@ export function target(item: Item, map: AttentionMap, column: number): { input: 
   const begin = input ? map.breaks[input - 1] : 0;
   let place = map.columns.slice(begin, column).filter((token) => !token.special).length;
   const dropped = item.drop_tokens[input] ?? [];
-  // A box that is left out is blank and keeps its place; it cannot be left out again.
-  if (inPicture(map)) return dropped.includes(place) ? null : { input, place };
+  // A part that is left out is blank and keeps its place; it cannot be left out again.
+  if (inPicture(map) || inSound(map)) return dropped.includes(place) ? null : { input, place };
   // Tokens left out before it are not among the columns, but they count.
   for (const gone of [...dropped].sort((a, b) => a - b)) if (gone <= place) place++;
   return { input, place };
@@ -32,14 +33,16 @@ export function replaced(text: string, start: number, end: number, by: string): 
 export function edit(parent: Element, item: Item, map: AttentionMap, column: number | null, editing: Editing): void {
   parent.replaceChildren();
   const gone = item.drop_tokens.reduce((sum, places) => sum + places.length, 0);
-  const what = inPicture(map) ? "part" : "token";
+  const what = inPicture(map) || inSound(map) ? "part" : "token";
   if (gone) {
     make("span", parent, { class: "note", text: gone === 1 ? `One ${what} is left out.` : `${gone} ${what}s are left out.` });
     button(parent, "Put all back", () => editing.again(item.inputs, item.inputs.map(() => []), []));
   }
   const at = column === null ? null : target(item, map, column);
   if (column === null || !at) {
-    const hint = inPicture(map) ? "Click a part of the picture to leave it out." : "Pin an input word to leave it out or replace it.";
+    const hint = inPicture(map)
+      ? "Click a part of the picture to leave it out."
+      : inSound(map) ? "Click a moment of the recording to leave it out." : "Pin an input word to leave it out or replace it.";
     if (!gone) make("span", parent, { class: "note", text: hint });
     return;
   }

@@ -9,6 +9,7 @@ import { gridSheet, overview } from "./grid";
 import { legend } from "./legend";
 import { matrix } from "./matrix";
 import { inPicture, picture } from "./picture";
+import { inSound, player, sound, type Timed } from "./sound";
 import { byLine, offered as several, panels, sheet } from "./panels";
 import { say } from "./say";
 import { lineOf, show, standing, type Shown } from "./shown";
@@ -34,15 +35,19 @@ export interface Doing extends Acts {
   keep(state: Partial<State>): void; // only remember
 }
 
+const crowded = 20_000; // cells, from which a canvas is quicker than SVG
+
 // The views an attention map can be seen in.
 export function offers(map: AttentionMap, item: Item, run: Run | undefined): View[] {
   if (inPicture(map)) return ["picture", "matrix"];
+  if (inSound(map)) return ["sound", "matrix"];
   const grown = map.rows.length > 1 && !map.grid && map.panels !== "rows" && (item.steps !== null || !run || run.searches);
   return ["matrix", "arcs", "text", ...(several(map) ? ["panels" as const] : []), ...(grown ? ["steps" as const] : [])];
 }
 
 export function suited(map: AttentionMap): View {
   if (inPicture(map)) return "picture";
+  if (inSound(map)) return "sound";
   if (map.rows.length === 1 && !map.grid) return map.heads.length > 1 ? "panels" : "text";
   return several(map) ? "panels" : "matrix";
 }
@@ -74,6 +79,7 @@ export function figure(
   const shown = show(map, panel, state);
   const label = {
     picture: "the picture, the more orange a part the higher its weight",
+    sound: "weights over time under the spectrogram, a line for each letter",
     matrix: "matrix of weights, rows are output, columns input",
     arcs: "arcs from output words to input words",
   };
@@ -84,13 +90,18 @@ export function figure(
   let stop = (): void => undefined;
   let pinned: Place | null = null;
 
-  if (view === "picture" || view === "matrix" || view === "arcs") {
+  if (view === "sound") {
+    const staged: Timed = sound(shown, room, () => doing.change({}));
+    stop = player(area, shown, () => area.querySelector(".stage"), staged);
+    pointed = stage(area, staged, shown.weights.length <= crowded ? "svg" : "canvas", label[view], doing);
+    drawing = () => staged;
+  } else if (view === "picture" || view === "matrix" || view === "arcs") {
     const heads = one && !map.grid ? map.heads.map((_, head) => show(map, head, state)) : [shown];
     const words = view === "picture" && !one ? spoken(area, shown, doing) : null;
     const staged = view === "picture" ? picture(heads, room, () => doing.change({}), state.smooth) : view === "matrix" ? matrix(shown, room) : arcs(shown, room);
     const kind = view === "picture" || (view === "arcs" && drawn(shown) <= many) ? "svg" : "canvas";
     const staging = stage(area, staged, kind, label[view], doing);
-    pointed = { point: (place) => (words?.point(place), staging.point(place)) };
+    pointed = { ...staging, point: (place) => (words?.point(place), staging.point(place)) };
     drawing = () => ({
       ...staged,
       draw: (p, c) => {

@@ -1,11 +1,26 @@
-// One input of a run as a field to fill in, by its kind: text, a picture, a list of ids.
+// One input of a run as a field to fill in, by its kind: text, a picture, a recording, a list of ids.
 
 import { make } from "./dom";
 import { isPicture } from "./picture";
+import { isSound } from "./sound";
 import type { Role } from "./types";
 
 export const most = 5_000_000; // bytes of a picture
-const kinds = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp"];
+
+interface Upload {
+  noun: string;
+  kinds: string[];
+  named: string;
+  most: number; // bytes
+  is(value: string): boolean;
+}
+
+const pictures: Upload = {
+  noun: "picture", kinds: ["image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp"], named: "PNG, JPEG, GIF, WebP or BMP", most, is: isPicture,
+};
+const recordings: Upload = {
+  noun: "recording", kinds: ["audio/wav", "audio/x-wav", "audio/wave", "audio/flac", "audio/ogg"], named: "WAV, FLAC or OGG", most: 10_000_000, is: isSound,
+};
 
 export interface Field {
   read(): string;
@@ -16,7 +31,8 @@ export interface Field {
 export function field(parent: Element, role: Role, send: () => void, tell: (trouble: string) => void): Field {
   const label = make("label", parent);
   make("span", label, { class: "name", text: role.name });
-  if (role.kind === "image") return image(label, tell);
+  if (role.kind === "image") return upload(label, tell, pictures);
+  if (role.kind === "audio") return upload(label, tell, recordings);
   const items = role.kind === "items";
   const text = items
     ? make("input", label, { type: "text", placeholder: "ids separated by spaces", spellcheck: "false", autocomplete: "off" })
@@ -29,15 +45,16 @@ export function field(parent: Element, role: Role, send: () => void, tell: (trou
 }
 
 // A file that is chosen or dropped, read here and sent with the question.
-function image(label: HTMLElement, tell: (trouble: string) => void): Field {
+function upload(label: HTMLElement, tell: (trouble: string) => void, { noun, kinds, named, most, is }: Upload): Field {
   label.classList.add("drop");
-  const preview = make("img", label, { class: "preview", alt: "" });
+  const preview = noun === "picture" ? make("img", label, { class: "preview", alt: "" }) : make("audio", label, { controls: true, "aria-label": "preview" });
   const file = make("input", label, { type: "file", accept: kinds.join() });
-  make("span", label, { class: "note", text: "Choose a picture, or drop one here (up to 5 MB)." });
+  const room = `${most / 1_000_000} MB`;
+  make("span", label, { class: "note", text: `Choose a ${noun}, or drop one here (up to ${room}).` });
   let url = "";
 
   const fill = (value: string): void => {
-    url = isPicture(value) ? value : "";
+    url = is(value) ? value : "";
     preview.hidden = !url;
     if (url) preview.src = url;
     else preview.removeAttribute("src");
@@ -46,8 +63,8 @@ function image(label: HTMLElement, tell: (trouble: string) => void): Field {
   function take(one: File | undefined): void {
     if (!one) return;
     tell("");
-    if (!kinds.includes(one.type)) return tell("Please choose a picture: PNG, JPEG, GIF, WebP or BMP.");
-    if (one.size > most) return tell("This picture is larger than 5 MB. Please choose a smaller one.");
+    if (!kinds.includes(one.type)) return tell(`Please choose a ${noun}: ${named}.`);
+    if (one.size > most) return tell(`This ${noun} is larger than ${room}. Please choose a ${noun === "picture" ? "smaller" : "shorter"} one.`);
     const reader = new FileReader();
     reader.addEventListener("load", () => fill(String(reader.result)));
     reader.addEventListener("error", () => tell("This file cannot be read."));
@@ -66,5 +83,5 @@ function image(label: HTMLElement, tell: (trouble: string) => void): Field {
     take(event.dataTransfer?.files[0]);
   });
   fill("");
-  return { read: () => url, fill, missing: "Choose a picture first." };
+  return { read: () => url, fill, missing: `Choose a ${noun} first.` };
 }

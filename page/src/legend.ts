@@ -13,7 +13,7 @@ export function legend(parent: Element, shown: Shown, view: View, state: State):
   make("span", scale, { class: view === "picture" ? "bar over" : "bar" });
   const ends = { row: "the largest weight of its row", full: "100%", all: `${percent(shown.top)}, ${shown.even ? "twice an even share" : "the largest weight"}` };
   scale.append(ends[state.scale]);
-  if (view !== "panels" && view !== "picture" && map.rows.length && map.columns.length) make("span", box, { text: "figures are percent" });
+  if (view !== "panels" && view !== "picture" && view !== "sound" && map.rows.length && map.columns.length) make("span", box, { text: "figures are percent" });
   if (state.top) make("span", box, { text: `only the ${state.top} largest of each row` });
   if (shown.links.size) {
     const known = make("span", box);

@@ -5,6 +5,7 @@ import { fold } from "./controls";
 import { button, choice, make } from "./dom";
 import { field, type Field } from "./inputs";
 import { isPicture } from "./picture";
+import { isSound } from "./sound";
 import type { Item, Run, Scene } from "./types";
 import { visible } from "./visible";
 
@@ -100,21 +101,24 @@ export function live(parent: Element, scene: Scene, base: string, answered: (ite
     tries.hidden = !inputs.length;
     make("span", tries, { class: "note", text: "Try" });
     inputs.forEach((values, number) => {
-      const whole = values.map((value) => (isPicture(value) ? "picture" : visible(value))).join("  |  ");
+      const whole = values.map((value) => (isPicture(value) ? "picture" : isSound(value) ? "recording" : visible(value))).join("  |  ");
       const made = button(tries, "", () => {
         put(values);
         form.requestSubmit();
       }, { class: "try", title: whole, "aria-label": `Try example ${number + 1}: ${whole}` });
       for (const value of values) {
         if (isPicture(value)) make("img", made, { class: "thumb", src: value, alt: "" });
-        else make("span", made, { text: visible(value, 120), dir: "auto" });
+        else make("span", made, { text: isSound(value) ? `recording ${number + 1}` : visible(value, 120), dir: "auto" });
       }
     });
   }
 
-  // A picture does not stand in a field for text when another run is chosen.
+  // A picture or a recording does not stand in a field for text when another run is chosen.
   const put = (values: string[]): void =>
-    inputs.forEach((one, i) => one.fill(scene.runs[run].roles[i].kind !== "image" && isPicture(values[i] ?? "") ? "" : (values[i] ?? "")));
+    inputs.forEach((one, i) => {
+      const [value, kind] = [values[i] ?? "", scene.runs[run].roles[i].kind];
+      one.fill((isPicture(value) && kind !== "image") || (isSound(value) && kind !== "audio") ? "" : value);
+    });
 
   const whole = (field: HTMLInputElement): number | null => (Number(field.value) >= 1 ? Math.floor(Number(field.value)) : null);
 

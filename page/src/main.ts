@@ -13,6 +13,7 @@ import { help, keys } from "./keys";
 import { live, wanted, type Live } from "./live";
 import { pictures, readPictures, ready, unpack } from "./packed";
 import { isPicture } from "./picture";
+import { isSound } from "./sound";
 import { read, write, type State } from "./state";
 import { theme } from "./theme";
 import { same, type AttentionMap, type Item, type Place, type Scene } from "./types";
@@ -50,8 +51,8 @@ function how(now: Item): Pick<service.Question, "beam" | "layers" | "features"> 
   return { beam, layers, features };
 }
 
-// A picture is too long for an address: then the link opens the run alone.
-const short = (inputs: string[]): string[] => (inputs.some(isPicture) ? [] : inputs);
+// A picture or a recording is too long for an address: then the link opens the run alone.
+const short = (inputs: string[]): string[] => (inputs.some((one) => isPicture(one) || isSound(one)) ? [] : inputs);
 
 function remember(): void {
   const now = item();

@@ -31,7 +31,7 @@ const boxOf = ({ left = 0, top = 0, right = 0, bottom = 0 }: Region): Box => ({ 
 const known = new Map<string, HTMLImageElement>();
 
 // Its size is known once it is read; `again` then draws anew.
-function imageOf(source: string, again: () => void): HTMLImageElement {
+export function imageOf(source: string, again: () => void): HTMLImageElement {
   const before = known.get(source);
   if (before) return before;
   const image = new Image();

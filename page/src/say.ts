@@ -2,12 +2,13 @@
 
 import { lineOf, standing, type Shown } from "./shown";
 import { inPicture } from "./picture";
+import { inSound } from "./sound";
 import type { Place, Side } from "./types";
 import { percent, quote } from "./visible";
 
 export function say(shown: Shown, place: Place | null): string {
   const at = standing(shown, place);
-  const what = inPicture(shown.map) ? "part of the picture" : "word";
+  const what = inPicture(shown.map) ? "part of the picture" : inSound(shown.map) ? "moment of the recording" : "word";
   if (!place || at < 0) return `Point at a ${what}, tap it, or use the arrow keys to see what belongs to it.`;
   const { map } = shown;
   const isRow = place.side === "rows";

@@ -2,7 +2,7 @@
 
 import type { Place } from "./types";
 
-export const views = ["picture", "matrix", "arcs", "text", "panels", "steps"] as const;
+export const views = ["picture", "sound", "matrix", "arcs", "text", "panels", "steps"] as const;
 const scales = ["all", "row", "full"] as const;
 export type View = (typeof views)[number];
 

@@ -46,7 +46,8 @@ export interface AttentionMap {
   links: [number, number][];
   breaks: number[];
   panels: "heads" | "features" | "rows" | "layers";
-  source: string; // the picture that boxes are in, as a data URL
+  source: string; // the picture that boxes are in, or the recording that intervals are of, as a data URL
+  spectrogram?: string; // of a recording, as a picture
 }
 
 export interface Hypothesis {
@@ -64,12 +65,14 @@ export interface Probable {
 
 export interface Other extends Probable {
   text: string;
+  span?: [number, number];
 }
 
 export interface Item extends Probable {
   run: number;
   inputs: string[];
   answer: string;
+  span?: [number, number]; // characters of the first input that the answer is
   others: Other[];
   drop_tokens: number[][];
   steps: Hypothesis[][] | null;
@@ -85,7 +88,7 @@ export interface Badge {
 
 export interface Role {
   name: string;
-  kind: "text" | "image" | "items" | "record";
+  kind: "text" | "image" | "audio" | "items" | "record";
 }
 
 export interface About {

@@ -90,6 +90,7 @@ def test_the_policy_allows_this_style_and_this_script_and_nothing_else(whole: st
     assert rules == {
         "default-src": "'none'",
         "img-src": "data:",
+        "media-src": "data:",
         "style-src": sha(style),
         "script-src": sha(script),
         "base-uri": "'none'",

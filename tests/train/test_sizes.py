@@ -22,6 +22,7 @@ from regard.train.run import Run
 from regard.train.sizes import UnfitError, check, shapes
 from regard.types import Example
 from small_pictures import captions, picture
+from small_sounds import recordings
 
 one = {"weight": (3, 4), "bias": (3,)}
 
@@ -85,6 +86,7 @@ def _text(task: str) -> dict[str, Any]:
 
 examples = {
     "relate": [Example((f"a {n}", "b"), str(n % 5 + 1)) for n in range(9)],
+    "answer": [Example((f"a {n}", "b"), "a") for n in range(9)],
     "entail": [Example((f"a {n}", "b"), "xy"[n % 2]) for n in range(9)],
     "tag": [Example((f"a {n}",), "X Y") for n in range(9)],
     "classify": [Example((f"a {n}",), "xy"[n % 2]) for n in range(9)],
@@ -92,6 +94,7 @@ examples = {
     "language": [Example((f"a {n}",), "") for n in range(9)],
     "describe": [Example((f"name[a {n}], place[b]",), "b") for n in range(9)],
     "caption": captions,
+    "transcribe": recordings,
 }
 parts = [
     (task, key, name)

@@ -9,7 +9,7 @@ import pytest
 from regard import api
 from regard.fields.tokens import Tokens
 from regard.find import find, names
-from regard.train.suggest import Facts, Parts, generation, language, nested, sentence, summary, tagging
+from regard.train.suggest import Facts, Parts, generation, language, nested, sentence, speech, summary, tagging
 from regard.types import Example
 
 
@@ -45,6 +45,18 @@ def test_by_hand() -> None:
     assert found["target.tokenizer.vocab_size"] == 1900  # 2000 · (4500 · 11.5 / 60000) ** 0.4 = 1886
     assert (found["train.batch_tokens"], found["train.lr"], found["source.embed.dropout"]) == (1024, 8e-3, 0.3)
     assert found["train.epochs"] == 42  # of 4500 · 11.5 · 1.25 subwords
+
+
+def test_recordings_by_hand() -> None:
+    """3,000 recordings of 60 positions in 15 minutes: 180,000 positions, of which width 128 sees 0.85 · 900 s / (100 µs
+    · 180,000) = 42 passes; 192 has too few positions. Many passes call for augmentation."""
+    some = facts(3_000, words=(60.0, 4.0), distinct=(0, 10), seconds=900.0)
+    found = chosen(speech, some, "transcribe")
+    assert (found["audio.embed.dim"], found["encoder.hidden"], found["encoder.layers"]) == (128, 128, 2)
+    assert (found["decoder.hidden"], found["attention.score.hidden"], found["train.batch_size"]) == (256, 128, 32)
+    assert (found["audio.embed.speed"], found["audio.embed.masks"]) == (0.1, 2)
+    short = chosen(speech, facts(30_000, words=(60.0, 4.0), seconds=60.0), "transcribe")
+    assert "audio.embed.speed" not in short
 
 
 def test_more_time_or_data_gives_larger_models() -> None:

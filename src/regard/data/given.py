@@ -28,6 +28,7 @@ from regard.data.read import Reading, as_text, decided, joined, pick, references
 from regard.data.readlog import ReadLog
 from regard.errors import RegardError, brief, counted
 from regard.fields import Field, Input
+from regard.fields.audio import wav_url
 from regard.fields.image import png_url
 from regard.types import Example
 
@@ -258,6 +259,11 @@ def _text(value: Any, what: str, field: Field, spaced: bool) -> str:
     if isinstance(field, Input) and field.per_file:
         if isinstance(value, os.PathLike):
             return str(os.fspath(value))
+        if field.kind == "audio":
+            if not isinstance(value, Mapping) or not {"array", "sampling_rate"} <= value.keys():
+                expected = "the path of a recording, or a mapping with array and sampling_rate"
+                raise RegardError(f"{what} is {brief(value, 40)}", expected=expected)
+            return wav_url(np.asarray(value["array"], dtype=np.float32), int(value["sampling_rate"]))
         if not hasattr(value, "getbands"):
             raise RegardError(f"{what} is {brief(value, 40)}", expected="the path of a picture, or a PIL image")
         return png_url(value if value.mode in ("1", "L", "RGB", "RGBA") else value.convert("RGB"))

@@ -3,7 +3,8 @@
 `train` may be
 
 - `builtin:dates`: a set that regard makes itself;
-- a folder of pictures with their captions, where these are to be written (see captions.py);
+- a folder of pictures with their captions, or of recordings with their transcripts, where these are to be written (see
+  captions.py and transcripts.py);
 - `hf:name`: one from the Hugging Face hub (see hf.py);
 - a file (see read.py), or parallel files: `train.de,train.en`;
 - a file of users, items and times, where these are histories (see histories.py);
@@ -23,6 +24,7 @@ was given and test was not, test stays empty: a held-out set one did not ask for
 """
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -30,7 +32,9 @@ from pathlib import Path
 from typing import Annotated
 
 from regard.data.arrays import read_arrays
+from regard.data.asked import asks, read_asked
 from regard.data.captions import by_lists, find_captions, read_captions
+from regard.data.cnn import is_cnn
 from regard.data.folders import folders, read_folders
 from regard.data.given import given_examples, is_given
 from regard.data.hf import read_hf
@@ -39,6 +43,7 @@ from regard.data.read import Form, Header, Reading, form_of, names_of, read, rea
 from regard.data.readlog import ReadLog
 from regard.data.references import each_pair, grouped
 from regard.data.splits import Splits, split
+from regard.data.transcripts import any_beside, find_transcripts, read_beside
 from regard.errors import RegardError
 from regard.fields import Field, Input
 from regard.fields.history import History
@@ -47,6 +52,7 @@ from regard.types import Example
 
 __all__ = ["load", "load_part"]
 
+VERSION = re.compile(r"-v\d+(\.\d+)*$")  # of SQuAD's files: train-v1.1.json
 parts_of = {"train": ("train",), "valid": ("valid", "validation", "val", "dev"), "test": ("test",)}
 
 
@@ -103,7 +109,8 @@ def load(
         )
     # The seed is always the same: runs with different seeds are compared on the same examples.
     labels = fields[-1].labels
-    parts = given if valid_rows else split(given.train, test=0.0 if test_rows else 0.05, labels=labels)
+    sides = 1 if asks(fields) else None  # all questions about a document are on one side
+    parts = given if valid_rows else split(given.train, 0.05, 0.0 if test_rows else 0.05, labels=labels, sides=sides)
     held_out = valid_rows or parts.valid, test_rows or parts.test
     group = group or captioned(fields)
     several = group or any(e.alternatives for rows in (parts.train, *held_out) for e in rows)
@@ -122,14 +129,14 @@ def noted(splits: Splits, log: ReadLog) -> Splits:
     return splits
 
 
-def filled(examples: list[Example], fields: Sequence[Field], log: ReadLog) -> list[Example]:
+def filled(examples: Sequence[Example], fields: Sequence[Field], log: ReadLog) -> list[Example]:
     """The examples without empty texts and labels. Rows with nothing in them count as blank lines."""
     found = []
     for example in examples:
         targets = example.references if len(fields) > len(example.inputs) else ()
         if targets and (tidy := tuple(map(fields[-1].tidied, targets))) != targets:
             example, targets = replace(example, target=tidy[0], alternatives=tidy[1:]), tidy
-        values = (*example.inputs, *targets)
+        values = (*example.inputs, *(() if fields[-1].optional else targets))
         if all(value and not value.isspace() for value in values):
             found.append(example)
         elif not any(value.strip() for value in values) and ":" in example.where:
@@ -159,6 +166,8 @@ def load_part(
         return given_examples(spec, fields, how, log or ReadLog())
     if os.path.isdir(os.path.expanduser(spec)) and per_file(fields) and not captioned(fields):
         return read_folders(spec)
+    if os.path.isdir(os.path.expanduser(spec)) and recorded(fields):
+        return read_beside(spec, log or ReadLog())
     if "," in spec and not os.path.exists(os.path.expanduser(spec)):
         paths = tuple(path.strip() for path in spec.split(","))
         if len(paths) != columns or not all(paths):
@@ -170,6 +179,8 @@ def load_part(
         return read_parallel(paths, how.encoding, log)
     if captioned(fields):
         return read_captions(spec, fields, how, log)
+    if asks(fields):
+        return read_asked(spec, fields, how, log or ReadLog())
     return located(read(spec, fields, how, log), fields, spec)
 
 
@@ -181,6 +192,11 @@ def per_file(fields: Sequence[Field]) -> bool:
 def captioned(fields: Sequence[Field]) -> bool:
     """Whether the targets are texts about files: several of one file are its references."""
     return per_file(fields) and fields[-1].words("") is not None
+
+
+def recorded(fields: Sequence[Field]) -> bool:
+    """Whether the targets are what is said in recordings."""
+    return captioned(fields) and fields[0].kind == "audio"
 
 
 def located(examples: list[Example], fields: Sequence[Field], path: str) -> list[Example]:
@@ -208,8 +224,14 @@ def _whole(spec: str, fields: Sequence[Field], how: Reading, part: Part, log: Re
         return read_hf(spec, how.names)
     if per_file(fields) and (arrays := read_arrays(spec)):
         return Splits(**arrays)
-    if os.path.isdir(os.path.expanduser(spec)):
-        if captioned(fields):
+    if os.path.isdir(os.path.expanduser(spec)) and not (asks(fields) and is_cnn(spec)):
+        if recorded(fields):
+            if file := find_transcripts(spec):
+                return Splits(part(file))
+            if any_beside(spec):
+                beside = folders(spec, parts_of) or {"train": spec}
+                return Splits(**{name: read_beside(folder, log) for name, folder in beside.items()})
+        elif captioned(fields):
             if file := find_captions(spec):
                 return by_lists(spec, part(file), log)
         elif per_file(fields) and (parts := folders(spec, parts_of)):
@@ -253,6 +275,7 @@ def _ending(file: str) -> str:
 def _is(file: str, part: str, ending: str) -> bool:
     """Is this the file of that part with that ending? A test may have a longer name, as test_2016.de."""
     stem, _, last = file.removesuffix(".gz").rpartition(".")
+    stem = VERSION.sub("", stem)
     return last == ending and (stem.lower() in parts_of[part] or (part == "test" and stem.lower().startswith("test")))
 
 

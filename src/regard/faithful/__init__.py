@@ -112,7 +112,7 @@ def probes(model: Probed, examples: Sequence[Example], words: int = 0, seed: int
         return probe_histories(task, network, examples)
     raise RegardError(
         f"{model.run.folder} is a run of {model.run.config['task']}",
-        expected="a task that pools, writes or recommends, such as classify, entail, translate or recommend",
+        expected="a task that pools, writes or recommends, such as classify or translate",
     )
 
 

@@ -33,6 +33,7 @@ class History(Items):
     """The items of a user in the order of time: ids with spaces between, or `user:ID`."""
 
     headers: ClassVar[tuple[str, ...]] = ()
+    noun: ClassVar[str] = "a history of items"
 
     @ranged
     def __init__(

@@ -27,7 +27,8 @@ from jaxtyping import Float
 from regard.errors import RegardError, brief, counted
 from regard.files import write_whole
 from regard.look.picture import is_picture
-from regard.regions import Box, Region, from_dict, to_dict
+from regard.look.sound import is_sound
+from regard.regions import Box, Interval, Region, from_dict, to_dict
 
 __all__ = ["AttentionMap", "Panels", "visible", "write"]
 
@@ -117,9 +118,11 @@ class AttentionMap:
             raise RegardError(f"head_names {self.head_names!r}", expected=f"one name for each of {heads} heads")
         if self.panels not in get_args(Panels):
             raise RegardError(f"panels {self.panels!r:.40}", expected=f"one of {', '.join(get_args(Panels))}")
-        if not is_picture(self.source) and (self.source or self.in_picture):
+        if not is_picture(self.source) and not is_sound(self.source) and (self.source or self.in_picture):
             given = f"source {self.source!r:.40}" if self.source else "boxes, but no picture as source"
             raise RegardError(given, expected="a PNG, JPEG, GIF, WebP or BMP as a data URL: data:image/png;base64,…")
+        if self.in_picture and is_sound(self.source):
+            raise RegardError("boxes, but a sound as source", expected="the picture that they are parts of")
         for side, chosen, tokens in (
             ("row", self.row_selected, self.rows),
             ("column", self.column_selected, self.columns),
@@ -153,6 +156,11 @@ class AttentionMap:
     def in_picture(self) -> bool:
         """Whether the columns are all parts of a picture, and shown there."""
         return bool(self.columns) and {*map(type, self.columns)} == {Box}
+
+    @property
+    def in_sound(self) -> bool:
+        """Whether the columns are all stretches of a recording, and shown there."""
+        return bool(self.columns) and {*map(type, self.columns)} == {Interval} and is_sound(self.source)
 
     def lines(self) -> list[tuple[str, Float[np.ndarray, " column"]]]:
         """Each row of each head, with a name: for views that show one row at a time."""

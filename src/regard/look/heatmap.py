@@ -43,7 +43,8 @@ from rich.cells import cell_len
 from regard.errors import RegardError
 from regard.look.attention_map import AttentionMap, visible, write
 from regard.look.picture import to_picture
-from regard.regions import Box
+from regard.look.sound import spectrogram, stretch
+from regard.regions import Box, Interval
 
 __all__ = ["contained", "draw", "drawable", "overlaid", "render", "save"]
 
@@ -109,6 +110,8 @@ def draw(attention_map: AttentionMap, escape: bool = True, caption: str = "", sm
     """The picture as a matplotlib figure of its own (no pyplot). `escape` writes undrawable letters as numbers."""
     if attention_map.in_picture:
         return _on_picture(attention_map, escape, caption, smooth)
+    if attention_map.in_sound:
+        return _on_sound(attention_map, escape, caption)
     rows, columns, names, axis_names, title, fonts = _texts(attention_map, escape, caption)
     heads = attention_map.heads
     across = min(len(heads), 4)
@@ -195,6 +198,58 @@ def _on_picture(attention_map: AttentionMap, escape: bool, caption: str, smooth:
     x, long = 0.18 + across * (wide + gap), min(high, 1.5)
     scale = figure.add_axes((x / width, (height - top - above - long) / height, 0.08 / width, long / height))
     _scale(scale, attention_map, style, over)
+    return figure
+
+
+def _on_sound(attention_map: AttentionMap, escape: bool, caption: str) -> Figure:
+    """The spectrogram, and under it on the same axis of time a row for each token; head after head."""
+    heads = attention_map.heads if len(attention_map.heads) * len(attention_map.rows) <= 4 * most_panels else None
+    attention_map = attention_map if heads is not None else attention_map.mean()
+    rows, _, names, _, title, fonts = _texts(attention_map, escape, caption)
+    style: dict[str, Any] = {"family": fonts, "color": ink, "parse_math": False, "usetex": False}
+    edges = [(one.start, one.end) for one in attention_map.columns if isinstance(one, Interval)]
+    seconds = edges[-1][1] - edges[0][0]
+    wide, tall, line = min(14.0, max(5.0, 1.6 * seconds)), 1.2, min(0.22, 12 / max(len(rows), 1))
+    left, right, gap, top = 0.25 + 0.09 * max(map(len, rows), default=1), 1.4, 0.12, _high(title) or 0.15
+    each = line * len(rows) + (0.28 if len(attention_map.heads) > 1 else gap)
+    width, height = left + wide + right, top + tall + each * len(attention_map.heads) + 0.55
+    dpi = min(200, most_pixels / max(width, height))
+    figure = Figure(figsize=(width, height), dpi=dpi, facecolor="white")
+    figure.text(0.18 / width, 1 - 0.15 / height, title, size=13, va="top", **style)
+    extent = (edges[0][0], edges[-1][1])
+
+    def axes_at(above: float, high: float, label: str) -> Axes:
+        place = (left / width, (height - above - high) / height, wide / width, high / height)
+        axes = figure.add_axes(place, label=label)
+        for spine in axes.spines.values():
+            spine.set(color=faint, linewidth=0.8)
+        return axes
+
+    axes = axes_at(top, tall, "spectrogram")
+    axes.imshow(spectrogram(attention_map.source), extent=(*extent, 0, 1), cmap="Greys", aspect="auto")
+    axes.set(xticks=[], yticks=[], xlim=extent)
+    times = np.array([first for first, _ in edges] + [edges[-1][1]])
+    for number, weights in enumerate(attention_map.heads):
+        above = top + tall + each * (number + 1) - line * len(rows)
+        axes = axes_at(above, line * len(rows), f"head {number + 1}")
+        if weights.size:
+            axes.pcolormesh(
+                times, np.arange(len(rows) + 1), weights, cmap=colours, vmin=0, vmax=attention_map.top, rasterized=True
+            )
+        axes.set(xlim=extent, ylim=(len(rows), 0))
+        axes.set_yticks(np.arange(len(rows)) + 0.5, rows, size=min(11, 50 * line), **style)
+        axes.tick_params(length=0, pad=3)
+        for at, row in enumerate(weights):
+            if heard := stretch(row, attention_map.columns):
+                said = f"{heard.start:.2f}–{heard.end:.2f} s"
+                axes.text(extent[1] + 0.08 * seconds / wide, at + 0.5, said, va="center", size=min(8, 40 * line),
+                          **{**style, "color": grey})  # fmt: skip
+        if len(attention_map.heads) > 1 or attention_map.head_names:
+            axes.set_title(names[number], loc="left", size=9, pad=2, **style)
+        if number + 1 < len(attention_map.heads):
+            axes.set_xticks([])
+    axes.set_xlabel("seconds", size=9, **{**style, "color": grey})
+    axes.tick_params(axis="x", length=2, labelsize=8, labelcolor=ink)
     return figure
 
 

@@ -26,6 +26,8 @@ from rich.cells import cell_len
 from regard.errors import RegardError
 from regard.files import read_whole
 from regard.look.attention_map import AttentionMap, visible
+from regard.look.picture import to_url
+from regard.look.sound import spectrogram
 from regard.regions import Region, Token, to_dict
 from regard.types import Prediction, Step
 
@@ -113,11 +115,17 @@ def item(
         "inputs": list(inputs),
         "answer": prediction.text,
         **_probable(prediction),
-        "others": [{"text": one.text, **_probable(one)} for one in prediction.others],
+        **_place(prediction),
+        "others": [{"text": one.text, **_probable(one), **_place(one)} for one in prediction.others],
         "drop_tokens": [list(places) for places in drop_tokens] or [[] for _ in inputs],
         "steps": [[_step(one) for one in step] for step in prediction.steps] or None,
         "maps": [table(attention_map) for attention_map in attention_maps],
     }
+
+
+def _place(one: Prediction) -> dict[str, Any]:
+    """The characters of the first input that an answer is, where it is a part of it."""
+    return {} if one.span is None else {"span": list(one.span)}
 
 
 def _probable(one: Prediction) -> dict[str, float | None]:
@@ -161,6 +169,7 @@ def table(attention_map: AttentionMap) -> dict[str, Any]:
         "breaks": list(attention_map.breaks),
         "panels": attention_map.panels,
         "source": attention_map.source,
+        **({"spectrogram": to_url(255 - spectrogram(attention_map.source))} if attention_map.in_sound else {}),
     }
 
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from io import StringIO
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, UInt8
 from rich.cells import cell_len, chop_cells
 from rich.color import Color
 from rich.console import Console
@@ -28,7 +28,8 @@ from rich.text import Text
 
 from regard.look.attention_map import AttentionMap, visible
 from regard.look.picture import to_picture
-from regard.regions import Box
+from regard.look.sound import spectrogram, stretch
+from regard.regions import Box, Interval
 
 __all__ = ["show"]
 
@@ -37,6 +38,7 @@ shades = "·░▒▓█"
 # of ink makes little faint and much strong on dark and on light paper alike.
 ramp = (67, 68, 69, 33)
 longest = 14  # cells of a label; what is longer ends in …
+sound_high = 5  # lines of a spectrogram
 most_high = 16  # lines of a picture, unless its boxes need more
 narrowest = 24  # columns below which no heat map can be laid out
 
@@ -52,7 +54,8 @@ def show(attention_map: AttentionMap, width: int | None = None, colour: bool | N
     console = Console(
         file=out, width=width, force_terminal=colour, color_system="256" if colour else None, legacy_windows=False
     )
-    for line in (_in_picture if attention_map.in_picture else _lines)(attention_map, width):
+    lines = _in_picture if attention_map.in_picture else _in_sound if attention_map.in_sound else _lines
+    for line in lines(attention_map, width):
         line.rstrip()
         console.print(line, soft_wrap=True)  # Text, never markup: a token `[/b]` is a token
     return out.getvalue().rstrip("\n")
@@ -117,6 +120,39 @@ def _in_picture(attention_map: AttentionMap, width: int) -> Iterator[Text]:
         for line in [names, *zip(*(block for _, block in some), strict=True)]:
             yield Text("  ").join(line)
     yield _legend(attention_map.top)
+
+
+def _in_sound(attention_map: AttentionMap, width: int) -> Iterator[Text]:
+    """The spectrogram, and under it for each row its weights over time, with the stretch that it is heard in."""
+    if attention_map.title:
+        yield Text(_short(visible(attention_map.title), width), Style(bold=True))
+    times = [one for one in attention_map.columns if isinstance(one, Interval)]
+    labels = [Text(_short(visible(token.text), width // 4)) for token in attention_map.rows]
+    margin, beside = max((cell_len(label.plain) for label in labels), default=0) + 1, 16
+    room = max(8, min(width - margin - beside, 2 * len(times)))
+    middle = (np.arange(room) + 0.5) / room * (times[-1].end - times[0].start) + times[0].start
+    under = np.clip(np.searchsorted([one.end for one in times], middle), 0, len(times) - 1)
+    levels = np.array(_resized(spectrogram(attention_map.source), sound_high, room)) // 52
+    for line in levels:
+        yield Text(" " * margin + "".join((" " + shades[1:])[level] for level in line), Style(dim=True))
+    for name, weights in zip(attention_map.names, attention_map.heads, strict=True):
+        if attention_map.weights.ndim == 3:
+            yield Text(_short(visible(name), width), Style(italic=True))
+        for label, row in zip(labels, weights, strict=True):
+            cells = (_cell(float(weight) / attention_map.top, 1, gap=False) for weight in row[under])
+            heard = stretch(row, times)
+            said = f"  {heard.start:.2f}–{heard.end:.2f} s" if heard else ""
+            yield _fill(label, margin - 1, right=True).append(" ").append_text(Text().join(cells)).append(said)
+    first, last = f"{times[0].start:.2f} s", f"{times[-1].end:.2f} s"
+    yield Text(" " * margin + first + last.rjust(room - len(first)), Style(dim=True))
+    yield _legend(attention_map.top)
+
+
+def _resized(levels: UInt8[np.ndarray, "band frame"], high: int, wide: int) -> UInt8[np.ndarray, "high wide"]:
+    from PIL import Image
+
+    small = Image.fromarray(levels).resize((wide, high), Image.Resampling.BOX)
+    return np.asarray(small)
 
 
 def _places(boxes: Sequence[Box], down: int, across: int) -> Int[np.ndarray, "down across"]:

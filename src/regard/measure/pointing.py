@@ -52,7 +52,7 @@ def _scored(look: Any, grounding: tuple[Grounding, ...]) -> Iterator[tuple[float
     area = _area(boxes)
     middle = (boxes[:, :2] + boxes[:, 2:]) / 2
     for token, weights in zip(look.rows, look.mean().weights, strict=True):
-        [true, *_] = [_edges([one.box])[0] for one in grounding if _speaks(token, one)] or [None]
+        [true, *_] = [_edges([one.region])[0] for one in grounding if _speaks(token, one)] or [None]
         if true is None or not weights.any():
             continue
         shared = _area(np.concatenate([np.maximum(boxes[:, :2], true[:2]), np.minimum(boxes[:, 2:], true[2:])], 1))

@@ -80,6 +80,11 @@ class EncoderDecoder(Network):
             return super().showing(layers)
         return swapped(self, self.decoder, self.decoder.showing(layers))  # type: ignore[no-any-return]
 
+    @property
+    def steps(self) -> Any:
+        """What a search asks for the next token."""
+        return self.decoder
+
     def encode(self, source: Any) -> Memory:
         memory: Memory = self.encoder(self.embed(source))
         return memory
@@ -90,12 +95,16 @@ class EncoderDecoder(Network):
     def looked(self, batch: Batch, progress: float = 1.0) -> tuple[Output, Look]:
         """The loss, and where the decoder looked. Only in training is the source disturbed and the truth withheld.
         Where sentences are read several times, to measure one draw by another, the loss is the mean over these."""
-        target = batch.target
-        assert isinstance(target, Sequences)
-        before = shifted(target)
-        count, copies = self.count(batch), 1 if self.reinforce is None else self.reinforce.copies
         teach = self.teach if self.training else Teach()
         memory = self.encode(teach.source(batch.source, self.embed.vocab))
+        assert isinstance(batch.target, Sequences)
+        return self.written(memory, batch.target, progress)
+
+    def written(self, memory: Memory, target: Sequences, progress: float) -> tuple[Output, Look]:
+        """The loss of writing the target from a memory, and where the decoder looked."""
+        teach = self.teach if self.training else Teach()
+        before = shifted(target)
+        count, copies = int(target.lengths.sum()), 1 if self.reinforce is None else self.reinforce.copies
         if copies > 1:  # they are encoded once
             rows = torch.arange(len(before), device=before.device).repeat(copies)
             memory, target, before = memory.select(rows), target.select(rows), before[rows]

@@ -31,6 +31,7 @@ from regard.search.greedy import Greedy
 from regard.tasks._maps import AttentionMaps, attention_map
 from regard.text import Tokenizer
 from regard.train.metrics import MetricSet
+from regard.train.start import Starts
 from regard.train.task import Ask, Capability, Task, places
 from regard.types import Batch, Example, Prediction, Sequences, Step, wide
 
@@ -45,6 +46,7 @@ class Generation(Task):
     counts: ClassVar[str] = "tokens"
     capabilities: ClassVar[frozenset[Capability]] = frozenset({"searches", "scores", "drops_tokens"})
     role: ClassVar[str] = "source"  # what the input is called
+    starts: ClassVar[Starts | None] = Starts("source")
     target: Tokens
 
     def __init__(
@@ -152,15 +154,29 @@ class Generation(Task):
     ) -> list[Prediction]:
         """Predictions in the order of the texts, each with its n-best list."""
         assert isinstance(network, EncoderDecoder)
-        field = self.source
         encoded = [row for (row,) in self.rows(texts, ask, places(texts, where))]
+        found, steps = self.searched(network, encoded, ask)
+        columns = self._columns(texts, ask) if ask.look else [()] * len(texts)
+        maps = AttentionMaps([one for best in found for one in best], network.decoder.head_names, AXES)
+        answers = []
+        for row, (text, best) in enumerate(zip(texts, found, strict=True)):
+            drawn = self.source.source(text[0]) if ask.look else ""  # a picture is read for this
+            first, *others = [self._prediction(text[0], one, columns[row], maps, drawn) for one in best]
+            answers.append(replace(first, others=tuple(others), steps=steps.get(row, ())))
+        return answers
+
+    def searched(
+        self, network: EncoderDecoder, encoded: Sequence[Any], ask: Ask
+    ) -> tuple[list[list[Hypothesis]], dict[int, tuple[tuple[Step, ...], ...]]]:
+        """The n-best list of each encoded source, and the steps of the search where they were asked for."""
+        field, found = self.source, [list[Hypothesis]()] * len(encoded)
         lengths = [field.length(row) for row in encoded]
-        device, found = next(network.parameters()).device, [list[Hypothesis]()] * len(texts)
+        device = next(network.parameters()).device
         steps: dict[int, tuple[tuple[Step, ...], ...]] = {}
         for rows in in_order([(length, length) for length in lengths], tokens=ask.batch_tokens):
             watched = Trace() if ask.trace else None
             hypotheses = (ask.search or self.search)(
-                network.decoder,
+                network.steps,
                 network.encode(field.collate([encoded[row] for row in rows]).to(device)),
                 start=Tokenizer.start,
                 end=Tokenizer.end,
@@ -173,14 +189,7 @@ class Generation(Task):
                 found[row] = best
             if watched is not None:
                 steps |= zip(rows, watched.steps(self.target.text.pieces), strict=True)
-        columns = self._columns(texts, ask) if ask.look else [()] * len(texts)
-        maps = AttentionMaps([one for best in found for one in best], network.decoder.head_names, AXES)
-        answers = []
-        for row, (text, best) in enumerate(zip(texts, found, strict=True)):
-            drawn = self.source.source(text[0]) if ask.look else ""  # a picture is read for this
-            first, *others = [self._prediction(text[0], one, columns[row], maps, drawn) for one in best]
-            answers.append(replace(first, others=tuple(others), steps=steps.get(row, ())))
-        return answers
+        return found, steps
 
     def _columns(self, texts: Sequence[Sequence[str]], ask: Ask) -> list[tuple[Region, ...]]:
         """What the positions of each source stand for, without those that were dropped."""

@@ -41,7 +41,9 @@ def chosen(examples: Sequence[Example], count: int) -> list[Example]:
 
 def _within(examples: Sequence[Example], most: int) -> list[Example]:
     return [
-        one for one in examples if all(len(value) <= most or value.startswith("data:image/") for value in one.inputs)
+        one
+        for one in examples
+        if all(len(value) <= most or value.startswith(("data:image/", "data:audio/")) for value in one.inputs)
     ]
 
 

@@ -37,7 +37,7 @@ def test_what_is_neither_above_nor_beside_is_not_said() -> None:
 def test_each_word_has_the_box_of_its_shape() -> None:
     text, grounding = next(said((red, blue)))
     assert [text[one.start : one.end] for one in grounding] == ["small", "red", "circle", "large", "blue", "square"]
-    assert [one.box for one in grounding] == [red.box] * 3 + [blue.box] * 3
+    assert [one.region for one in grounding] == [red.box] * 3 + [blue.box] * 3
     assert red.box == Box(15 / 40, 4 / 40, 23 / 40, 12 / 40)
 
 
@@ -50,7 +50,7 @@ def test_in_the_box_is_the_colour() -> None:
         for one in example.grounding:
             word = example.target[one.start : one.end]
             left, top, right, bottom = (
-                round(edge * CANVAS) for edge in (one.box.left, one.box.top, one.box.right, one.box.bottom)
+                round(edge * CANVAS) for edge in (one.region.left, one.region.top, one.region.right, one.region.bottom)
             )
             if word in COLOURS:
                 middle = pixels(example)[(top + bottom) // 2, (left + right) // 2]

@@ -43,3 +43,20 @@ def test_the_place_is_part_of_the_vector() -> None:
 def test_a_size_that_cannot_be_halved_so_often_is_refused(side: int) -> None:
     with pytest.raises(RegardError, match=r"multiple of 4"):
         Convolutions(channels=1, side=side, blocks=2)
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 3])
+def test_each_position_sees_what_lies_around_the_middle_of_its_cell(blocks: int) -> None:
+    """The pixels with a gradient reach as far to the left as to the right, and as far up as down."""
+    network = Convolutions(channels=1, side=64, dim=8, blocks=blocks).eval()
+    with torch.no_grad():
+        for parameter in network.layers.parameters():
+            parameter.abs_()  # so that no ReLU is closed
+    pixels = torch.ones(1, 1, 64, 64, requires_grad=True)
+    cell = 2**blocks
+    line, column = network.grid // 2, network.grid // 2 - 1
+    seen = network(Pixels(pixels)).values[0, line * network.grid + column].sum()
+    (slope,) = torch.autograd.grad(seen, pixels)
+    for axis, place in ((0, line), (1, column)):
+        there = (slope[0, 0] != 0).any(1 - axis).nonzero().flatten()
+        assert (int(there.min()) + int(there.max()) + 1) / 2 == cell * (place + 0.5)

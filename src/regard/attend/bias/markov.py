@@ -44,6 +44,10 @@ class Markov(Bias):
         # Zeros: training begins with the score alone.
         self.W = nn.Parameter(torch.zeros(hidden, 2 * k + 1))
 
+    @property
+    def matrix(self) -> Float[Tensor, "hidden window"]:
+        return self.W
+
     def start(self, memory: Memory, queries: int) -> Float[Tensor, "batch query *head key"]:
         batch, *heads, keys, _ = memory.keys.shape
         return memory.keys.new_zeros(batch, queries, *heads, keys)
@@ -52,7 +56,7 @@ class Markov(Bias):
         if state.shape[1] != queries:
             expected = "as many: each step waits for the weights of the one before"
             raise RegardError(f"{queries} queries of {state.shape[1]} hypotheses", expected=expected)
-        term = linear(windows(state, self.k), self.W).to(memory.keys.dtype)
+        term = linear(windows(state, self.k), self.matrix).to(memory.keys.dtype)
         if queries == 1:  # one hypothesis: a term of the keys, which costs less and leaves the way to a fused kernel
             return Terms(keys=term.squeeze(1))
         return Terms(pairs=term.transpose(1, 2) if memory.keys.dim() == 4 else term)

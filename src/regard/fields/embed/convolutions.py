@@ -1,8 +1,9 @@
 """Convolutions: a small convolutional network from pixels to a grid of vectors.
 
-`blocks` times: two 3×3 convolutions with batch normalisation and ReLU, the first of which halves both sides. A picture
-of size s becomes a grid of (s / 2^blocks)² positions, each with a receptive field around its own cell. Where a position
-is in the picture is added to it, as a learned vector for its row and one for its column.
+`blocks` times: a 4×4 convolution that halves both sides and a 3×3 one, each with batch normalisation and ReLU. A
+picture of size s becomes a grid of (s / 2^blocks)² positions, each with a receptive field around the middle of its own
+cell (a 3×3 convolution that halves would see half a pixel too far to the left and above, and each block doubles that).
+Where a position is in the picture is added to it, as a learned vector for its row and one for its column.
 
     Convolutions(channels=1, side=32)(pixels).values     # [batch, 64, 64]
 """
@@ -41,8 +42,8 @@ class Convolutions(Embedding):
         layers: list[nn.Module] = []
         for block in range(blocks):
             width = max(8, dim // 2 ** (blocks - 1 - block)) if block < blocks - 1 else dim
-            for stride in (2, 1):
-                layers += [nn.Conv2d(channels, width, 3, stride, padding=1), nn.BatchNorm2d(width), nn.ReLU()]
+            for kernel, stride in ((4, 2), (3, 1)):
+                layers += [nn.Conv2d(channels, width, kernel, stride, padding=1), nn.BatchNorm2d(width), nn.ReLU()]
                 channels = width
             layers.append(nn.Dropout2d(dropout))
         self.layers = nn.Sequential(*layers)
