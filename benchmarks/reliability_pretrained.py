@@ -116,7 +116,7 @@ def trial(given: tuple[str, int]) -> dict[str, Any]:
     return found
 
 
-def rows(scale: float = 1.0, jobs: int = 2, first: int = 0) -> list[dict[str, Any]]:
+def rows(scale: float = 1.0, jobs: int = 4, first: int = 0) -> list[dict[str, Any]]:
     count = max(20, round(TRIALS * scale))
     import torch
 
@@ -171,7 +171,7 @@ def rows(scale: float = 1.0, jobs: int = 2, first: int = 0) -> list[dict[str, An
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", type=float, default=1.0)
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--first", type=int, default=0, help="the number of the first trial")
     arguments = parser.parse_args()
     table = rows(arguments.scale, arguments.jobs, arguments.first)

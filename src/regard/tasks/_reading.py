@@ -115,7 +115,9 @@ class PretrainedInput(InputReading):
         if self.checkpoint is None:
             return []
         of = self.checkpoint.architecture
-        said = f"{self.checkpoint.folder.name}: {of.model_type}, {counted(of.layers, 'layer')} of width {of.size}"
+        name = str(self.options["from"])
+        name = name if name.startswith("hf:") else self.checkpoint.folder.name
+        said = f"{name}: {of.model_type}, {counted(of.layers, 'layer')} of width {of.size}"
         heads = sorted({name.split(".")[0] for name in self.checkpoint.unread})
         return [said + (f"; not used: {', '.join(heads)}" if heads else "")]
 
