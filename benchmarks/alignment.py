@@ -39,8 +39,8 @@ from regard.look.align import (
     off_by_one,
     read_gold,
     scores,
+    swapped,
     to_pharaoh,
-    turned,
     words,
 )
 from regard.types import Example
@@ -112,7 +112,7 @@ def both_ways(folder: Path, examples: Sequence[Example], gold: Sequence[Gold]) -
     there, back = (regard.load(folder / way) for way in ("there", "back"))
     turned_round = [Example((one.target,), one.source, one.where) for one in examples]
     seen, seen_back = forced(there, examples), forced(back, turned_round)
-    links, links_back = [choose(rows) for rows in seen], [turned(choose(rows)) for rows in seen_back]
+    links, links_back = [choose(rows) for rows in seen], [swapped(choose(rows)) for rows in seen_back]
     found = compared(seen, links, gold) | {"back_aer": scores(links_back, gold)["aer"]}
     for how in ("intersection", "grow"):
         joined = [join(*one, how) for one in zip(links, links_back, strict=True)]

@@ -123,7 +123,7 @@ REACHED = (
     ),
     ("feature-wise attention, the same", "", "attention_targets_gpu.rows.6.to_compile", "{:.1f}×"),
     ("training on 2 CPU cores beside JoeyNMT, same sizes, same run", "≥ 1.5×", "joeynmt_cpu.ratio", "{:.2f}×"),
-    ("stops after which the hashes equal an uninterrupted run's", "5 of 5", "resume.equal", "{}"),
+    ("interrupted trainings that end with exactly the weights of an uninterrupted one", "5 of 5", "resume.equal", "{}"),
 )
 
 
@@ -146,6 +146,17 @@ def reliability(results: Results) -> str:
         for row in part["rows"]:
             held = f"{row['held']:,}" if row["held"] == row["count"] else f"**{row['held']:,}**"
             lines.append(f"| {_cell(row['promise'])} | {_cell(row['tried'])} | {row['count']:,} | {held} |")
+    return "\n".join(lines)
+
+
+def answer_babi(results: Results) -> str:
+    """A row for each task, with the mean over seeds."""
+    names = {"cloze_accuracy": "accuracy", "mrr": "MRR"}
+    names |= {"evidence_answer": "weight on the supporting sentences", "evidence_chance": "even weights"}
+    lines = [f"| task | seeds | {' | '.join(names.values())} |", "|---" * (len(names) + 2) + "|"]
+    for task, row in (results.get("answer_babi", {}).get("figures") or {}).items():
+        cells = [f"{sum(row[name]) / len(row[name]):.1%}" for name in names]
+        lines.append(f"| {task} | {len(row['mrr'])} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -207,6 +218,7 @@ tables: dict[str, Callable[[Results], str]] = {
     "fields": fields,
     "own_data": own_data,
     "reliability": reliability,
+    "answer_babi": answer_babi,
     **attention,
     **sentences,
     **generation,

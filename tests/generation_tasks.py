@@ -15,6 +15,10 @@ data = {
     "caption": captions,
     "transcribe": recordings,
     "glimpse": [Example((picture(seed),), label) for seed, label in enumerate("abba")],
+    "answer": [
+        Example((f"{a} is in the {b}", f"where is {a}"), b, f"a.tsv:{n}")
+        for n, (a, b) in enumerate((("ada", "hall"), ("bo", "shed"), ("cy", "park"), ("ada", "park")), 1)
+    ],
     "language": [Example((f"{one.source} .",), "") for one in pairs],
     "recommend": [Example((a,), b) for a, b in (("a b c", "d"), ("b c", "e"), ("c a e", "b"), ("d", "a"))],
 }
@@ -51,6 +55,8 @@ def made(task: str, examples: Any = None, **options: Any) -> Any:
         "encoder": {"name": "bigru", "hidden": 2},
         "decoder": {"name": "recurrent", "hidden": 4, "embed": 4, "dropout": 0.0},
         "network": {"name": "recurrent", "hidden": 4},
+        "again": {"name": "bigru", "hidden": 2},
+        "point": {"name": "dynamic", "hidden": 3, "pool": 2},
         "head": {} if task == "tag" else {"hidden": 4},
     }
     if task == "caption":  # which writes up to this many words, however large the picture

@@ -22,6 +22,24 @@ export function logProb(one: Probable): string {
   return signed(one.log_prob) + (one.log_prob_per_token === null ? "" : ` (${signed(one.log_prob_per_token)} per token)`);
 }
 
+// Where the answer and the second best stand in the first input, the better first.
+const spans = (item: Item): [number, number][] =>
+  [item, ...item.others.slice(0, 1)].flatMap((one) => (one.span ? [one.span] : []));
+
+// A text with its answers marked. Offsets count characters, not UTF-16 units. An answer inside a better one has no mark.
+function marked(parent: Element, text: string, spans: [number, number][]): void {
+  const characters = Array.from(text);
+  const rank = characters.map((_, at) => spans.findIndex(([start, end]) => start <= at && at < end));
+  for (let at = 0; at < characters.length; ) {
+    let end = at;
+    while (end < characters.length && rank[end] === rank[at]) end++;
+    const piece = visible(characters.slice(at, end).join(""), Infinity);
+    if (rank[at] === -1) parent.append(piece);
+    else make("mark", parent, { class: rank[at] ? "second" : undefined, text: piece, title: rank[at] ? "second best answer" : "answer" });
+    at = end;
+  }
+}
+
 export function answer(parent: Element, item: Item, run: Run | undefined): void {
   if (!item.inputs.length) return;
   const box = make("div", parent, { class: "answer", tabindex: -1 });
@@ -31,6 +49,7 @@ export function answer(parent: Element, item: Item, run: Run | undefined): void 
     const role = run?.roles[i];
     if (role) make("span", line, { class: "role", text: role.name });
     if (isPicture(text)) make("img", line, { class: "thumb", src: text, alt: role?.name ?? "picture" });
+    else if (i === 0 && spans(item).length) marked(line, text, spans(item));
     else line.append(isSound(text) ? "recording" : visible(text, 400));
   });
   const gone = item.drop_tokens.reduce((sum, places) => sum + places.length, 0);
@@ -47,7 +66,7 @@ export function answer(parent: Element, item: Item, run: Run | undefined): void 
   if (!item.others.length) return;
   const more = make("details", box, { class: "others" });
   const all = mean ? item.others : [{ ...item, text: item.answer }, ...item.others];
-  const kind = mean ? "steps of the scale" : "labels";
+  const kind = mean ? "steps of the scale" : spans(item).length ? "answers" : "labels";
   make("summary", more, { text: labels ? `${all.length} ${kind}` : item.others.length === 1 ? "1 other answer" : `${item.others.length} other answers` });
   const list = make("ol", more);
   for (const other of all.slice(0, 50)) {

@@ -65,12 +65,14 @@ export interface Probable {
 
 export interface Other extends Probable {
   text: string;
+  span?: [number, number];
 }
 
 export interface Item extends Probable {
   run: number;
   inputs: string[];
   answer: string;
+  span?: [number, number]; // characters of the first input that the answer is
   others: Other[];
   drop_tokens: number[][];
   steps: Hypothesis[][] | null;

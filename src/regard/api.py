@@ -15,7 +15,8 @@ from typing import Any, overload
 
 import torch
 
-from regard.data.given import options_of, rows_of
+from regard.data.corpus import read_corpus
+from regard.data.given import is_given, options_of, rows_of
 from regard.data.histories import columns_of
 from regard.data.load import load as load_data
 from regard.data.load import load_part
@@ -25,7 +26,7 @@ from regard.data.references import grouped
 from regard.data.roles import by_role
 from regard.data.splits import Splits
 from regard.errors import RegardError, brief, counted
-from regard.find import build, call, find, full, names, nearest, settable
+from regard.find import In, build, call, find, full, mark, named, names, nearest, settable
 from regard.measure import Results
 from regard.merged import flat, gone_on, merge
 from regard.networks.reader import Reader
@@ -36,6 +37,7 @@ from regard.search import Constraints, Search, compiled
 from regard.search.beam import fitted
 from regard.train.card import card
 from regard.train.device import device_of, precise, usable_cores
+from regard.train.distribute import Team, joined
 from regard.train.doubts import doubts_of
 from regard.train.ending import advised, longer, tested
 from regard.train.lock import Hold, held
@@ -43,6 +45,7 @@ from regard.train.loop import Outcome, fit
 from regard.train.progress import Progress
 from regard.train.run import Run, plain
 from regard.train.schedule import seconds
+from regard.train.start import ENCODER, Start, freeze, take, taken_options
 from regard.train.suggest import Choice, Facts, Parts, nested
 from regard.train.task import Ask, Capability, DropTokens, Features, Task, places
 from regard.train.threads import restored
@@ -52,6 +55,7 @@ from regard.types import Example, Network, Prediction
 
 __all__ = ["Model", "configure", "flat", "load", "merge", "prepare", "train"]
 
+SECTIONS = ("data", "train", "start")  # of a configuration, beside the options of the task
 FEW_VALID = 200  # examples that are answered where there is no test set
 
 
@@ -98,13 +102,18 @@ class Model:
         `drop_tokens` drops tokens before the model reads them: one entry per text, with token indices for each input.
         Constraints are options of the search in your own text: `allowed` (the only answers that may come out), `prefix`
         (what every answer begins with), `banned` (words that no answer contains), `min_length` and `no_repeat_ngram`.
+        Where several answers are given without a search (answer), `n_best` says how many come back.
         `features` also shows single features of feature-wise attention: how many, or a list of their numbers. `layers`
         chooses the Transformer layers to show: last, mean, all, or a number from 1. `top` is how many items to
         recommend, for tasks that rank.
         """
         pair = self.inputs > 1 and isinstance(texts, tuple) and all(isinstance(text, str) for text in texts)
         single = isinstance(texts, str) or pair
-        rows, chosen = self._rows([texts] if single else texts), self._search(search)
+        rows, n_best = self._rows([texts] if single else texts), 0
+        if self.task.can("lists") and search.get("name", "beam") == "beam":  # how a longer list is asked of a search
+            n_best = int(search.pop("n_best", 0))
+            search = {} if search.keys() == {"name"} else search
+        chosen = self._search(search)
         if trace:
             self._needs("searches", "trace")
         if drop_tokens:
@@ -116,7 +125,7 @@ class Model:
         if top:
             self._needs("ranks", "top")
             within("top", top, Few)
-        ask = Ask(look, chosen, trace, drop_tokens, features, top=top)
+        ask = Ask(look, chosen, trace, drop_tokens, features, n_best=n_best, top=top)
         with torch.inference_mode(), self.precision():
             found = self.task.predict(self.network.showing(layers), rows, ask, where)
         return found[0] if single else found
@@ -260,8 +269,8 @@ def configure(task: str, options: Mapping[str, Any]) -> dict[str, Any]:
     kind = find("tasks", task)
     own = {key: value for key, value in options.items() if key != "task"}
     asked = merge(_preset(kind, options), merge(kind.implied(own), own))
-    parts = {key: value for key, value in asked.items() if key not in ("data", "train")}
-    known = [*settable(kind), "data", "train"]
+    parts = {key: value for key, value in asked.items() if key not in SECTIONS}
+    known = [*settable(kind), *SECTIONS]
     for key in parts:
         if key not in known:
             raise RegardError(f"unknown option {key!r}", do=nearest(key, known))
@@ -269,6 +278,7 @@ def configure(task: str, options: Mapping[str, Any]) -> dict[str, Any]:
         "task": task,
         "data": full(load_data, by_role(asked.get("data", {}), kind.columns, [*settable(load_data)]), "data."),
         "train": full(fit, asked.get("train", {}), "train."),
+        "start": full(Start, asked.get("start", {}), "start."),
         **full(kind, parts),
     }
     return plain(config)  # type: ignore[no-any-return]
@@ -298,21 +308,41 @@ def _check_features(features: Features) -> None:
 
 
 def _tables(config: Mapping[str, Any]) -> None:
-    for name in ("data", "train"):
+    for name in SECTIONS:
         if not isinstance(given := config.get(name, {}), Mapping):
             raise RegardError(f"{name}: got {given!r:.50}", expected="a table of options")
 
 
 def make_task(config: Mapping[str, Any]) -> Task:
     _tables({"data": None, "train": None, **config})
-    options = {key: value for key, value in config.items() if key not in ("task", "data", "train")}
+    options = {key: value for key, value in config.items() if key not in ("task", *SECTIONS)}
     return build("tasks", {"name": config["task"], **options})  # type: ignore[no-any-return]
 
 
 def read(task: Task, config: Mapping[str, Any]) -> Splits:
     """The data a configuration names, as the task wants it."""
     given = {"default": task.default_data, "fields": tuple(task.fields.values()), "known": task.known}
+    if task.corpus and (found := _corpus(config["data"], given)) is not None:
+        return found
     return call(load_data, config["data"], **given)  # type: ignore[no-any-return]
+
+
+def _corpus(data: Mapping[str, Any], given: Mapping[str, Any]) -> Splits | None:
+    """Text that is read in a stream; None where it has to be read as for other tasks."""
+    plain_text = data["form"] == "auto" and not (data["source"] or data["target"] or data["group"])
+    if not data["train"] or is_given(data["train"]) or data["train"].startswith("builtin:") or not plain_text:
+        return None
+    held = {part: data[part] for part in ("valid", "test") if data[part]}
+    wanted = {"valid": "valid" not in held, "test": not held}
+    found = read_corpus(data["train"], encoding=data["encoding"], skip=data["skip"], **wanted)
+    if found is None:
+        return None
+    how = Reading(known=given["known"], encoding=data["encoding"])
+    parts = {part: load_part(spec, given["fields"], how) for part, spec in held.items()}
+    full_splits = Splits(found.train, parts.get("valid", found.valid), parts.get("test", found.test))
+    full_splits.notes.extend(found.notes)
+    full_splits.faults.extend(found.faults)
+    return full_splits
 
 
 @dataclass(frozen=True)
@@ -324,6 +354,7 @@ class Prepared:
     splits: Splits
     network: Network
     choices: tuple[Choice, ...] = ()  # options that were chosen to suit the data, the device and the time
+    begun: str = ""  # what was taken from another run
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -331,11 +362,40 @@ class Prepared:
         chosen = (
             [f"options chosen for {self.choices[0].why}; --dry-run shows each with its reason"] if self.choices else []
         )
-        return (*self.splits.notes, *self.task.notes, *chosen)
+        begun = [self.begun] if self.begun else []
+        return (*self.splits.notes, *self.task.notes, *begun, *chosen)
 
 
-def prepare(task: str, options: Mapping[str, Any], run: Run | None = None) -> Prepared:
+def _started(task: str, options: Mapping[str, Any], trust: Trust) -> tuple["Model | None", Mapping[str, Any]]:
+    """The run that a new training starts from, and the options with those that follow from it."""
+    start, kind = configure(task, {"start": options["start"]})["start"], find("tasks", task)
+    folder = start["run"]
+    if not folder:
+        if start["freeze"]:
+            raise RegardError("start.freeze=true without a run to start from", do="add --start RUN")
+        return None, options
+    begun = load(folder, device="cpu", trust=trust)
+    theirs, from_task = begun.task.starts, begun.config["task"]
+    if kind.starts is None:
+        raise RegardError(f"--start {folder}: {task} has no encoder that could start from another run")
+    if theirs is None or theirs.modules != kind.starts.modules:
+        what = "an encoder" if kind.starts.modules == ENCODER.modules else f"a run of {task}"
+        raise RegardError(f"--start {folder}: {task} starts from {what}, and that is a run of {from_task}")
+    if "encoder" in theirs.parts and find("encode", named(begun.config["encoder"])).pretrained:
+        said = f"--start {folder}: its encoder is a pre-trained one"
+        raise RegardError(said, do="use encoder=pretrained and encoder.from=")
+    ours, read = (next(iter(one.inputs.values())).kind for one in (kind(), begun.task))
+    choice = isinstance(mark(settable(kind)[kind.starts.field]), In)  # of a field
+    if read != ours and (not choice or kind.starts.field == ours):
+        raise RegardError(f"--start {folder}: it reads {read}, and {task} reads {ours}")
+    return begun, taken_options(kind.starts, theirs, begun.config, options, folder, read if choice else "")
+
+
+def prepare(task: str, options: Mapping[str, Any], run: Run | None = None, trust: Trust = False) -> Prepared:
     """Read the data, learn the words, build the model, for a `run` that goes on if it fits; nothing is written."""
+    origin: Model | None = None
+    if run is None and "start" in options:
+        origin, options = _started(task, options, trust)
     config = configure(task, options)
     seconds(config["train"]["time"])  # what the loop could not use is said before anything is written
     device_of(config["train"]["device"])
@@ -346,6 +406,10 @@ def prepare(task: str, options: Mapping[str, Any], run: Run | None = None) -> Pr
     if run is None:  # one that goes on keeps what was chosen when it began
         config, choices = suited(begun, options, config, splits)
     made = make_task(config)
+    if origin is not None:
+        made.begin(origin.run.kept)
+    elif run is not None and config["start"]["run"]:
+        made.begin(run.kept)
     made.went_on = None if run is None else run.kept
     made.learn(splits.train)
     made.remember(splits)
@@ -354,11 +418,28 @@ def prepare(task: str, options: Mapping[str, Any], run: Run | None = None) -> Pr
     torch.manual_seed(config["train"]["seed"])
     if run is not None:
         run.check_room(lambda: network_of(made))
-    network = network_of(made)
+    network, said = network_of(made), ""
     if run is not None and any(field.imported for field in made.inputs.values()):
         with suppress(RegardError):  # damaged ones are restored from a checkpoint
             run.load_weights(network)
-    return Prepared(config, made, splits, network, choices)
+    if origin is not None and made.starts is not None:
+        same = origin.config["task"] == task and made.target is None
+        take(network, origin.network, made.starts, str(origin.run.folder), whole=same)
+        said = f"starts from {origin.run.folder}: {_parts(origin)}"
+    if config["start"]["freeze"] and made.starts is not None:
+        freeze(network, made.starts)
+        said += ", frozen" if said else ""
+    return Prepared(config, made, splits, network, choices, said)
+
+
+def _parts(begun: "Model") -> str:
+    """What is taken from a run, in words."""
+    assert begun.task.starts is not None
+    [module, *_] = begun.task.starts.parts
+    part = begun.config[module]
+    name = part if isinstance(part, str) else part["name"]
+    size = sum(p.numel() for key, p in begun.network.named_parameters() if begun.task.starts.has(key))
+    return f"tokenizer, embedding and {module}={name}, {size:,} parameters"
 
 
 def suited(
@@ -395,6 +476,7 @@ class Trained:
     longer: str = ""  # the command that would train it for longer
     warnings: tuple[str, ...] = ()  # why it seems not to have learned, and what to do, one line each
     results: Results | None = None  # the predictions it was tested by (on part of valid, where there is no test set)
+    first: bool = True  # of several processes; the others only help it to train
 
     def predict(self, texts: Any, *args: Any, **options: Any) -> Any:
         """What `model.predict` returns."""
@@ -445,6 +527,8 @@ def train(
     quiet: show no progress.
     trust: allow a resumed run to import code that is not part of regard and not named here: True, or a list of names.
     started: when `time` began to count, as a `time.monotonic()` (default: now).
+    start: a run whose tokenizer, embedding and encoder to start from: start="runs/pretrained", or
+        start={"run": "runs/pretrained", "freeze": True}.
     options: options of the task by name: `encoder="bilstm"`, `encoder={"name": "bilstm", "hidden": 64}`,
         `encoder=MyEncoder` (docs/extending.md), `train={"lr": 2e-3, "epochs": 5, "device": "cpu"}`.
         `regard list` on the command line shows every part and option. Those left open are chosen for the data, the
@@ -458,24 +542,30 @@ def train(
         raise RegardError(f"time: got {brief(time)}", expected='a limit such as "90s" or "5m"')
     started = clock.monotonic() if started is None else started
     asked: dict[str, Any] = class_names(options)
+    if isinstance(asked.get("start"), str | os.PathLike):
+        asked["start"] = {"run": os.fspath(asked["start"])}
     if not (isinstance(data, str) and not data):
         asked["data"] = options_of(data)
     if time:
         asked["train"] = merge(asked.get("train", {}), {"time": time})
     folder = Path(out or f"runs/{task}")
-    with held(folder, Run.is_in(folder)) as hold, Progress(quiet) as show, restored():
-        # Held before the data is read: who comes second learns it at once.
-        return _train(task, asked, folder, fresh, show, started, trust, hold)
+    with joined(), restored():
+        if not (team := Team.now()).first:
+            with Progress(quiet=True) as show:
+                return _follow(task, folder, show, started, team)
+        with held(folder, Run.is_in(folder)) as hold, Progress(quiet) as show:
+            # Held before the data is read: who comes second learns it at once.
+            return _train(task, asked, folder, fresh, show, started, trust, hold, team)
 
 
 def resume(
     task: str, asked: Mapping[str, Any], folder: Path, fresh: bool = False, trust: Trust = False
 ) -> tuple[Run | None, Prepared]:
     """The run that a training goes on with, if the folder holds one and `fresh` is not asked for, and what it needs."""
-    typed = set(outside(configure(task, asked)))  # what is asked for here needs no trust
+    typed = set(outside({"task": task, **asked}))  # what is asked for here needs no trust
     trusted = trust if isinstance(trust, bool) and trust else typed.union(trust or ())
     if fresh or not Run.is_in(folder):
-        return None, prepare(task, asked)
+        return None, prepare(task, asked, trust=trusted)
     run = Run.open(folder, trusted)
     options = gone_on(run.folder, run.config, {**asked, "task": task}, lambda o: configure(task, o))
     try:
@@ -495,26 +585,19 @@ def _train(
     started: float,
     trust: Trust,
     hold: Hold,
+    team: Team,
 ) -> Trained:
     show.phase("reading", "the data")
-    run, ready = resume(task, asked, folder, fresh, trust)
-    if run is None:
-        if Run.is_in(folder):
-            ready.task.clear(folder)
-            Run.remove(folder)
-        run = Run.create(folder, ready.config, ready.task.keep(), ready.network)
-        hold()
-    elif json.loads(json.dumps(ready.task.keep())) != run.kept:
-        raise RegardError(
-            f"the training data is not what {folder} was started with", do="use --fresh to start over, or another --out"
-        )
-    else:
-        run.configure(ready.config)
+    try:
+        run, ready = resume(task, asked, folder, fresh, trust)
+        run = _begun(run, ready, folder, hold)
+    except BaseException:
+        team.told(None)  # nothing that the others could follow
+        raise
+    team.told({"config": plain(ready.config), "kept": ready.task.keep()})
     for note in ready.notes:
         show.say(note)
-    given = {"task": ready.task, "splits": ready.splits, "run": run, "model": ready.network}
-    outcome: Outcome = call(fit, ready.config["train"], **given, show=show, began=started)
-    model = Model(run, ready.task, ready.network.eval())
+    model, outcome = _fitted(run, ready, show, started)
     if outcome.stopped is not None:
         return Trained(model, outcome, {}, ready.splits)
     ready.task.finish(run, ready.network, ready.splits)
@@ -529,6 +612,45 @@ def _train(
     if outcome.per_second or not (folder / "card.md").exists():
         card(run, outcome, ready.splits, ready.network, test, count, warnings)
     return Trained(model, outcome, test, ready.splits, count, command, warnings, results)
+
+
+def _fitted(run: Run, ready: Prepared, show: Progress, started: float) -> tuple[Model, Outcome]:
+    given = {"task": ready.task, "splits": ready.splits, "run": run, "model": ready.network}
+    outcome: Outcome = call(fit, ready.config["train"], **given, show=show, began=started)
+    return Model(run, ready.task, ready.network.eval()), outcome
+
+
+def _follow(task: str, folder: Path, show: Progress, started: float, team: Team) -> Trained:
+    """Train as one of several processes, with what the first has prepared; it alone writes and tests."""
+    told = team.told()
+    if told is None:
+        raise SystemExit(2)  # the first says why
+    config = told["config"]
+    made = make_task(config)
+    splits = read(made, config)
+    made.restore(told["kept"])
+    network = network_of(made)
+    if config["start"]["freeze"] and made.starts is not None:
+        freeze(network, made.starts)
+    model, outcome = _fitted(Run(folder, config, told["kept"]), Prepared(config, made, splits, network), show, started)
+    return Trained(model, outcome, {}, splits, first=False)
+
+
+def _begun(run: Run | None, ready: Prepared, folder: Path, hold: Hold) -> Run:
+    """The run that is trained: a new one, or the one that goes on."""
+    if run is None:
+        if Run.is_in(folder):
+            ready.task.clear(folder)
+            Run.remove(folder)
+        run = Run.create(folder, ready.config, ready.task.keep(), ready.network)
+        hold()
+    elif json.loads(json.dumps(ready.task.keep())) != run.kept:
+        raise RegardError(
+            f"the training data is not what {folder} was started with", do="use --fresh to start over, or another --out"
+        )
+    else:
+        run.configure(ready.config)
+    return run
 
 
 def load(folder: str | Path, device: str = "auto", trust: Trust = False) -> Model:

@@ -50,14 +50,14 @@ def file_of(name: str) -> str | None:
 def outside(config: Mapping[str, Any]) -> Iterator[str]:
     """Everything `regard.find` would import from outside: every name with a dot.
 
-    The tables `data` and `train` have files, times and numbers, and no parts except a built-in set. The options in
-    `FILES` are always files.
+    The tables `data`, `train` and `start` have files, times and numbers, and no parts except a built-in set. The
+    options in `FILES` are always files.
     """
     for key, value in config.items():
         if key == "data" and isinstance(value, Mapping):
             if str(value.get("train", "")).startswith("builtin:"):
                 yield from _dotted(value["train"])
-        elif key != "train":
+        elif key not in ("train", "start"):
             yield from _dotted({key: value})
 
 

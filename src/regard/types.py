@@ -76,6 +76,9 @@ class Example:
 
     Where several targets are right, `target` is the first and the `alternatives` are the others. Losses know only the
     first; metrics of generated text count all of them, the `references`.
+
+    Of a question about a document, `spans` are the characters of the document at which each reference stands,
+    `evidence` those from which the answer follows, and `choices` the answers to choose from; empty where not known.
     """
 
     inputs: tuple[str, ...]
@@ -84,6 +87,9 @@ class Example:
     links: tuple[Link, ...] = ()  # the true alignment, where it is known
     alternatives: tuple[str, ...] = ()
     grounding: tuple[Grounding, ...] = ()  # what each part of the target speaks of, where known
+    spans: tuple[tuple[int, int], ...] = ()
+    evidence: tuple[tuple[int, int], ...] = ()
+    choices: tuple[str, ...] = ()
     user: str = ""  # whose history it is, where that is known
 
     @property
@@ -338,6 +344,8 @@ class Prediction:
     steps: tuple[tuple[Step, ...], ...] = ()  # of the search, best hypothesis first, where they were asked for
     tokens: tuple[tuple[Token, float], ...] = ()  # of a text that was given, each with its log-probability
     log_prob_per_token: float | None = None  # None where the answer is no sequence
+    span: tuple[int, int] | None = None  # characters of the first input that the answer is, where it is a part of it
+    fills: tuple[tuple[tuple[str, float], ...], ...] = ()  # of each [MASK] the likeliest words, with log-probabilities
 
     def __str__(self) -> str:
         return self.text

@@ -72,3 +72,13 @@ def test_a_picture_that_is_none(trained: tuple[Path, str], regard: Regard, tmp_p
     said = regard("predict", trained[0], tmp_path / "text.jpg")
     assert said.code == 3
     assert "text.jpg" in said.err
+
+
+def test_smooth_weights_and_an_animation(
+    trained: tuple[Path, str], photos: Path, regard: Regard, tmp_path: Path
+) -> None:
+    shot = photos / "left" / "0.png"
+    assert regard("look", trained[0], shot, "-o", tmp_path / "look.gif", "--smooth").code == 0
+    assert (tmp_path / "look.gif").read_bytes().startswith(b"GIF89a")
+    said = regard("look", trained[0], shot, "-o", tmp_path / "look.html", "--smooth")
+    assert "--smooth without a picture" in said.line()

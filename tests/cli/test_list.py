@@ -72,7 +72,7 @@ def places(thing: Callable[..., Any], path: str = "") -> Iterator[tuple[str, str
 def test_every_usage_leads_to_its_parts() -> None:
     assert usage.keys() == kinds.keys() | sections.keys()
     there = {place for task in names("tasks") for place in places(find("tasks", task))}
-    there |= {("data", sections["data"]), ("train", sections["train"])}
+    there |= {(section, sections[section]) for section in ("data", "train", "start")}
     for kind, place in (kinds | sections).items():
         if kind not in ("task", "builtin"):
             option = re.match(r"([a-z_.]+?)(=NAME|\.OPTION=)", usage[kind])

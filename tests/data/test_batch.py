@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.data.batch import batches, in_order
+from regard.data.batch import batches, in_order, through
 from regard.errors import RegardError
 
 
@@ -63,3 +63,20 @@ def test_little_is_padding() -> None:
 def test_budgets_that_cannot_be(tokens: int, rows: int) -> None:
     with pytest.raises(RegardError, match="one above 0"):
         in_order([1], tokens, rows)
+
+
+def test_parts_one_after_another() -> None:
+    """Every row once; rows of a part stand together; one part is as no parts; another order in each epoch."""
+    lengths = [[1 + n % 5 for n in range(size)] for size in (20, 7, 30)]
+    parts = [(first, lambda some=some: some) for first, some in zip((0, 20, 27), lengths, strict=True)]  # type: ignore[misc]
+    orders = []
+    for epoch in range(6):
+        found = list(through(parts, seed=1, epoch=epoch, rows=4))
+        assert sorted(row for rows in found for row in rows) == list(range(57))
+        order = [0 if rows[0] < 20 else 1 if rows[0] < 27 else 2 for rows in found]
+        assert all(max(rows) < 27 for rows in found if 20 <= rows[0] < 27)
+        orders.append([number for number, _ in itertools.groupby(order)])
+    assert all(sorted(order) == [0, 1, 2] for order in orders)
+    assert len({tuple(order) for order in orders}) > 1
+    assert list(through(parts[:1], seed=1, epoch=3, tokens=9)) == batches(lengths[0], seed=1, epoch=3, tokens=9)
+    assert list(through([], seed=1, epoch=3, tokens=9)) == []

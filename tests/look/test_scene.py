@@ -221,3 +221,10 @@ def test_a_picture_is_called_one(tmp_path: Path) -> None:
     role = {"name": "input", "kind": "image"}
     run = describe_run(model, "mine", [{**role, "noun": "a picture"}], False)
     assert (run["does"], run["roles"]) == ("Classifies a picture.", [role])
+
+
+def test_an_answer_that_is_a_part_of_the_input() -> None:
+    other = Prediction("Ada left", -2.0, span=(0, 8))
+    found = item(0, ("Ada left", "who"), Prediction("Ada", -0.1, span=(0, 3), others=(other,)))
+    assert (found["span"], found["others"][0]["span"]) == ([0, 3], [0, 8])
+    assert "span" not in item(0, ("a",), Prediction("yes", 0.0))

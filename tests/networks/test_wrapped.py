@@ -17,8 +17,10 @@ from torch.utils._pytree import tree_leaves, tree_map
 from generation_tasks import batch_of_all, data, made, pairs
 from regard.fields.image import to_data_url
 from regard.find import find, names
+from regard.networks.answering import Answering
 from regard.networks.encoder_decoder import EncoderDecoder
 from regard.networks.glimpses import Glimpses
+from regard.networks.masked import Masked
 from regard.networks.reader import Reader
 from regard.networks.recommend import Recommender
 from regard.types import Batch, Example, Network, Output
@@ -28,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 # Every task with text, and those that read other fields.
-EVERY = [*names("tasks"), "classify image", "classify items", "tag items", "translate items"]
+EVERY = [*names("tasks"), "answer choice", "classify image", "classify items", "tag items", "translate items"]
 PICTURES = [Example((to_data_url(Image.new("L", (8, 8), grey)),), label) for grey, label in ((0, "a"), (200, "b"))]
 
 
@@ -36,6 +38,8 @@ def with_batch(given: str, **options: Any) -> tuple[nn.Module, Batch]:
     """The small network of a task, and a batch; "classify image" is the task with that field."""
     torch.manual_seed(1)
     task, _, field = given.partition(" ")
+    if field == "choice":
+        options, field = {**options, "answer": "choice"}, ""
     if not field:
         one = made(task, **options)
         return one.network().train(), batch_of_all(one)
@@ -137,8 +141,13 @@ class Reading(nn.Module):
             return self.network.read(batch.inputs).logits
         if isinstance(self.network, EncoderDecoder):
             return self.network.encode(batch.source).values
+        if isinstance(self.network, Answering):
+            found = self.network.read(batch.inputs)
+            return found.chances if found.pointed is None else torch.cat([found.pointed.start, found.pointed.end])
         if isinstance(self.network, Glimpses):
             return self.network.read(batch.source).logits
+        if isinstance(self.network, Masked):
+            return self.network.encode(batch.source).values
         if isinstance(self.network, Recommender):
             return self.network.direct(batch.source, batch.target.unsqueeze(-1))  # type: ignore[union-attr]
         return self.network.states(batch.source.values)[1]  # type: ignore[no-any-return]
@@ -151,7 +160,7 @@ def test_exported(task: str) -> None:
     of it with attention in place of recurrence: packed sequences cannot be exported."""
     block = {"name": "transformer", "size": 4, "heads": 1, "layers": 1, "ffn": 4}
     own = task in ("glimpse", "recommend")  # with networks of their own, without recurrence
-    network, batch = with_batch(task, encoder=block, **({} if own else {"network": block}))
+    network, batch = with_batch(task, encoder=block, **({} if own else {"network": block, "again": block}))
     network.eval()
     if find("tasks", task.partition(" ")[0]).counts == "examples":
         exported = torch.export.export(network, (batch,)).module()

@@ -27,9 +27,10 @@ def results(targets: list[str], said: list[str], nats: float = 0.0, tokens: int 
 labels, numbers = SimpleNamespace(target=Tags()), SimpleNamespace(target=Number(1, 5))
 texts = SimpleNamespace(
     target=Tokens(),
+    said=lambda item: item.target,
     items=lambda some: [Encoded(([1],), [int(word) for word in one.target.split()], (1, 2)) for one in some],
 )
-alone = SimpleNamespace(target=None, items=texts.items)  # a language model, which is only read
+alone = SimpleNamespace(target=None, items=texts.items, said=texts.said)  # a language model, which is only read
 half = ["a", "b"] * 20
 mostly = ["a", "a", "a", "b"] * 10
 

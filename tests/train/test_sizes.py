@@ -86,6 +86,7 @@ def _text(task: str) -> dict[str, Any]:
 
 examples = {
     "relate": [Example((f"a {n}", "b"), str(n % 5 + 1)) for n in range(9)],
+    "answer": [Example((f"a {n}", "b"), "a") for n in range(9)],
     "entail": [Example((f"a {n}", "b"), "xy"[n % 2]) for n in range(9)],
     "tag": [Example((f"a {n}",), "X Y") for n in range(9)],
     "classify": [Example((f"a {n}",), "xy"[n % 2]) for n in range(9)],

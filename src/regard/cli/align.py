@@ -187,7 +187,7 @@ def forced(model: "Model", examples: "Sequence[Example]") -> "list[Float[np.ndar
 def _train(model: "Model") -> "list[Example]":
     """What the run was trained on, if that can still be read."""
     try:
-        return model.data().train
+        return list(model.data().train)
     except RegardError as error:
         print(f"eflomal sees only these pairs, not the training data: {plain(str(error))}", file=sys.stderr)
         return []

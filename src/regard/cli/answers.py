@@ -3,12 +3,13 @@
 for text, error in answers(model, lines, as_json=False, wanted={}): ...
 """
 
+import json
 import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from regard.cli.inputs import Line
-from regard.cli.show import figure, labels, to_json
+from regard.cli.show import figure, labels, to_json, words_of
 from regard.errors import RegardError, counted
 
 if TYPE_CHECKING:
@@ -57,12 +58,17 @@ def _outcomes(
         yield line, rows.get(number), found.get(number)
 
 
-def answers(model: "Model", lines: list[Line], as_json: bool, wanted: dict[str, Any]) -> Iterator[Answered]:
+def answers(
+    model: "Model", lines: list[Line], as_json: bool, wanted: dict[str, Any], document: str = ""
+) -> Iterator[Answered]:
+    """With a document, every line is a question about it."""
     from regard.types import Example
 
     def parse(line: Line) -> Example | None:
         if not line.text.strip():
             return None
+        if document:
+            return Example((document, line.text), "", line.where)
         return Example(line.values or _inputs(model, line.text, line.where), "", line.where)
 
     def ask(rows: list[Example]) -> "list[Prediction]":
@@ -80,7 +86,7 @@ def answers(model: "Model", lines: list[Line], as_json: bool, wanted: dict[str, 
         elif ranks:
             yield "\t".join(f"{_one_line(one.text)} {figure(p)}" for one, p in _ranked(answer)), error
         else:
-            yield _one_line("" if answer is None else answer.text), error
+            yield _one_line("" if answer is None else "\t".join([answer.text, *words_of(answer)])), error
 
 
 def _ranked(prediction: "Prediction | None") -> "list[tuple[Prediction, float]]":
@@ -131,6 +137,8 @@ def scores(model: "Model", lines: list[Line], as_json: bool) -> Iterator[Answere
 
 def _inputs(model: "Model", text: str, where: str) -> tuple[str, ...]:
     """The texts of a line; a task of one input takes the line as it is, with all TABs in it."""
+    if model.inputs > 1 and text.lstrip().startswith("{") and (row := _row(model, text)):
+        return row
     inputs = (text,) if model.inputs == 1 else tuple(text.split("\t"))
     if len(inputs) != model.inputs:
         roles = ", ".join(model.task.inputs)
@@ -141,6 +149,16 @@ def _inputs(model: "Model", text: str, where: str) -> tuple[str, ...]:
     return inputs
 
 
+def _row(model: "Model", text: str) -> tuple[str, ...]:
+    """The inputs in a line of JSON; none where it is something else."""
+    try:
+        row = json.loads(text)
+    except (ValueError, RecursionError):
+        return ()
+    values = [row.get(role) for role in model.task.inputs] if isinstance(row, dict) else []
+    return tuple(map(str, values)) if values and all(isinstance(value, str) for value in values) else ()
+
+
 def _one_line(text: str) -> str:
     return text.replace("\r", " ").replace("\n", " ")
 
@@ -149,11 +167,26 @@ def _object(prediction: "Prediction | None", searched: bool) -> dict[str, Any]:
     if prediction is None:
         return {"text": "", **_probable(None)}
     said: dict[str, Any] = {"text": prediction.text, **_probable(prediction)}
+    if prediction.span is not None or any(one.span is not None for one in prediction.others):
+        every = [
+            {**_placed(one), "probability": math.exp(one.log_prob or 0.0)} for one in (prediction, *prediction.others)
+        ]
+        return {**said, **every[0], "others": every[1:]}
+    if prediction.fills:
+        said["fills"] = [
+            [{"token": token, "probability": math.exp(log_prob)} for token, log_prob in row] for row in prediction.fills
+        ]
     if chances := labels(prediction, searched):
         said["labels"] = [{"label": label, "probability": probability} for label, probability in chances]
     elif prediction.others:
         said["others"] = [{"text": one.text, **_probable(one)} for one in prediction.others]
     return said
+
+
+def _placed(prediction: "Prediction") -> dict[str, Any]:
+    """An answer with the characters of the document that it is."""
+    start, end = prediction.span or (None, None)
+    return {"text": prediction.text, "start": start, "end": end}
 
 
 def _probable(prediction: "Prediction | None") -> dict[str, float | None]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["show"]
 
+FEW = 1_000  # lines
 deepest = 4  # levels of the model that are worth a line each
 
 
@@ -37,6 +38,8 @@ def show(task: str, options: dict[str, Any], out: str = "", fresh: bool = False,
     _grow(tree, ready.network)
     Console(markup=False, highlight=False, emoji=False).print(tree)
 
+    if ready.begun:
+        print(f"\n{plain(ready.begun)}")
     if ready.choices:
         rows = [(choice.key, setting(choice.value), f"({choice.why})") for choice in ready.choices]
         print(f"\nchosen for this data, device and time limit (override with key=value)\n{table(rows)}")
@@ -77,7 +80,9 @@ def _batch(ready: "Prepared") -> None:
     from regard.types import Sequences
 
     plan = ready.config["train"]
-    items = ready.task.items(ready.splits.train)
+    train = ready.splits.train
+    train = train if isinstance(train, list) else train[:FEW]  # of a text that may be large
+    items = ready.task.items(train)
     cut = batches(
         [i.lengths for i in items], tokens=plan["batch_tokens"], rows=plan["batch_size"], seed=plan["seed"], epoch=0
     )
@@ -86,8 +91,9 @@ def _batch(ready: "Prepared") -> None:
     if batch.target is not None:
         target = batch.target.values if isinstance(batch.target, Sequences) else batch.target
         shapes.append(("target", str(list(target.shape))))
-    print(f"\nfirst batch ({len(cut):,} per epoch)\n{table(shapes)}")
-    first = ready.splits.train[cut[0][0]]
+    often = f" ({len(cut):,} per epoch)" if train is ready.splits.train else ""
+    print(f"\nfirst batch{often}\n{table(shapes)}")
+    first = train[cut[0][0]] if len(items) == len(train) else train[0]
     print(f"first example, {plain(first.where)}" if first.where else "first example")
     sides = zip(ready.task.inputs.items(), first.inputs, strict=True)
     shown = [(role, _seen(field, value)) for (role, field), value in sides]

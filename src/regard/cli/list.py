@@ -24,12 +24,14 @@ kinds = {
     "score": "attend.score",
     "bias": "attend.bias",
     "normalizer": "attend.normalizer",
+    "interact": "attend.interact",
     "field": "fields",
     "embed": "fields.embed",
     "tokenizer": "text",
     "encode": "encode",
     "pool": "pool",
     "match": "predict.match",
+    "point": "predict.point",
     "reward": "predict.reward",
     "decode": "predict.generate",
     "language": "predict.language",
@@ -50,6 +52,7 @@ sections = {
     "teach": "networks.teach.Teach",
     "data": "data.load.load",
     "train": "train.loop.fit",
+    "start": "train.start.Start",
 }
 
 # Where a configuration names each, as on the command line.
@@ -58,6 +61,7 @@ usage = {
     "score": "attention.score=NAME attention.score.OPTION=VALUE",
     "bias": "attention.bias=NAME,NAME or 'attention.bias=[{name=\"window\", D=5}]'",
     "normalizer": "attention.normalizer=NAME attention.normalizer.OPTION=VALUE",
+    "interact": "interact=NAME interact.OPTION=VALUE (answer)",
     "field": "input=NAME input.OPTION=VALUE (tasks that write text: source=NAME source.OPTION=VALUE, and"
     " target.OPTION=VALUE for tokens)",
     "embed": "input.embed.OPTION=VALUE (tasks that write text: source.embed.OPTION=VALUE)",
@@ -65,6 +69,7 @@ usage = {
     "encode": "encoder=NAME encoder.OPTION=VALUE",
     "pool": "pool=NAME pool.OPTION=VALUE",
     "match": "match=NAME match.OPTION=VALUE",
+    "point": "point=NAME point.OPTION=VALUE (answer)",
     "decode": "decoder=NAME decoder.OPTION=VALUE",
     "language": "network=NAME network.OPTION=VALUE",
     "recommender": "network=NAME network.OPTION=VALUE (recommend)",
@@ -82,6 +87,7 @@ usage = {
     "teach": "teach.OPTION=VALUE",
     "data": "data.OPTION=VALUE",
     "train": "train.OPTION=VALUE",
+    "start": "start.OPTION=VALUE",
 }
 
 unbroken = "\u00a0"  # a space at which no line is broken

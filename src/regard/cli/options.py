@@ -21,6 +21,11 @@ from regard.trust import admit
 
 __all__ = ["asked", "parse_pairs", "read_toml", "search"]
 
+INSTEAD = {
+    "data": "use --data or data.train=",
+    "train": "set train.lr= or another option of train",
+    "start": "use --start or start.run=",
+}
 largest = 1 << 20  # bytes of a file of options
 # Options of the command, which look as if they could be options of a run.
 flags = ("data", "out", "time", "config", "fresh", "quiet", "trust", "code")
@@ -99,7 +104,13 @@ def _has_dates(value: Any) -> bool:
 
 
 def asked(
-    task: str, config: str | None, pairs: Iterable[str], data: str = "", time: str = "", trust: bool = False
+    task: str,
+    config: str | None,
+    pairs: Iterable[str],
+    data: str = "",
+    time: str = "",
+    trust: bool = False,
+    start: str = "",
 ) -> dict[str, Any]:
     """Everything asked for, in one: the file, the pairs over it, and over them what was given by option."""
     if "=" in task:
@@ -113,14 +124,18 @@ def asked(
         raise RegardError(f"{config} is for task {named!r}, not {task!r}", do=f"use {named} instead of {task}")
     for source in (from_file, from_pairs):
         for key, value in source.items():
-            if key in ("data", "train") and not isinstance(value, Mapping):
-                instead = "use --data or data.train=" if key == "data" else "set train.lr= or another option of train"
+            if key in INSTEAD and not isinstance(value, Mapping):
+                instead = INSTEAD[key]
                 raise RegardError(f"{key}={value}", expected=f"{key}.OPTION=VALUE", do=instead)
             if key in flags and key != "data":
                 raise RegardError(f"unknown option {key!r}", do=f"use --{key}")
     from regard.api import merge
 
-    given = {"data": {"train": data} if data else {}, "train": {"time": time} if time else {}}
+    given = {
+        "data": {"train": data} if data else {},
+        "train": {"time": time} if time else {},
+        "start": {"run": start} if start else {},
+    }
     return merge(merge(from_file, from_pairs), {key: value for key, value in given.items() if value})
 
 

@@ -3,7 +3,8 @@
 Input is read as UTF-8; only a line feed ends a line (a carriage return before it is dropped). What has
 arrived is answered at once, up to 512 lines together: a pipe that drips is answered line by line, a file in
 large batches. An empty line is answered with an empty line. For a task of two inputs a line holds both, with a TAB
-between. A file whose name ends in .gz is unpacked as it is read. What is a file and what a text, arguments.py says.
+between, or a JSON object with a value for each input; with `--document` every line is a
+question. A file whose name ends in .gz is unpacked as it is read. What is a file and what a text, arguments.py says.
 
 A line that cannot be answered (not UTF-8, more than 1 MiB, more tokens than the model takes, a field too few) is named
 on stderr and answered with an empty line, in JSON with a null text and an "error". The others are answered as ever, and
@@ -42,6 +43,7 @@ from regard.ranges import (
     Temperature,
     range_of,
 )
+from regard.reading import longest
 
 if TYPE_CHECKING:
     from regard.api import Model
@@ -143,6 +145,15 @@ def run(
     tagging: Annotated[
         bool, typer.Option("--stream", help="Tag tokens as they arrive, line by line; an empty line ends the sentence.")
     ] = False,
+    document: Annotated[
+        str,
+        typer.Option(
+            "--document",
+            "-d",
+            metavar="FILE",
+            help="Document that all texts or lines are questions about (answer): a text file, or the text itself.",
+        ),
+    ] = "",
     strict: Annotated[
         bool,
         typer.Option("--strict", help="Stop at the first line that fails instead of continuing."),
@@ -176,6 +187,8 @@ def run(
         from regard.api import load
 
         model = load(folder, device, trust)
+        if document:
+            document = _document(model, document, scoring)
         if scoring:
             if wanted or tagging:
                 raise RegardError("--score does not search", do="remove the search options and --stream")
@@ -186,7 +199,7 @@ def run(
         alone = any(field.per_file for field in model.task.inputs.values()) and files
         given: Iterable[tuple[int, list[Line]]]
         if texts is not None:
-            given = [(0, _given(model, texts, scoring))]
+            given = [(0, _given(model, texts, scoring, bool(document)))]
         else:
             given = _files(names) if alone else _lines_of(names, streams, eager=seed is None)
         for before, lines in given:
@@ -196,7 +209,7 @@ def run(
             if answer is not None:
                 some = (("" if line.error else answer(line.text), line.error) for line in lines)
             else:
-                some = scores(model, lines, as_json) if scoring else answers(model, lines, as_json, wanted)
+                some = scores(model, lines, as_json) if scoring else answers(model, lines, as_json, wanted, document)
             bad += _put(some, strict, at_once=answer is not None)
             count += len(lines)
     if bad:
@@ -223,8 +236,28 @@ def _lines_of(names: list[str], streams: list[Callable[[int], bytes]], eager: bo
             count += len(lines)
 
 
-def _given(model: "Model", texts: list[str], scoring: bool) -> list[Line]:
+def _document(model: "Model", given: str, scoring: bool) -> str:
+    """The document that the questions are about."""
+    if list(model.task.inputs) != ["document", "question"] or scoring:
+        raise RegardError("--document", expected="a run of the task answer, without --score", do="remove --document")
+    if (texts := texts_of([given], as_texts=False)) is not None:
+        return texts[0]
+    with opened(given) as read:
+        data = b""
+        while some := read(1 << 16):
+            data += some
+            if len(data) > longest:
+                raise RegardError(f"{given}: more than {longest:,} bytes", expected="one document")
+    try:
+        return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise RegardError(f"{given}: byte {error.start + 1} is not UTF-8", do="convert it to UTF-8") from None
+
+
+def _given(model: "Model", texts: list[str], scoring: bool, questions: bool) -> list[Line]:
     """The texts of the command as lines; to be scored, each with its target after it."""
+    if questions:
+        return lines_of(texts, 1, RegardError("no question"))
     if not scoring:
         return lines_of(texts, model.inputs, model.wrong_count(len(texts)))
     roles = list(model.task.fields)

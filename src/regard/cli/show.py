@@ -14,7 +14,10 @@ from regard.files import finite
 if TYPE_CHECKING:
     from regard.types import Prediction
 
-__all__ = [*("answered", "figure", "figures", "labels", "likely", "looked", "plain", "setting", "table", "to_json")]
+__all__ = [
+    *("answered", "figure", "figures", "labels", "likely", "looked", "plain", "setting", "table", "to_json"),
+    "words_of",
+]
 
 between = " | "  # two inputs in one line
 
@@ -74,6 +77,11 @@ def answered(prediction: "Prediction", inputs: Sequence[str], searched: bool = T
     return f"{plain(between.join(inputs))} → {plain(prediction.text)}{aside}"
 
 
+def words_of(prediction: "Prediction") -> list[str]:
+    """For each [MASK] its likeliest words, with their probabilities."""
+    return [" ".join(f"{token} {math.exp(log_prob):.2f}" for token, log_prob in row) for row in prediction.fills]
+
+
 def likely(prediction: "Prediction") -> list[str]:
     """Of an answer that was given its log_prob, and below the probability of each token; nothing of one found."""
     if not prediction.tokens:
@@ -95,6 +103,7 @@ def looked(prediction: "Prediction", inputs: Sequence[str], searched: bool = Tru
     from regard.look.terminal import show
 
     line, attention_map = answered(prediction, inputs, searched, true), prediction.look
+    line = "\n".join([line, *(f"  {plain(words)}" for words in words_of(prediction))])
     if attention_map is None:
         return line
     # A title that is only the inputs has been said by the line.

@@ -50,6 +50,9 @@ def run(
     time: Annotated[
         str, typer.Option("--time", metavar="TIME", help="Time limit from reading the data to testing: 90s, 5m, 1h30m.")
     ] = "",
+    start: Annotated[
+        str, typer.Option("--start", metavar="RUN", help="Start from the tokenizer, embedding and encoder of this run.")
+    ] = "",
     fresh: Annotated[bool, typer.Option("--fresh", help="Start over and replace an existing run.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the model, the data and a batch; write nothing.")
@@ -68,7 +71,7 @@ def run(
         print(ctx.get_help())
         print(f"\nTasks:\n{tasks()}")
         raise typer.Exit(2)
-    options = asked(task, config, pairs, data, time, trust)
+    options = asked(task, config, pairs, data, time, trust, start)
     if dry_run:
         from regard.cli.dry import show
 
@@ -76,8 +79,11 @@ def run(
         return
     from regard import api
 
-    api.configure(task, options)  # an option that is not known is told before the data is read
+    if "start" not in options:  # else they depend on that run
+        api.configure(task, options)  # an option that is not known is told before the data is read
     trained = api.train(task, out=out, fresh=fresh, quiet=quiet, trust=trust, started=started, **options)
+    if not trained.first:
+        raise typer.Exit(128 + trained.outcome.stopped if trained.outcome.stopped is not None else 0)
     if trained.outcome.stopped is not None:
         _stopped(trained, ctx.find_root().obj)
         raise typer.Exit(128 + trained.outcome.stopped)
@@ -123,9 +129,11 @@ def _ending(trained: "Trained") -> None:
         print(figures(trained.test))
     else:
         print(f"no test set; best {best} on the validation set: {figure(outcome.best)}")
-    chosen = _short([*trained.splits.test, *trained.splits.valid, *trained.splits.train])
+    chosen = _short([*trained.splits.test, *trained.splits.valid] or [*trained.splits.train[:1000]])
     alone = model.task.target is None  # text that is gone on with: a beginning shows more than a whole
-    inputs = (_beginning(chosen.inputs[0]),) if alone else chosen.inputs
+    inputs = chosen.inputs
+    if alone:
+        inputs = (_beginning(chosen.inputs[0]),) if model.searches else tuple(model.task.tried(chosen))
     [prediction] = model.predict([inputs])
     titles = [field.title(value) for field, value in zip(model.task.inputs.values(), inputs, strict=True)]
     shown = looked(prediction, titles, model.searches, None if alone else chosen.target)

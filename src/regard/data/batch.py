@@ -9,16 +9,17 @@ before sorting, and the batches are shuffled.
     for rows in batches(lengths, tokens=4096, seed=1, epoch=3): ...
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from regard.errors import RegardError
 
-__all__ = ["batches", "in_order"]
+__all__ = ["Lengths", "batches", "in_order", "through"]
 
-Lengths = Sequence[int] | Sequence[tuple[int, ...]]
+Lengths = Sequence[int] | Sequence[tuple[int, ...]] | npt.NDArray[Any]
 """For each row its length, or the length of each of its sides."""
 
 noise = 0.1  # the most by which a length is stretched before sorting, as a share
@@ -32,6 +33,18 @@ def batches(lengths: Lengths, *, seed: int, epoch: int, tokens: int = 0, rows: i
     stretched = longest * (1 + noise * random.random(len(longest))) + random.random(len(longest))
     cut = _cut(longest, np.argsort(stretched, kind="stable"), tokens, rows)
     return [cut[number] for number in random.permutation(len(cut))]
+
+
+def through(
+    parts: Sequence[tuple[int, Callable[[], Lengths]]], *, seed: int, epoch: int, tokens: int = 0, rows: int = 0
+) -> Iterator[list[int]]:
+    """Batches of rows that come in parts, one part after another in an order of its own for each epoch. A part is its
+    first row and what gives the lengths of its rows; only those of one part are in memory."""
+    order = np.random.default_rng([seed, epoch, len(parts)]).permutation(len(parts)) if len(parts) > 1 else [0]
+    for number in order[: len(parts)]:
+        first, lengths = parts[number]
+        for batch in batches(lengths(), seed=seed, epoch=epoch + (int(number) << 32), tokens=tokens, rows=rows):
+            yield [first + row for row in batch] if first else batch
 
 
 def in_order(lengths: Lengths, tokens: int = 0, rows: int = 0) -> list[list[int]]:

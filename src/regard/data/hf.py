@@ -16,14 +16,14 @@ from regard.data.splits import Splits
 from regard.errors import RegardError
 from regard.types import Example
 
-__all__ = ["read_hf"]
+__all__ = ["loaded", "read_hf"]
 
 splits = {"train": ("train",), "valid": ("validation", "valid", "val", "dev"), "test": ("test",)}
 
 
 def read_hf(name: str, fields: tuple[str, ...] = ()) -> Splits:
     """The splits that are there; `valid` and `test` may be empty. `fields` ends with the target."""
-    found = _load(name)
+    found = loaded(name)
     if "train" not in found:
         raise RegardError(
             f"{name}: no split 'train'", expected="train, validation, test", do=f"the data set has {', '.join(found)}"
@@ -37,7 +37,8 @@ def read_hf(name: str, fields: tuple[str, ...] = ()) -> Splits:
     return Splits(**parts)
 
 
-def _load(name: str) -> Any:
+def loaded(name: str) -> Any:
+    """The splits of a data set, by name, as the package `datasets` gives them: mapped from disk."""
     try:
         datasets = importlib.import_module("datasets")
     except ImportError:

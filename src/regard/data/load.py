@@ -24,6 +24,7 @@ was given and test was not, test stays empty: a held-out set one did not ask for
 """
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -31,7 +32,9 @@ from pathlib import Path
 from typing import Annotated
 
 from regard.data.arrays import read_arrays
+from regard.data.asked import asks, read_asked
 from regard.data.captions import by_lists, find_captions, read_captions
+from regard.data.cnn import is_cnn
 from regard.data.folders import folders, read_folders
 from regard.data.given import given_examples, is_given
 from regard.data.hf import read_hf
@@ -49,6 +52,7 @@ from regard.types import Example
 
 __all__ = ["load", "load_part"]
 
+VERSION = re.compile(r"-v\d+(\.\d+)*$")  # of SQuAD's files: train-v1.1.json
 parts_of = {"train": ("train",), "valid": ("valid", "validation", "val", "dev"), "test": ("test",)}
 
 
@@ -105,7 +109,8 @@ def load(
         )
     # The seed is always the same: runs with different seeds are compared on the same examples.
     labels = fields[-1].labels
-    parts = given if valid_rows else split(given.train, test=0.0 if test_rows else 0.05, labels=labels)
+    sides = 1 if asks(fields) else None  # all questions about a document are on one side
+    parts = given if valid_rows else split(given.train, 0.05, 0.0 if test_rows else 0.05, labels=labels, sides=sides)
     held_out = valid_rows or parts.valid, test_rows or parts.test
     group = group or captioned(fields)
     several = group or any(e.alternatives for rows in (parts.train, *held_out) for e in rows)
@@ -124,14 +129,14 @@ def noted(splits: Splits, log: ReadLog) -> Splits:
     return splits
 
 
-def filled(examples: list[Example], fields: Sequence[Field], log: ReadLog) -> list[Example]:
+def filled(examples: Sequence[Example], fields: Sequence[Field], log: ReadLog) -> list[Example]:
     """The examples without empty texts and labels. Rows with nothing in them count as blank lines."""
     found = []
     for example in examples:
         targets = example.references if len(fields) > len(example.inputs) else ()
         if targets and (tidy := tuple(map(fields[-1].tidied, targets))) != targets:
             example, targets = replace(example, target=tidy[0], alternatives=tidy[1:]), tidy
-        values = (*example.inputs, *targets)
+        values = (*example.inputs, *(() if fields[-1].optional else targets))
         if all(value and not value.isspace() for value in values):
             found.append(example)
         elif not any(value.strip() for value in values) and ":" in example.where:
@@ -174,6 +179,8 @@ def load_part(
         return read_parallel(paths, how.encoding, log)
     if captioned(fields):
         return read_captions(spec, fields, how, log)
+    if asks(fields):
+        return read_asked(spec, fields, how, log or ReadLog())
     return located(read(spec, fields, how, log), fields, spec)
 
 
@@ -217,7 +224,7 @@ def _whole(spec: str, fields: Sequence[Field], how: Reading, part: Part, log: Re
         return read_hf(spec, how.names)
     if per_file(fields) and (arrays := read_arrays(spec)):
         return Splits(**arrays)
-    if os.path.isdir(os.path.expanduser(spec)):
+    if os.path.isdir(os.path.expanduser(spec)) and not (asks(fields) and is_cnn(spec)):
         if recorded(fields):
             if file := find_transcripts(spec):
                 return Splits(part(file))
@@ -268,6 +275,7 @@ def _ending(file: str) -> str:
 def _is(file: str, part: str, ending: str) -> bool:
     """Is this the file of that part with that ending? A test may have a longer name, as test_2016.de."""
     stem, _, last = file.removesuffix(".gz").rpartition(".")
+    stem = VERSION.sub("", stem)
     return last == ending and (stem.lower() in parts_of[part] or (part == "test" and stem.lower().startswith("test")))
 
 

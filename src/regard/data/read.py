@@ -39,6 +39,7 @@ from regard.data.conll import read_conll
 from regard.data.json_rows import json_rows
 from regard.data.lines import TextFile
 from regard.data.readlog import ReadLog
+from regard.data.squad import answers_of
 from regard.errors import RegardError, brief, listed
 from regard.fields import Field
 from regard.find import nearest
@@ -50,7 +51,7 @@ __all__ = [
     *("read_parallel", "references"),
 ]
 
-Form = Literal["auto", "labelled", "conll", "tsv", "csv", "jsonl"]
+Form = Literal["auto", "labelled", "conll", "tsv", "csv", "jsonl", "squad", "numbered", "cnn"]
 Header = bool | Literal["auto"]
 forms: dict[str, Form] = {
     ".tsv": "tsv",
@@ -65,6 +66,7 @@ forms: dict[str, Form] = {
     ".bio": "conll",
     ".iob": "conll",
 }
+CHOICES = ("choices", "candidates", "options")  # keys of the answers to choose from
 undecided = {"gold_label": "-"}  # what stands where a label should, by the name of the field
 sampled = header.sample + 1  # lines from which separator and header are found
 Numbered = Iterator[tuple[int, str]]
@@ -139,6 +141,8 @@ def read(path: str, fields: Sequence[Field], how: Reading | None = None, log: Re
             expected=", ".join(forms) + " (each may be .gz)",
             do="set data.form=, or give both parallel files as 'train.de,train.en'",
         )
+    if kind in ("squad", "numbered", "cnn"):
+        raise RegardError(f"{path}: read as {kind}, which has questions about documents", expected="the task answer")
     if kind == "tsv" and how.form == "auto" and (not how.names or how.numbers) and _is_conll(path, file, fields, log):
         kind = "conll"
     if kind in ("labelled", "conll") and len(fields) > 2:
@@ -433,8 +437,11 @@ def _json_example(
 ) -> Example:
     cells = [pick(row, name, where) for name in keys]
     more: list[str] = []
+    spans: tuple[tuple[int, int], ...] = ()
     spaced = any(field.spaced for field in fields)
-    if len(cells) > 1 and isinstance(cells[-1], list) and not fields[-1].spaced:
+    if fields[-1].kind in ("span", "cloze") and _answers(cells[-1]):
+        (cells[-1], *more), spans = answers_of(cells[-1], f"{where}: {keys[-1]!r}")
+    elif len(cells) > 1 and isinstance(cells[-1], list) and not fields[-1].spaced:
         cells[-1], *more = references(cells[-1], f"{where}: {keys[-1]!r}")
     values = [
         _value(cell, f"{where}: {name!r}", field, spaced) for name, cell, field in zip(keys, cells, fields, strict=True)
@@ -444,7 +451,15 @@ def _json_example(
             if any("\ud800" <= character <= "\udfff" for character in value):
                 raise RegardError(f"{where}: {name!r} contains an unpaired surrogate", expected="valid Unicode")
     example = _example(values, where)
-    return replace(example, alternatives=tuple(more)) if more else example
+    choices: list[Any] = next((row[key] for key in CHOICES if isinstance(row.get(key), list)), [])
+    if fields[-1].kind in ("span", "cloze") and choices and all(isinstance(one, str) for one in choices):
+        example = replace(example, choices=tuple(choices))
+    return replace(example, alternatives=tuple(more), spans=spans) if more or spans else example
+
+
+def _answers(cell: Any) -> bool:
+    """Whether answers are written with their places, as SQuAD's, or there are none."""
+    return isinstance(cell, Mapping) or (isinstance(cell, list) and (not cell or isinstance(cell[0], Mapping)))
 
 
 def _value(cell: Any, what: str, field: Field, spaced: bool) -> str:

@@ -23,14 +23,18 @@ def grouped(examples: Sequence[Example]) -> list[Example]:
     found = []
     for first, *others in groups.values():
         targets = dict.fromkeys(target for one in (first, *others) for target in one.references)
-        found.append(replace(first, alternatives=tuple(targets)[1:]))
+        found.append(replace(first, alternatives=tuple(targets)[1:], spans=first.spans if not others else ()))
     return found
 
 
 def each_pair(examples: Sequence[Example]) -> list[Example]:
-    """An example for every reference; known links are those of the first."""
+    """An example for every reference, with its own span; known links are those of the first."""
     found: list[Example] = []
     for example in examples:
-        found.append(replace(example, alternatives=()) if example.alternatives else example)
-        found += [Example(example.inputs, target, example.where) for target in example.alternatives]
+        if not example.alternatives:
+            found.append(example)
+            continue
+        for number, target in enumerate(example.references):
+            one = replace(example, target=target, alternatives=(), spans=example.spans[number : number + 1])
+            found.append(one if number == 0 else replace(one, links=(), grounding=()))
     return found

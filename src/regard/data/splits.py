@@ -26,7 +26,7 @@ Labels = Callable[[str], Iterable[str] | None]  # the labels in a target, which 
 
 @dataclass(frozen=True)
 class Splits:
-    train: list[Example]
+    train: Sequence[Example]  # a list, or a text that is read in a stream
     valid: list[Example] = field(default_factory=list)
     test: list[Example] = field(default_factory=list)
     notes: list[str] = field(default_factory=list, init=False)  # what was left out in reading, one line each
@@ -68,13 +68,15 @@ def split(
     most: int = 2_000,
     seed: int = 0,
     labels: Labels | None = None,
+    sides: int | None = None,
 ) -> Splits:
     """Shares `test` and `valid` of the distinct inputs, each capped at about `most` examples.
 
     With three or more distinct inputs no requested split is empty; with two, test is; with one, both are. If targets
-    are `labels`, the only input with a label stays in train.
+    are `labels`, the only input with a label stays in train. With `sides` only so many inputs count: examples that
+    share them stay together.
     """
-    counts = Counter(example.inputs for example in examples)
+    counts = Counter(example.inputs[:sides] for example in examples)
     placed = sorted((place(inputs, seed), inputs) for inputs in counts)
     numbers = [number for number, _ in placed]
 
@@ -101,9 +103,9 @@ def split(
         for_test, for_valid = for_test - alone, for_valid - alone
     held = for_test | for_valid
     return Splits(
-        train=[example for example in examples if example.inputs not in held],
-        valid=[example for example in examples if example.inputs in for_valid],
-        test=[example for example in examples if example.inputs in for_test],
+        train=[example for example in examples if example.inputs[:sides] not in held],
+        valid=[example for example in examples if example.inputs[:sides] in for_valid],
+        test=[example for example in examples if example.inputs[:sides] in for_test],
     )
 
 

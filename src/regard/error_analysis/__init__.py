@@ -25,6 +25,7 @@ __all__ = ["analyse", "write"]
 
 WORST = 50  # examples shown
 WORDS = 30  # missed words, and added ones
+NAMED = 10  # groups by a word
 BINS = 6  # groups of like input length
 
 
@@ -51,6 +52,9 @@ def analyse(model: Any, examples: Sequence[Example], results: Results) -> dict[s
         "worst": _worst(examples, answers, lengths, scores, lower),
         "by_length": _groups(_bins(lengths), lengths, scores),
     }
+    grouped = task.groups(examples)
+    if grouped:
+        report["by_group"] = {name: _named(values, scores) for name, values in grouped.items()}
     references = [len(one.references) for one in examples]
     if len(set(references)) > 1:
         report["by_references"] = _groups([(n, n) for n in sorted(set(references))], references, scores)
@@ -139,6 +143,18 @@ def _bins(values: Sequence[int]) -> list[tuple[int, int]]:
     """From and to, both included, of groups that have about as many examples each."""
     edges = sorted({int(edge) for edge in np.quantile(values, np.linspace(0, 1, BINS + 1)[1:], method="lower")})
     return [(first, last) for first, last in zip([min(values), *(edge + 1 for edge in edges)], edges, strict=False)]
+
+
+def _named(values: Sequence[int | str], scores: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    """Groups of like numbers, or of the same word, the most frequent first."""
+    numbers = [value for value in values if isinstance(value, int)]
+    if len(numbers) == len(values):
+        return _groups(_bins(numbers), numbers, scores)
+    words = [str(value) for value in values]
+    usual = [word for word, _ in Counter(words).most_common(NAMED)]
+    place = {word: number for number, word in enumerate(usual)}
+    rows = _groups([(n, n) for n in range(len(usual))], [place.get(word, -1) for word in words], scores)
+    return [{**row, "from": word, "to": word} for row, word in zip(rows, usual, strict=True)]
 
 
 def _groups(

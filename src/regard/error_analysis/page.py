@@ -80,14 +80,18 @@ def _sections(report: Mapping[str, Any], pictures: Mapping[str, bytes]) -> Itera
     if "residuals" in report:
         yield "<h2>Residuals</h2>"
         yield from _pictures(pictures, "residuals")
-    for part, title in (("by_length", "Input length"), ("by_references", "Number of references")):
+    groups = [("by_length", "Input length", report["by_length"])]
+    groups += [("by_references", "Number of references", report.get("by_references", []))]
+    for name, rows in report.get("by_group", {}).items():
+        groups.append((f"by_{name.replace(' ', '_')}", name.capitalize(), rows))
+    for part, title, rows in groups:
         if part in pictures:
-            yield f"<h2>{title}</h2>"
+            yield f"<h2>{escape(title)}</h2>"
             yield from _pictures(pictures, part)
             yield _table((title.lower(), "examples", *report["scores"]), [
                 (_bounds(row), _number(row["examples"]),
                  *(_number(row["scores"].get(name, {}).get("mean")) for name in report["scores"]))
-                for row in report[part]
+                for row in rows
             ])  # fmt: skip
     if report.get("missed") or report.get("added"):
         yield "<h2>Words</h2>"
@@ -123,12 +127,16 @@ def _entry(name: str, value: str, kind: str = "", shown: str = "", title: str = 
     return f'<dt>{escape(name)}</dt><dd dir="auto"{f" class={kind}" if kind else ""}>{content}</dd>'
 
 
+def _title(name: str) -> str:
+    return TITLES.get(name) or f"Score {name.replace('_', ' ')}"
+
+
 def _pictures(pictures: Mapping[str, bytes], *names: str, many: bool = False) -> Iterable[str]:
     for name in names:
         if name in pictures:
             data = base64.b64encode(pictures[name]).decode()
             wide = ' class="wide"' if name == "confusion" and many else ""  # small letters: it scrolls if narrow
-            yield f'<figure{wide}><img src="data:image/png;base64,{data}" alt="{TITLES[name]}"></figure>'
+            yield f'<figure{wide}><img src="data:image/png;base64,{data}" alt="{_title(name)}"></figure>'
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -33,6 +33,9 @@ def plots(report: Mapping[str, Any]) -> dict[str, bytes]:
         found["by_length"] = _groups(report["by_length"], report, "input length")
     if "by_references" in report:
         found["by_references"] = _groups(report["by_references"], report, "number of references")
+    for name, rows in report.get("by_group", {}).items():
+        if len(rows) > 1:
+            found[f"by_{name.replace(' ', '_')}"] = _groups(rows, report, name)
     if "residuals" in report:
         found["residuals"] = _residuals(report["residuals"])
     if report.get("missed"):

@@ -50,6 +50,7 @@ class Field(ABC):
     headers: ClassVar[tuple[str, ...]] = ()  # usual names of its column, the more telling first; "_" for spaces
     spaced: ClassVar[bool] = False  # a value is a list, written with spaces between
     textual: ClassVar[bool] = False  # people wrote it: its characters can be wrong
+    optional: ClassVar[bool] = False  # whether an empty value of a target means something
     names: Sequence[str] = ()  # what can be answered, where that is a list: labels, or the steps of a scale
     notes: Sequence[str] = ()
 

@@ -115,11 +115,17 @@ def item(
         "inputs": list(inputs),
         "answer": prediction.text,
         **_probable(prediction),
-        "others": [{"text": one.text, **_probable(one)} for one in prediction.others],
+        **_place(prediction),
+        "others": [{"text": one.text, **_probable(one), **_place(one)} for one in prediction.others],
         "drop_tokens": [list(places) for places in drop_tokens] or [[] for _ in inputs],
         "steps": [[_step(one) for one in step] for step in prediction.steps] or None,
         "maps": [table(attention_map) for attention_map in attention_maps],
     }
+
+
+def _place(one: Prediction) -> dict[str, Any]:
+    """The characters of the first input that an answer is, where it is a part of it."""
+    return {} if one.span is None else {"span": list(one.span)}
 
 
 def _probable(one: Prediction) -> dict[str, float | None]:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSche
 from regard.ranges import FewOrNone, Hypotheses, LengthOrNone, NonNegative
 from regard.serve.limits import RefusedError
 
-__all__ = ["Answer", "Constrained", "ErrorMessage", "PredictRequest", "RunList", "read_request", "told"]
+__all__ = ["Constrained", "ErrorMessage", "PredictRequest", "PredictResponse", "RunList", "read_request", "told"]
 
 # The ranges that the searches themselves take.
 hypotheses, lengths, few, penalties = (get_args(kind)[1] for kind in (Hypotheses, LengthOrNone, FewOrNone, NonNegative))
@@ -75,7 +75,7 @@ class PredictRequest(BaseModel):
     )
 
 
-class Answer(BaseModel):
+class PredictResponse(BaseModel):
     """One item for each list of inputs, in order."""
 
     items: list[dict[str, Any]] = Field(

@@ -33,7 +33,7 @@ from regard.serve.hosted import Hosted
 from regard.serve.limits import RefusedError, ServiceLimits, read_body
 from regard.serve.metrics import Metrics
 from regard.serve.reference import described, reference
-from regard.serve.schema import Answer, ErrorMessage, PredictRequest, RunList, read_request
+from regard.serve.schema import ErrorMessage, PredictRequest, PredictResponse, RunList, read_request
 from regard.serve.to_json import to_json
 
 __all__ = ["Service", "service_app"]
@@ -146,7 +146,7 @@ def service_app(service: Service) -> FastAPI:
 
     @app.post(
         predict_route,
-        response_model=Answer,
+        response_model=PredictResponse,
         responses=problem,
         openapi_extra=_takes(PredictRequest),
         tags=["predictions"],

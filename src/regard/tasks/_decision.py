@@ -30,6 +30,7 @@ from regard.search import Search
 from regard.tasks._reading import InputReading, implied
 from regard.tasks._seen import Seen
 from regard.train.metrics import MetricSet
+from regard.train.start import ENCODER, Starts
 from regard.train.task import Ask, Capability, Encoded, Task, places
 from regard.types import Example, Prediction
 
@@ -42,6 +43,7 @@ class Decision(Task):
     counts: ClassVar[str] = "examples"
     roles: ClassVar[tuple[str, ...]] = ("input",)  # of the inputs, which share one field
     capabilities: ClassVar[frozenset[Capability]] = frozenset({"drops_tokens", "features"})
+    starts: ClassVar[Starts | None] = ENCODER
     target: Field
     Head: ClassVar[type[nn.Module]]  # vectors → logits, with a `loss` and `answers`
     pools: ClassVar[bool] = True  # one decision for the whole input

@@ -31,6 +31,7 @@ from regard.search.greedy import Greedy
 from regard.tasks._maps import AttentionMaps, attention_map
 from regard.text import Tokenizer
 from regard.train.metrics import MetricSet
+from regard.train.start import Starts
 from regard.train.task import Ask, Capability, Task, places
 from regard.types import Batch, Example, Prediction, Sequences, Step, wide
 
@@ -45,6 +46,7 @@ class Generation(Task):
     counts: ClassVar[str] = "tokens"
     capabilities: ClassVar[frozenset[Capability]] = frozenset({"searches", "scores", "drops_tokens"})
     role: ClassVar[str] = "source"  # what the input is called
+    starts: ClassVar[Starts | None] = Starts("source")
     target: Tokens
 
     def __init__(

@@ -55,6 +55,7 @@ class Agree(Translate):
     name: ClassVar[str] = "agree"
     does: str = "Translates {input}."
     yields: ClassVar[tuple[str, ...]] = ("there", "back")  # runs of their own, in the run's folder
+    starts: ClassVar[None] = None  # it has two encoders
     preset: ClassVar[dict[str, Any]] = {**Translate.preset, "train": {**Translate.preset["train"], "time": "300s"}}
 
     @ranged

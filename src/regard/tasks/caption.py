@@ -20,6 +20,7 @@ from regard.predict.generate.recurrent import Recurrent
 from regard.ranges import NonNegative, ranged
 from regard.tasks._generation import Generation
 from regard.tasks._options import BestMetric, LabelSmoothing, Metrics, SampledAttention, Searching, Teaching
+from regard.train.start import Starts
 from regard.train.suggest import Recipe, captions
 
 __all__ = ["Caption"]
@@ -38,6 +39,7 @@ class Caption(Generation):
 
     name: ClassVar[str] = "caption"
     role: ClassVar[str] = "image"
+    starts: ClassVar[Starts | None] = Starts("image")
     known: ClassVar[tuple[tuple[str, ...], ...]] = tuple(
         (image, caption) for image in ("image", "file_name") for caption in ("caption", "captions")
     )

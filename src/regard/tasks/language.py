@@ -40,6 +40,7 @@ from regard.search import Hypothesis, Search, Trace
 from regard.tasks._options import BestMetric, Metrics
 from regard.text import Tokenizer
 from regard.train.metrics import MetricSet
+from regard.train.start import Starts
 from regard.train.suggest import Recipe, language
 from regard.train.task import Ask, Capability, Encoded, Task
 from regard.types import Batch, Example, Prediction, Sequences, Step, wide
@@ -72,6 +73,7 @@ class Language(Task):
     columns: ClassVar[tuple[tuple[str, ...], ...]] = (("text",),)
     default_data: ClassVar[str] = "builtin:stories"
     recipe: ClassVar[Recipe] = staticmethod(language)
+    starts: ClassVar[Starts | None] = Starts("text", ("network", "attention"), ("",))
     preset: ClassVar[dict[str, Any]] = {
         "text": {"tokenizer": {"name": "word", "split": "punctuation"}},
         "network": {

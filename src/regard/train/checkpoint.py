@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.files import new_folder, read_whole, regular
+from regard.train.distribute import Team
 from regard.train.state import TrainState
 from regard.train.tensors import reason, unpacked
 
@@ -59,7 +60,12 @@ def _random() -> dict[str, Tensor]:
 def save(
     folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: dict[str, Tensor], place: TrainState
 ) -> None:
-    """Writes a checkpoint; older ones stay until it is complete."""
+    """Writes a checkpoint; older ones stay until it is complete. Of several processes the first writes, with the random
+    state of all."""
+    team = Team.now()
+    random = team.gathered(_random())
+    if not team.first:
+        return
     folder.mkdir(exist_ok=True)
     target = folder / f"step-{place.step}"
     if target.exists():  # this very moment was saved already
@@ -69,7 +75,7 @@ def save(
         for number, state in optimiser.state_dict()["state"].items()
         for key, value in state.items()
     }
-    tensors = (model.state_dict(), moments, average, _random())
+    tensors = (model.state_dict(), moments, average, random)
     with new_folder(target) as making:
         for name, some in zip(FILES, tensors, strict=False):
             save_file({key: value.contiguous() for key, value in some.items()}, making / name)
@@ -102,7 +108,8 @@ def restore(
         except RegardError as error:
             damaged.append(str(error))
             continue
-        _keep(folder, found[number:])
+        if Team.now().first:
+            _keep(folder, found[number:])
         return Restored(place, tuple(damaged))
     if damaged:
         raise RegardError(damaged[0], do="no older checkpoint is intact: start over with --fresh")
@@ -113,8 +120,9 @@ def _restore(
     moment: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: dict[str, Tensor], data: str
 ) -> TrainState:
     """Restores this checkpoint, or raises and changes nothing."""
-    name, random = SUMS, _random()
-    random.setdefault("cuda", torch.zeros(16, dtype=torch.uint8))  # it may come from a machine that has a GPU
+    name, team = SUMS, Team.now()
+    random = {"cuda": torch.zeros(16, dtype=torch.uint8), **_random()}  # it may come from a machine that has a GPU
+    random |= {f"{key}.{rank}": state for key, state in random.items() for rank in range(1, team.size)}
     try:
         sums = _json(moment / name) if (moment / name).exists() else None  # a run from before there were any
         name = PLACE
@@ -136,9 +144,9 @@ def _restore(
         if missing := average.keys() - found[name].keys():
             raise KeyError(min(missing))
         name = RANDOM
-        torch.set_rng_state(found[name]["cpu"])
-        if "cuda" in found[name] and torch.cuda.is_available():
-            torch.cuda.set_rng_state(found[name]["cuda"])
+        torch.set_rng_state(found[name][team.own("cpu")])
+        if team.own("cuda") in found[name] and torch.cuda.is_available():
+            torch.cuda.set_rng_state(found[name][team.own("cuda")])
         name = WEIGHTS
         model.load_state_dict(found[name])
     except (OSError, ValueError, KeyError, RuntimeError, TypeError, RecursionError) as error:

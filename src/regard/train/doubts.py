@@ -20,6 +20,7 @@ __all__ = ["doubts", "doubts_of", "uniform"]
 
 FEW = 20  # inputs; with fewer there are no warnings
 ALIKE = 0.1  # smallest ratio of distinct predictions to distinct targets
+MANY = 50_000  # lines of a text whose tokens are counted
 LOOKS = 8  # examples whose attention is checked
 EVEN = 0.97  # share of the largest possible entropy from which weights count as uniform
 
@@ -53,9 +54,10 @@ def _texts(task: Any, results: Results, train: Sequence[Example]) -> list[str]:
     if results.predictions and len(inputs) >= FEW and len(targets) >= FEW and len(answers) <= ALIKE * len(targets):
         number = f"only {len(answers):,} different predictions" if len(answers) > 1 else "the same prediction"
         found.append(f"{number} for {len(inputs):,} inputs")
-    counts = Counter(token for item in task.items(train) for token in item.target)
+    some = train if isinstance(train, list) else train[:MANY]
+    counts = Counter(token for item in task.items(some) for token in task.said(item))
     total, kinds = counts.total(), len(counts) + 1
-    seen = Counter(token for item in task.items(results.examples) for token in item.target)
+    seen = Counter(token for item in task.items(results.examples) for token in task.said(item))
     if results.tokens and seen.total():
         nats = results.nats / results.tokens
         usual = -sum(n * math.log((counts[token] + 1) / (total + kinds)) for token, n in seen.items()) / seen.total()

@@ -9,17 +9,19 @@ Everything that determines the result (weights, optimizer, averages, random stat
 import copy
 import math
 import time as clock
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import islice
 from typing import Annotated, Any, Literal
 
 import torch
 from torch import nn
 from torch.utils.data import DataLoader
 
-from regard.data.batch import batches
+from regard.data.batch import through
 from regard.data.splits import Splits
 from regard.errors import RegardError
 from regard.files import sweep
@@ -29,8 +31,10 @@ from regard.train import about, checkpoint
 from regard.train.budget import NO_LIMIT, PROBE, Budget, seconds_each
 from regard.train.curve import draw
 from regard.train.device import device_of, precise, usable_cores, widest
+from regard.train.distribute import Team
 from regard.train.ema import Ema
 from regard.train.graphs import Graphs
+from regard.train.layers import rates
 from regard.train.log import Log
 from regard.train.progress import Progress
 from regard.train.progress import clock as spoken
@@ -87,6 +91,12 @@ def fit(
     warmup: Annotated[Count, "warm-up steps of the learning rate; at most a quarter of all steps"] = 200,
     decay: Annotated[Decay, "learning-rate schedule after the warm-up"] = "cosine",
     weight_decay: Annotated[NonNegative, "weight decay of AdamW, on matrices only"] = 0.01,
+    layer_decay: Annotated[
+        float,
+        Range(0, 1, above=True),
+        "factor from each layer of the encoder to the one below it, for the learning rate; 1 gives all the same",
+    ] = 1.0,
+    accumulate: Annotated[Number, "batches whose gradients are added up for one optimizer step"] = 1,
     clip: Annotated[NonNegative, "largest gradient norm (clipping); 0 turns clipping off"] = 1.0,
     ema: Annotated[
         BelowOne, "decay of the moving average of the weights that is validated and saved; 0 turns it off"
@@ -121,7 +131,8 @@ def fit(
     """Train until all steps are done, patience runs out or a signal arrives; `model` then holds the best weights.
 
     The plan is `steps`, or else `epochs`; `time`, counted from `began` (None: now), shortens it if the machine is too
-    slow, and leaves time for the test. A batch has up to `batch_tokens` padded tokens, or `batch_size` examples.
+    slow, and leaves time for the test. A batch has up to `batch_tokens` padded tokens, or `batch_size` examples,
+    all processes together; a step takes `accumulate` batches.
     Validation comes every `validate_every` steps (0: once per epoch, not within 100 steps) on the first
     `max_validation` examples, less often and on fewer if it would take too much of `time`. State is saved then, and
     every `save_every` seconds. Gradients are clipped to the norm `clip` (0: no clipping). On a CPU PyTorch uses
@@ -129,30 +140,47 @@ def fit(
     set are chosen for the data, the device and the time (see `suggest`). `graphs` allows CUDA graphs (see `graphs`).
     `report_to` names a tracker (see `track`).
     """
-    began = clock.monotonic() if began is None else began
+    began, team = clock.monotonic() if began is None else began, Team.now()
     where, limit = device_of(device), seconds(time)
-    model.to(where)
-    items = task.items(splits.train)
-    lengths, best = [item.lengths for item in items], task.metrics.best
+    team.align(model.to(where))
+    # The first stores what is too large for the memory; the others then find it.
+    items = task.stored(splits.train, run.folder) if team.first else None
+    team.told()
+    stored = task.stored(splits.train, run.folder) if items is None else items
+    parts, best = task.parts(stored), task.metrics.best
 
-    def batches_of(epoch: int) -> list[list[int]]:
-        return batches(lengths, tokens=batch_tokens, rows=batch_size, seed=seed, epoch=epoch)
+    def batches_of(epoch: int) -> Iterator[list[list[int]]]:
+        """The batches of each step, of each batch the rows for this process."""
+        every = through(parts, tokens=batch_tokens, rows=batch_size, seed=seed, epoch=epoch)
+        cut = map(team.share, every)
+        while some := list(islice(cut, accumulate)):
+            yield some
 
-    an_epoch = len(batches_of(0))
+    an_epoch = sum(1 for _ in batches_of(0))
     wanted, validate_every = steps or epochs * an_epoch, validate_every or max(an_epoch, RARELY)
-    optimiser = torch.optim.AdamW(_groups(model, weight_decay), lr=lr, betas=(0.9, 0.98), fused=where.type == "cuda")
+    optimiser = torch.optim.AdamW(
+        _groups(model, weight_decay, layer_decay), lr=lr, betas=(0.9, 0.98), fused=where.type == "cuda"
+    )
     mean = Ema(model, ema)
     log = Log(run.folder / "log.jsonl")
-    torch.manual_seed(seed)
-    fresh = TrainState(digest(splits.train), wanted, wanted, limit)
-    restored = checkpoint.restore(run.state, model, optimiser, mean.mean, fresh.data)
-    place = resumed(fresh, run, restored.place if restored else None, patience)
-    gone = lost(run, model, mean, place)
+    torch.manual_seed(seed + (team.rank << 32))  # each process has a dropout of its own
+    fresh = TrainState(digest(splits.train), wanted, wanted, limit, processes=team.size)
+    if team.told(fresh.data) != fresh.data:
+        raise RegardError(f"process {team.rank} reads other training data than the first", do="give all the same files")
+    restored = checkpoint.restore(run.state, model, optimiser, mean.mean, fresh.data) if team.first else None
+    place, gone = fresh, list[str]()
+    if team.first:
+        place = resumed(fresh, run, restored.place if restored else None, patience)
+        gone = lost(run, model, mean, place)
+    place = place if team.alone else TrainState.read(team.told(asdict(place)))
+    if not team.first and place.step:
+        checkpoint.restore(run.state, model, optimiser, mean.mean, fresh.data)
     earlier = 0.0 if place.finished else place.spent - place.before  # of the same budget
     budget = Budget(limit, began - earlier, lambda: clock.monotonic())
-    log.cut(place.step)
-    sweep(run.folder)
-    about.keep(run, task, splits, keep_examples)
+    if team.first:
+        log.cut(place.step)
+        sweep(run.folder)
+        about.keep(run, task, splits, keep_examples)
 
     spent_before, first = place.spent, place.step
     saved, sitting, tokens_before = clock.monotonic(), clock.monotonic(), place.tokens
@@ -206,7 +234,8 @@ def fit(
         with torch.random.fork_rng([]):
             place.threads = quicker(work, most, clock.monotonic, rounds)
 
-    with Stop() as stop, Tracking("none" if place.finished else report_to, run, place.step, stop, show.warn) as track:
+    forward, tracker = team.wrapped(model), "none" if place.finished or not team.first else report_to
+    with Stop(team.size) as stop, Tracking(tracker, run, place.step, stop, show.warn) as track:
         for line in (*(restored.damaged if restored else ()), *gone):
             show.warn(line)
         if place.step and not place.finished:
@@ -216,22 +245,28 @@ def fit(
             if budget.limited and budget.left() < 0.5 * limit:
                 show.say(f"{spoken(limit - budget.left())} of {spoken(limit)} passed before the first step")
         model.train()
-        recorded = Graphs(model, show.warn) if graphs and where.type == "cuda" else None
-        stream = _stream(place, batches_of, items, task.collate, workers_for(task, workers))
-        may_choose, tried = not threads and most > 1, clock.monotonic()
+        several = accumulate > 1 or not team.alone
+        recorded = Graphs(model, show.warn) if graphs and where.type == "cuda" and not several else None
+
+        def of_epoch(epoch: int) -> Sequence[Encoded]:
+            return task.of_epoch(stored, epoch, seed)
+
+        stream = _stream(place, batches_of, of_epoch, task.collate, workers_for(task, workers))
+        may_choose, tried = not threads and most > 1 and team.alone, clock.monotonic()
         glanced, counted = clock.monotonic(), place.step
         while not place.finished and stop.asked is None:
-            batch = next(stream).to(where)
+            batch = [one.to(where) for one in next(stream)]
             progress = place.step / place.steps
             if may_choose and not place.threads:
-                choose_threads(batch, progress, rounds=3)
+                choose_threads(batch[0], progress, rounds=3)
             plan = Plan(place.steps, warmup, decay)
             if plan.shortened and not told and place.step < warmup:  # time may cut the plan on the way, too
                 show.say(plan.shortened)
                 told = True
             for group in optimiser.param_groups:
-                group["lr"] = lr * plan.rate(place.step)
-            loss = step(model, batch, optimiser, progress, clip=clip, precision=precision, graphs=recorded)
+                group["lr"] = lr * plan.rate(place.step) * group["share"]
+            how = partial(step, clip=clip, precision=precision, graphs=recorded, forward=forward)
+            loss = how(model, batch, optimiser, progress)
             place.step += 1
             mean.update(place.step)
             place.tokens += loss.count
@@ -245,7 +280,8 @@ def fit(
                 not budget.limited or place.steps - place.step >= validate_every // 4
             )
             slow = place.step == first + 1 or clock.monotonic() - glanced >= SECONDS
-            if place.step % GLANCE == 0 or validate or slow or place.step >= place.steps or budget.over():
+            glances = place.step % GLANCE == 0 or validate or slow or place.step >= place.steps or budget.over()
+            if team.first and glances:
                 value = float(loss_sum) / max(1, place.loss_count)
                 if not math.isfinite(value):
                     raise RegardError(f"the loss became {value} at step {place.step}", do="lower train.lr")
@@ -263,7 +299,7 @@ def fit(
                     place.step, place.steps, figures_now, budget.remaining(place.step, place.steps, validate_every)
                 )
                 glanced, counted = clock.monotonic(), place.step
-            if validate or place.step >= place.steps:
+            if team.first and (validate or place.step >= place.steps):
                 held = splits.valid[: place.checked or max_validation]
                 show.phase("validating", f"{len(held):,} examples")
                 with _aside(model, mean, where, precision):
@@ -285,7 +321,7 @@ def fit(
                     "loss": value,
                     "valid": figures,
                     "epoch": place.epoch,
-                    "lr": optimiser.param_groups[0]["lr"],
+                    "lr": lr * plan.rate(place.step - 1),
                     "seconds": round(spent(), 2),
                     f"{task.counts}_per_second": round(speed()),
                     **({"notes": notes} if notes else {}),
@@ -301,16 +337,22 @@ def fit(
                 budget.validation = clock.monotonic() - glanced
                 budget.validated += budget.validation
                 glanced = clock.monotonic()
-            if validate or place.finished or clock.monotonic() - saved > save_every:
+            saving = validate or place.finished or clock.monotonic() - saved > save_every
+            if not team.alone:
+                decided, asked = team.agreed([place.steps, place.finished, saving], stop.asked or 0)
+                place.steps, place.finished, saving = decided[0], bool(decided[1]), bool(decided[2])
+                stop.asked = asked or None
+            if saving:
                 if may_choose and not place.finished and clock.monotonic() - tried > AGAIN:
-                    choose_threads(batch, progress, rounds=1)  # now, so that what is saved goes on with what it says
+                    choose_threads(batch[0], progress, rounds=1)  # now, so that what is saved goes on with what it says
                     tried = clock.monotonic()
                 save()
                 saved = clock.monotonic()
         if stop.asked is not None:
             save()
-    draw(run.folder)
-    run.load_weights(model)
+    if team.first:
+        draw(run.folder)
+        run.load_weights(model)
     epochs_seen = place.step / max(1, an_epoch)
     if not place.finished:
         return Outcome(place.step, place.best, stop.asked, spent(), speed(), task.counts, "", epochs_seen, budget)
@@ -331,12 +373,23 @@ def _aside(model: Network, mean: Ema, where: torch.device, precision: str) -> It
         yield
 
 
-def _groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
-    """Weight decay applies to matrices, not to vectors (biases, gains)."""
-    parameters = [p for p in model.parameters() if p.requires_grad]
+def _groups(model: nn.Module, weight_decay: float, layer_decay: float) -> list[dict[str, Any]]:
+    """Weight decay applies to matrices, not to vectors (biases, gains). Each layer has its share of the learning rate.
+    There are two groups where all have the same, even empty ones: their order counts when a run is resumed."""
+    names, parameters = zip(*model.named_parameters(), strict=True)
+    shares = rates(names, layer_decay)
     return [
-        {"params": [p for p in parameters if p.dim() >= 2], "weight_decay": weight_decay},
-        {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0},
+        {"params": some, "weight_decay": decay, "share": share}
+        for share in sorted(set(shares), reverse=True)
+        for decay, matrix in ((weight_decay, True), (0.0, False))
+        if (
+            some := [
+                one
+                for one, own in zip(parameters, shares, strict=True)
+                if one.requires_grad and own == share and (one.dim() >= 2) is matrix
+            ]
+        )
+        or layer_decay == 1
     ]
 
 
@@ -357,21 +410,36 @@ def _collated(collate: Callable[[Sequence[Encoded]], Batch], items: Sequence[Enc
 
 def _stream(
     place: TrainState,
-    batches_of: Callable[[int], list[list[int]]],
-    items: Sequence[Encoded],
+    batches_of: Callable[[int], Iterator[list[list[int]]]],
+    items_of: Callable[[int], Sequence[Encoded]],
     collate: Callable[[Sequence[Encoded]], Batch],
     workers: int,
-) -> Iterator[Batch]:
-    """One batch after another, epoch after epoch, from where training stands; it keeps the place."""
+) -> Iterator[list[Batch]]:
+    """The batches of one step after another, epoch after epoch, from where training stands; it keeps the place."""
     while True:
-        today = batches_of(place.epoch)[place.batch :]
+        sizes: deque[int] = deque()  # batches of the steps to come: the loader may run ahead
+
+        def rows(today: Iterator[list[list[int]]], sizes: deque[int] = sizes) -> Iterator[list[int]]:
+            for some in today:
+                sizes.append(len(some))
+                yield from some
+
         # A generator of its own: the loader would draw from the one that decides the training.
         chance = torch.Generator()
         how: dict[str, Any] = {"collate_fn": partial(_collated, collate), "num_workers": workers, "generator": chance}
-        loader: DataLoader[Any] = DataLoader(items, batch_sampler=today, **how)  # type: ignore[arg-type]
+        loader: DataLoader[Any] = DataLoader(
+            items_of(place.epoch),  # type: ignore[arg-type]
+            batch_sampler=rows(islice(batches_of(place.epoch), place.batch, None)),
+            **how,
+        )
+        found: list[Batch] = []
         for batch in loader:
             if isinstance(batch, RegardError):
                 raise batch
-            place.batch += 1
-            yield batch
+            found.append(batch)
+            if len(found) == sizes[0]:
+                sizes.popleft()
+                place.batch += 1
+                yield found
+                found = []
         place.epoch, place.batch = place.epoch + 1, 0

@@ -30,7 +30,7 @@ def refusals(task: Task, splits: Splits, name: str) -> list[Problem]:
 
 
 def _refused(
-    task: Task, part: str, examples: list[Example], take: Callable[[Sequence[Example]], object]
+    task: Task, part: str, examples: Sequence[Example], take: Callable[[Sequence[Example]], object]
 ) -> list[Problem]:
     if not examples:
         return []

@@ -43,5 +43,10 @@ def resumed(fresh: TrainState, run: Run, place: TrainState | None, patience: int
     if not place.finished:
         if again or fresh.limit != place.limit:  # a new budget; the same one goes on where the same run was stopped
             place.before = place.spent
+        if place.processes != fresh.processes:
+            raise RegardError(
+                f"{run.folder} was begun with processes: {place.processes}, not {fresh.processes}",
+                do="resume it with as many as before, or use --fresh to start over",
+            )
         place.wanted, place.limit = fresh.wanted, fresh.limit
     return place

@@ -31,7 +31,17 @@ Made = TypeVar("Made")
 ABOUT = "about.json"
 FILES = (
     *("config.toml", "tokenizer.json", "model.safetensors", "log.jsonl", ABOUT, "curve.png", "card.md"),
-    *("faithful.json", "faithful.md", "faithful.png", "errors", "tensorboard", "tracking.json", "state", lock.NAME),
+    *(
+        "faithful.json",
+        "faithful.md",
+        "faithful.png",
+        "errors",
+        "tensorboard",
+        "tracking.json",
+        "state",
+        "tokens",
+        lock.NAME,
+    ),
 )
 
 WEIGHTS = "model.safetensors"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
+from regard.data.corpus import Corpus
 from regard.types import Example
 
 __all__ = ["TrainState", "digest"]
@@ -21,13 +22,14 @@ class TrainState:
     limit: float = math.inf  # seconds
     step: int = 0
     epoch: int = 0
-    batch: int = 0  # the next batch of this epoch
+    batch: int = 0  # the batches of the next step of this epoch
     best: float = math.nan
     since: int = 0  # validations since the best one
     ready: bool = False  # whether the best is one of the model as it will be used
     spent: float = 0.0  # seconds, all sittings together
     before: float = 0.0  # of these, seconds before the present time limit was given
     checked: int = 0  # examples of a validation, where the time limit allows only so many
+    processes: int = 1
     threads: int = 0  # of PyTorch, where they were chosen by trying
     tokens: int = 0  # target tokens, all together
     loss_sum: float = 0.0  # since the last validation, for the log
@@ -62,6 +64,8 @@ def _check(name: str, value: Any, kind: Any) -> None:
 
 def digest(examples: Sequence[Example]) -> str:
     """A hash of these examples in this order."""
+    if isinstance(examples, Corpus):
+        return examples.digest
     total = hashlib.blake2b(digest_size=16)
     for example in examples:
         total.update(b"%d " % len(example.inputs))

@@ -11,8 +11,9 @@ __all__ = ["Stop"]
 class Stop:
     """`with Stop() as stop: … if stop.asked: …`; outside the main thread nothing is caught."""
 
-    def __init__(self) -> None:
+    def __init__(self, processes: int = 1) -> None:
         self.asked: int | None = None
+        self.processes = processes  # torchrun passes a Ctrl-C on that has reached all of them already
         self.before: dict[int, Any] = {}
 
     def __enter__(self) -> "Stop":
@@ -22,7 +23,7 @@ class Stop:
         return self
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
-        if self.asked is not None and number == signal.SIGINT:
+        if self.asked is not None and number == signal.SIGINT and self.processes == 1:
             raise KeyboardInterrupt
         self.asked = number
 

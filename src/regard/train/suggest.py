@@ -25,7 +25,7 @@ from regard.types import Example
 
 __all__ = [
     *("Choice", "Facts", "Parts", "Recipe", "captions", "generation", "histories", "language"),
-    *("nested", "pictures", "sentence", "speech"),
+    *("masking", "nested", "pictures", "reading", "sentence", "speech"),
     "summary",
     "tagging",
 ]
@@ -250,7 +250,7 @@ def _sized(key: str, folder: str, parts: Parts, width: int, dropout: float, why:
     if "." in name:  # a part from elsewhere knows its own defaults
         return []
     known = settable(find(folder, name))
-    wanted: dict[str, Any] = {"embed": width, "hidden": width if key == "encoder" else 2 * width}
+    wanted: dict[str, Any] = {"embed": width, "hidden": 2 * width if key == "decoder" else width}
     if name == "transformer":
         wanted |= {"size": width, "layers": 2, "ffn": 2 * width}
     elif name == "multi_head":
@@ -452,6 +452,48 @@ def _reading(
     return choices
 
 
+# --- a document and a question in, an answer out ------------------------------------------------------------
+
+ANSWER_WIDTHS = (48, 100, 200)
+# Questions a model of each width should find in the data.
+ANSWER_HELD = {48: 0, 100: 5_000, 200: 20_000}
+ANSWER_EPOCHS = 12
+
+
+def reading(facts: Facts, parts: Parts) -> list[Choice]:
+    """Both sides are read by one encoder, and the document once more; most of the time goes into the document."""
+    spans = parts.default("answer") == "span"
+    tokens = facts.examples * (facts.words[0] + facts.words[1]) * PIECES
+
+    def passes(width: int) -> float:
+        adds = 8 * 2 * width * width + (8 * 7 * width * width + 16 * width * width if spans else 0)
+        return facts.budget * 1e6 / max(1.0, tokens * facts.microseconds("encoder", adds / 1e6))
+
+    fits = [width for width in ANSWER_WIDTHS if facts.examples >= ANSWER_HELD[width] and passes(width) >= 4]
+    width = max(fits, default=ANSWER_WIDTHS[0])
+    most = ANSWER_EPOCHS if facts.examples >= ANSWER_HELD[100] else 3 * ANSWER_EPOCHS
+    epochs = max(1, min(most, round(passes(width)))) if math.isfinite(facts.budget) else most
+    why = f"{counted(facts.examples, 'question')}; {facts.time}"
+    rows = 32 if facts.examples < ANSWER_HELD[200] else 64
+    choices: list[Choice] = []
+    if parts.has("input.embed.init_std") and not parts.given("input.embed.vectors"):
+        choices.append(Choice("input.embed.dim", width, why))
+    for key in ("encoder", *(("again",) if spans else ())):
+        choices += _sized(key, "encode", parts, width, 0.0, why, "")
+    if spans and parts.name("point") == "dynamic":
+        choices.append(Choice("point.hidden", width, why))
+        if width < ANSWER_WIDTHS[-1]:
+            choices.append(Choice("point.pool", 4, "a small model needs few alternatives"))
+    return [
+        *choices,
+        Choice("dropout", 0.2 if facts.examples < ANSWER_HELD[200] else 0.3, why),
+        Choice("train.batch_tokens", 0, "batches are counted in examples"),
+        Choice("train.batch_size", rows, "small batches for more steps"),
+        Choice("train.lr", {48: 4e-3, 100: 2e-3, 200: 1e-3}[width], "the smaller the model, the higher"),
+        *_schedule(facts, epochs, epochs * facts.examples / rows, counted(epochs, "epoch"), most=most),
+    ]
+
+
 # --- text alone ---------------------------------------------------------------------------------------------
 
 LANGUAGE_WIDTHS = (64, 128, 200, 400)
@@ -499,6 +541,43 @@ def language(facts: Facts, parts: Parts) -> list[Choice]:
         ),
         Choice("train.lr", lr, "the smaller the model, the higher"),
         *_schedule(facts, epochs, epochs * an_epoch / 1024, often, MOST_EPOCHS_OF_TEXT),
+    ]
+    return choices
+
+
+MASKED_EPOCHS = 40  # masks are new in every epoch, so a text may be read more often
+MASKED_HELD = {64: 0, 128: 100_000, 256: 1_000_000, 512: 50_000_000}
+
+
+def masking(facts: Facts, parts: Parts) -> list[Choice]:
+    """An encoder that is trained to fill in words."""
+    words = facts.examples * facts.words[0]
+    pieces = _pieces(words, facts.distinct[0], facts.letters)
+    layers = 4 if facts.gpu else 2
+
+    def tokens(width: int) -> float:
+        adds = layers * 12 * width * width + 0.15 * width * pieces
+        return facts.budget * 1e6 / facts.microseconds("encoder", adds / 1e6)
+
+    an_epoch = words * PIECES
+    fits = [w for w, held in MASKED_HELD.items() if words >= held and tokens(w) >= min(3 * an_epoch, 5e6)]
+    width = max(fits, default=min(MASKED_HELD))
+    epochs = round(_clamp(tokens(width) / max(an_epoch, 1), 1, MASKED_EPOCHS)) if facts.seconds < math.inf else 10
+    why, often = f"{counted(round(words), 'word')} of text; {facts.time}", f"about {counted(epochs, 'epoch')}"
+    choices = [Choice("text.embed.dim", width, why)]
+    if parts.name("text.tokenizer") == "bpe":
+        choices.append(Choice("text.tokenizer.vocab_size", pieces, f"{facts.distinct[0]:,} different words"))
+    name = parts.name("encoder")
+    if name == "transformer":
+        sizes = {"size": width, "layers": layers, "heads": max(2, width // 64), "ffn": 4 * width}
+        choices += [Choice(f"encoder.{key}", value, why) for key, value in sizes.items()]
+    else:
+        choices += _sized("encoder", "encode", parts, width, 0.0, why, often)
+    batch = 8192 if facts.gpu and width >= 256 else 4096
+    choices += [
+        Choice("train.batch_tokens", batch, "large batches, for only some of their tokens teach"),
+        Choice("train.lr", {64: 3e-3, 128: 2e-3, 256: 1e-3, 512: 5e-4}[width], "the smaller the model, the higher"),
+        *_schedule(facts, epochs, epochs * an_epoch / batch, often, MASKED_EPOCHS),
     ]
     return choices
 

@@ -9,19 +9,21 @@ declares in `capabilities`, and nobody finds out by probing:
 - `features`: single features of feature-wise attention can be shown
 - `streams`: `stream` answers a token at a time
 - `ranks`: an answer is a ranked list, of as many items as `Ask.top` says
+- `lists`: several answers come back for one input without a search, as many as `Ask.n_best` says
 
     task = Classify();  task.learn(examples);  network = task.network()
     batch = task.collate(task.items(examples))
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from torch import nn
 
+from regard.data.batch import Lengths
 from regard.data.splits import Splits
 from regard.errors import RegardError
 from regard.fields import Field, Input
@@ -29,12 +31,13 @@ from regard.measure import Results
 from regard.search import Search
 from regard.text import Tokenizer
 from regard.train.metrics import MetricSet
+from regard.train.start import Starts
 from regard.train.suggest import Recipe
 from regard.types import Batch, Example, Network, Prediction
 
 __all__ = ["Ask", "Capability", "DropTokens", "Encoded", "Features", "Task", "places"]
 
-Capability = Literal["searches", "scores", "drops_tokens", "features", "streams", "ranks"]
+Capability = Literal["searches", "scores", "drops_tokens", "features", "streams", "ranks", "lists"]
 
 DropTokens = Sequence[Sequence[Sequence[int]]]
 """Example → input → positions to drop, counted from 0; empty where nothing is dropped."""
@@ -61,6 +64,7 @@ class Ask:
     trace: bool = False  # with every step of the search
     drop_tokens: DropTokens = ()
     features: Features = ()
+    n_best: int = 0  # answers for each input; 0 for as many as the task gives
     batch_tokens: int = 8_192
     top: int = 0  # how many answers are ranked; 0 takes the task's own number
 
@@ -78,6 +82,8 @@ class Task(ABC):
     known: ClassVar[tuple[tuple[str, ...], ...]] = ()  # columns of well-known files, recognised by their names
     # For each column of the data the options of `data` that name it, beside `source` and `target`.
     columns: ClassVar[tuple[tuple[str, ...], ...]] = (("source",), ("target",))
+    corpus: ClassVar[bool] = False  # its data is text, which may be larger than the memory
+    starts: ClassVar[Starts | None] = None  # what it can take from another run; None where it starts from scratch
     yields: ClassVar[tuple[str, ...]] = ()  # runs of their own that `finish` writes into the run's folder
 
     inputs: dict[str, Input]  # role → field, in the order of the columns
@@ -86,6 +92,7 @@ class Task(ABC):
     # What a run that goes on has kept: fields that came from elsewhere take it, and need not be found there again.
     went_on: Mapping[str, Any] | None = None
     _learned: tuple[Sequence[Example], list[Encoded]] | None = None
+    _begun: Input | None = None  # a field that another run has learned
 
     @property
     def fields(self) -> dict[str, Field]:
@@ -127,6 +134,8 @@ class Task(ABC):
             values.setdefault(id(field), []).extend(example.inputs[side] for example in seen)
         try:
             for number, (role, field) in self._own_inputs().items():
+                if field is self._begun:
+                    continue
                 if self.went_on is not None and field.imported:
                     field.restore(self.went_on[role])
                 else:
@@ -149,6 +158,11 @@ class Task(ABC):
         """The examples as the fields see them."""
         return examples
 
+    def begin(self, kept: Mapping[str, Any]) -> None:
+        """Take what the first input of another run has learned (its `keep`); it is not learned again."""
+        self._begun = next(iter(self.inputs.values()))
+        self._begun.restore(next(iter(kept.values())))
+
     def keep(self) -> dict[str, Any]:
         """What was learned, for tokenizer.json; `restore` takes it back."""
         return {role: field.state() for role, field in self._own().items()}
@@ -162,6 +176,23 @@ class Task(ABC):
         if self._learned is not None and examples is self._learned[0]:
             return self._learned[1]
         return self.encode(self.prepared(examples))
+
+    def stored(self, examples: Sequence[Example], folder: Path) -> Sequence[Encoded]:
+        """The training examples as numbers, for the loop; what does not fit into the memory goes into this folder."""
+        return self.items(examples)
+
+    def parts(self, items: Sequence[Encoded]) -> list[tuple[int, Callable[[], Lengths]]]:
+        """The parts that batches are made within: the first item of each, and what gives the lengths of its items."""
+        lengths = [item.lengths for item in items]
+        return [(0, lambda: lengths)]
+
+    def of_epoch(self, items: Sequence[Encoded], epoch: int, seed: int) -> Sequence[Encoded]:
+        """The training items as an epoch has them, where something in them is drawn anew in each."""
+        return items
+
+    def said(self, item: Encoded) -> Sequence[int]:
+        """The tokens of an item that are to be predicted, where there are tokens."""
+        return item.target  # type: ignore[no-any-return]
 
     def encode(self, examples: Sequence[Example]) -> list[Encoded]:
         """Prepared examples as numbers."""
@@ -246,6 +277,10 @@ class Task(ABC):
     def tried(self, example: Example) -> list[str]:
         """The inputs of an example as somebody would ask them of the trained model, also from elsewhere."""
         return [field.source(value) or value for field, value in zip(self.inputs.values(), example.inputs, strict=True)]
+
+    def groups(self, examples: Sequence[Example]) -> dict[str, Sequence[int | str]]:
+        """Beyond input length, by what an error report groups its examples: a number or a word for each, by name."""
+        return {}
 
     # --- after the training --------------------------------------------------------------------------------
 

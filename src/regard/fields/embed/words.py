@@ -107,6 +107,12 @@ class Words(Embedding):
         without[Tokenizer.pad] = 0
         self.learned_row.copy_(without if self.mode == "fixed" else without.cumsum(0) * without)
 
+    def table(self) -> Float[Tensor, "vocab width"]:
+        """The vectors of all tokens, as an output layer that is tied to them needs them."""
+        if self.mode == "tuned":
+            return self.learned
+        return self.fixed[self.fixed_row] + self.learned[self.learned_row]
+
     def forward(self, inputs: Sequences) -> Sequences:
         tokens = inputs.values
         # padding_idx: row 0 gets no gradient, so it stays zeros.

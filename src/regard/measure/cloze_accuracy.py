@@ -1,0 +1,26 @@
+"""Cloze accuracy: the share of words that were guessed right, whatever their case.
+
+ClozeAccuracy()(results)  →  {"cloze_accuracy": 0.72}
+"""
+
+from typing import Literal
+
+from regard.measure import Results
+
+__all__ = ["ClozeAccuracy"]
+
+
+class ClozeAccuracy:
+    """Share of questions whose word is right, whatever its case."""
+
+    better: Literal["higher", "lower"] = "higher"
+
+    def __call__(self, results: Results) -> dict[str, float | str]:
+        each = self.each(results)
+        return {"cloze_accuracy": sum(each) / len(each)}
+
+    def each(self, results: Results) -> list[float]:
+        return [
+            float(prediction.text.casefold() in {one.casefold() for one in example.references})
+            for example, prediction in results.pairs()
+        ]
