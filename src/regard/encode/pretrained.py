@@ -78,7 +78,7 @@ class Pretrained(Transformer):
     def __init__(
         self,
         inputs: int,
-        architecture: Architecture | None = None,
+        architecture: Architecture,
         from_: Annotated[
             str, "the pre-trained model: a folder with config.json, tokenizer.json and model.safetensors, or hf:NAME"
         ] = "",
@@ -91,12 +91,6 @@ class Pretrained(Transformer):
         ] = "joint",
     ) -> None:
         of = architecture
-        if of is None:  # a task builds this encoder only after it has read which one it is
-            raise RegardError(
-                "encoder=pretrained",
-                expected="a task that takes one: classify, entail, relate or tag",
-                do="use another encoder",
-            )
         if freeze and lora:
             raise RegardError(f"encoder.freeze=true and encoder.lora={lora}", expected="only one of them")
         super().__init__(
