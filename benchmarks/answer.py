@@ -53,7 +53,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "dcn": DCN,
     "dcn_overlap": {**DCN, "overlap": True},
     "bilstm": {**DCN, "encoder": AGAIN, "interact": "attention", "point": "linear"},
-    "transformer": {**DCN, "encoder": TRANSFORMER, "again": "identity", "interact": "joint", "point": "linear"},
+    "transformer": {**DCN, "encoder": TRANSFORMER, "again": "identity", "interact": "concatenation", "point": "linear"},
     "no_coattention": {**DCN, "interact": "attention"},
     "no_iteration": {**DCN, "point": {**DCN["point"], "turns": 1}},
     "no_sentinel": {**DCN, "interact": {"name": "coattention", "sentinel": False}},

@@ -250,12 +250,12 @@ def test_question_words(question: str, word: str) -> None:
     assert asked_with(question) == word
 
 
-@pytest.mark.parametrize("interact", ["attention", "joint", {"name": "coattention", "sentinel": False}])
+@pytest.mark.parametrize("interact", ["attention", "concatenation", {"name": "coattention", "sentinel": False}])
 def test_other_ways_to_meet(interact: Any) -> None:
     task, network = learned(examples(), steps=2, interact=interact, point="linear")
     [found] = task.predict(network, [examples()[0].inputs], Ask())
     assert found.look.weights.shape == (2, 13)
-    assert len(found.looks) == (0 if interact == "joint" else 3)
+    assert len(found.looks) == (0 if interact == "concatenation" else 3)
 
 
 def test_a_plain_attention_reader() -> None:
