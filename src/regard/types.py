@@ -36,7 +36,7 @@ __all__ = [
         "Memory",
         "Network",
         "Output",
-        "Pieces",
+        "Subwords",
         "Pixels",
         "Prediction",
         "Rows",
@@ -158,7 +158,7 @@ class Sequences(Rows):
 
 
 @dataclass(frozen=True)
-class Pieces(Sequences):
+class Subwords(Sequences):
     """Subwords of a text, or of several that are read as one.
 
     `segments` says which text each position belongs to; None: all to the first. Where labels are asked for words,
@@ -168,7 +168,7 @@ class Pieces(Sequences):
     segments: Int[Tensor, "batch time"] | None = None
     words: Sequences | None = None
 
-    def to(self, device: torch.device | str) -> "Pieces":
+    def to(self, device: torch.device | str) -> "Subwords":
         return replace(
             self,
             values=self.values.to(device, non_blocking=True),
@@ -401,7 +401,7 @@ class Network(nn.Module):
 
 
 # DistributedDataParallel, torch.compile and torch.export look for tensors inside what a network takes and gives.
-for _kind in (Sequences, Pieces, Pixels, Batch, Selection, Memory, Output):
+for _kind in (Sequences, Subwords, Pixels, Batch, Selection, Memory, Output):
     register_dataclass(_kind)
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from regard.encode.pretrained import Lora, Pretrained, Table
 from regard.errors import RegardError
 from regard.pretrained.weights import Checkpoint, save
-from regard.types import Pieces, Sequences
+from regard.types import Sequences, Subwords
 from small_encoders import encoder_folder
 
 lengths = [9, 4, 1]
@@ -33,11 +33,11 @@ def loaded(folder: Path, **options: Any) -> tuple[Table, Pretrained]:
     return table, encoder
 
 
-def batch(vocab: int, pad: int, segments: int) -> Pieces:
+def batch(vocab: int, pad: int, segments: int) -> Subwords:
     counts = torch.tensor(lengths)
     mask = torch.arange(max(lengths)) < counts[:, None]
     ids = torch.randint(5, vocab, mask.shape).masked_fill(~mask, pad)
-    return Pieces(ids, mask, counts, torch.randint(0, segments, mask.shape) if segments else None)
+    return Subwords(ids, mask, counts, torch.randint(0, segments, mask.shape) if segments else None)
 
 
 @pytest.mark.parametrize("kind", kinds)
@@ -64,7 +64,7 @@ def test_states_equal_those_of_transformers(kind: str, tmp_path: Path) -> None:
         torch.testing.assert_close(again(**asked).last_hidden_state[given.mask], want[given.mask], atol=1e-6, rtol=0)
 
 
-def states(table: Table, encoder: Pretrained, given: Pieces) -> Tensor:
+def states(table: Table, encoder: Pretrained, given: Subwords) -> Tensor:
     return encoder(table(given)).values
 
 
@@ -108,7 +108,7 @@ def test_a_word_has_the_state_of_its_first_piece_and_the_weights_between_first_p
     given = batch(24, 0, 0)
     plain = encoder(table(given))
     words = Sequences.pad([[1, 2, 5, 8], [1, 3], [0]])
-    found = encoder(table(Pieces(given.values, given.mask, given.lengths, words=words)))
+    found = encoder(table(Subwords(given.values, given.mask, given.lengths, words=words)))
     assert torch.equal(found.values[0], plain.values[0, [1, 2, 5, 8]])
     assert torch.equal(found.values[1, :2], plain.values[1, [1, 3]])
     assert not found.values[1, 2:].any()

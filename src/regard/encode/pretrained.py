@@ -32,7 +32,7 @@ from regard.fields.embed import Embedding
 from regard.find import Spec
 from regard.pretrained.architecture import Architecture
 from regard.ranges import Dropout, FewOrNone, Positive
-from regard.types import Look, Memory, Pieces, Sequences
+from regard.types import Look, Memory, Sequences, Subwords
 
 __all__ = ["Lora", "Pretrained", "Table"]
 
@@ -47,8 +47,8 @@ class Table(Embedding):
 
     def forward(self, inputs: Sequences) -> Sequences:
         vectors = embedding(inputs.values, self.weight, padding_idx=self.pad)
-        if isinstance(inputs, Pieces):
-            return Pieces(vectors, inputs.mask, inputs.lengths, inputs.segments, inputs.words)
+        if isinstance(inputs, Subwords):
+            return Subwords(vectors, inputs.mask, inputs.lengths, inputs.segments, inputs.words)
         return Sequences(vectors, inputs.mask, inputs.lengths)
 
 
@@ -149,7 +149,7 @@ class Pretrained(Transformer):
 
     def forward(self, inputs: Sequences) -> Memory:
         memory = super().forward(inputs)
-        return memory if not isinstance(inputs, Pieces) or inputs.words is None else _by_word(memory, inputs.words)
+        return memory if not isinstance(inputs, Subwords) or inputs.words is None else _by_word(memory, inputs.words)
 
 
 def _by_word(memory: Memory, words: Sequences) -> Memory:

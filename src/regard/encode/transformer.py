@@ -29,7 +29,7 @@ from regard.encode import Encoder
 from regard.find import In, Spec
 from regard.pool.mean import mean
 from regard.ranges import Depth, Dropout, Few, FewOrNone, Length, Range, Width
-from regard.types import Memory, Pieces, Sequences
+from regard.types import Memory, Sequences, Subwords
 
 __all__ = ["Transformer"]
 
@@ -120,7 +120,7 @@ class Transformer(Encoder):
         """With the vector of each token's segment; all of a text read alone is segment 0."""
         if self.segments is None:
             return x
-        given = inputs.segments if isinstance(inputs, Pieces) else None
+        given = inputs.segments if isinstance(inputs, Subwords) else None
         if given is None:
             return x + self.segments.weight[0].to(x.dtype)
         each: Tensor = self.segments(given.clamp(max=self.segments.num_embeddings - 1))

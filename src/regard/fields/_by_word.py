@@ -14,7 +14,7 @@ from regard.errors import RegardError
 from regard.fields import Where, drop_positions
 from regard.regions import Token
 from regard.text import Tokenizer
-from regard.types import Pieces, Sequences
+from regard.types import Sequences, Subwords
 
 __all__ = ["WordRow", "spoken", "together", "words_of"]
 
@@ -74,7 +74,7 @@ def words_of(text: Tokenizer, values: Sequence[str], where: Where, role: str) ->
     return rows
 
 
-def together(rows: Sequence[WordRow]) -> Pieces:
+def together(rows: Sequence[WordRow]) -> Subwords:
     """Rows side by side."""
     pieces, words = (Sequences.pad(some) for some in ([row.ids for row in rows], [row.starts for row in rows]))
-    return Pieces(pieces.values, pieces.mask, pieces.lengths, words=words)
+    return Subwords(pieces.values, pieces.mask, pieces.lengths, words=words)

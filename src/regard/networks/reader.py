@@ -20,7 +20,7 @@ from regard.encode import Encoder
 from regard.fields.embed import Embedding
 from regard.pool import Pool, Pooled
 from regard.predict.match import Match
-from regard.types import Batch, Memory, Network, Output, Pieces, Selection, Sequences
+from regard.types import Batch, Memory, Network, Output, Selection, Sequences, Subwords
 
 __all__ = ["Read", "Reader"]
 
@@ -40,7 +40,7 @@ class Read:
     @property
     def lengths(self) -> Int[Tensor, " row"]:
         """How many positions were decided about: words, where subwords were read."""
-        words = self.inputs.words if isinstance(self.inputs, Pieces) else None
+        words = self.inputs.words if isinstance(self.inputs, Subwords) else None
         return self.inputs.lengths if words is None else words.lengths
 
     @property

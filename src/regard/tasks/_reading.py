@@ -20,7 +20,7 @@ from regard.pretrained.source import located
 from regard.pretrained.weights import Checkpoint
 from regard.regions import Region
 from regard.text.pretrained import Framed
-from regard.types import Pieces, Sequences
+from regard.types import Sequences, Subwords
 
 __all__ = ["InputReading", "implied"]
 
@@ -158,7 +158,7 @@ class PretrainedInput(InputReading):
     def joined(self, rows: Sequence[Sequence[Any]]) -> tuple[Sequences, ...]:
         pairs = [self.text.join(*sides) for sides in rows]
         ids, segments = (Sequences.pad(some) for some in zip(*pairs, strict=True))
-        return (Pieces(ids.values, ids.mask, ids.lengths, segments.values),)
+        return (Subwords(ids.values, ids.mask, ids.lengths, segments.values),)
 
     def joined_regions(self, sides: Sequence[Sequence[Region]]) -> tuple[list[Any], tuple[int, ...]]:
         found, second = self.text.joined_tokens(*sides)
