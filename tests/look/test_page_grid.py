@@ -40,7 +40,7 @@ def test_heads_are_searched_enlarged_and_saved(browser: Any, tmp_path: Path) -> 
         assert csv[2].split(",")[1:3] == ["1", "0"]  # the second token looks at the first
         one.page.locator("[data-key=panel]").select_option(label="rollout")
         one.page.locator(".is-matrix canvas").first.wait_for()
-        one.page.locator(".stage").stage").hover(position={"x": 120, "y": 120})
+        one.page.locator(".stage").hover(position={"x": 120, "y": 120})
         one.page.locator("#said", has_text="%").wait_for()
 
 
