@@ -175,7 +175,7 @@ def test_the_example_of_the_help_runs(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: unchecked(train)(3), "task: got 3; expected the name of a task (agree, caption, "),
+        (lambda: unchecked(train)(3), "task: got 3; expected the name of a task (agree, answer, "),
         (lambda: unchecked(train)(None), "task: got None; expected the name of a task"),
         (lambda: unchecked(train)("classify", time=5), 'time: got 5; expected a limit such as "90s" or "5m"'),
         (lambda: unchecked(train)("classify", out=5), "out: got 5; expected the folder of the run"),
