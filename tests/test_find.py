@@ -325,3 +325,9 @@ def test_a_name_is_a_word(name: object, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("importlib.import_module", lambda module: pytest.fail(f"{module} was imported"))
     with pytest.raises(RegardError, match="expected the name of a part"):
         build("attend.score", {"name": name})
+
+
+def test_a_part_that_needs_what_is_not_given_is_told() -> None:
+    with pytest.raises(RegardError, match="'oak' needs size, which this task does not give to a part of toys"):
+        build("toys", "oak", inputs=4)
+    assert build("toys", "oak", size=4).size == 4

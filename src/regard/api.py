@@ -37,7 +37,7 @@ from regard.search import Constraints, Search, compiled
 from regard.search.beam import fitted
 from regard.train.card import card
 from regard.train.device import device_of, precise, usable_cores
-from regard.train.distribute import Team, joined
+from regard.train.distribute import Processes, joined
 from regard.train.doubts import doubts_of
 from regard.train.ending import advised, longer, tested
 from regard.train.lock import Hold, held
@@ -550,7 +550,7 @@ def train(
         asked["train"] = merge(asked.get("train", {}), {"time": time})
     folder = Path(out or f"runs/{task}")
     with joined(), restored():
-        if not (team := Team.now()).first:
+        if not (team := Processes.now()).first:
             with Progress(quiet=True) as show:
                 return _follow(task, folder, show, started, team)
         with held(folder, Run.is_in(folder)) as hold, Progress(quiet) as show:
@@ -585,7 +585,7 @@ def _train(
     started: float,
     trust: Trust,
     hold: Hold,
-    team: Team,
+    team: Processes,
 ) -> Trained:
     show.phase("reading", "the data")
     try:
@@ -620,7 +620,7 @@ def _fitted(run: Run, ready: Prepared, show: Progress, started: float) -> tuple[
     return Model(run, ready.task, ready.network.eval()), outcome
 
 
-def _follow(task: str, folder: Path, show: Progress, started: float, team: Team) -> Trained:
+def _follow(task: str, folder: Path, show: Progress, started: float, team: Processes) -> Trained:
     """Train as one of several processes, with what the first has prepared; it alone writes and tests."""
     told = team.told()
     if told is None:

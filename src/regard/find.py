@@ -340,10 +340,23 @@ def call(thing: Callable[..., Any], options: Mapping[str, Any], **given: Any) ->
     return thing(**{key: tuple(v) if isinstance(v, list) else v for key, v in own.items()} | offered)
 
 
+def _required(thing: Callable[..., Any]) -> list[str]:
+    """The parameters that code must give: those without a default."""
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    parameters = inspect.signature(thing).parameters.values()
+    return [p.name for p in parameters if p.default is inspect.Parameter.empty and p.kind in named]
+
+
 def build(folder: str, spec: Spec, **given: Any) -> Any:
     """Builds the part that `spec` names, with its options and the `given` arguments."""
     table = _named(spec, None, folder)
-    part = call(_target(In(folder), table, folder), table, **given)
+    target = _target(In(folder), table, folder)
+    if missing := [name for name in _required(target) if name not in given]:
+        raise RegardError(
+            f"{table['name']!r} needs {', '.join(missing)}, which this task does not give to a part of {folder}",
+            do="use another one here",
+        )
+    part = call(target, table, **given)
     if "." in table.get("name", ""):
         check_part(folder, part)
     return part

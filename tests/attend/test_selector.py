@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.attend.selector import Selector, share, weigh_up
+from regard.attend.selector import Selector, log_prob_and_entropy, share
 from regard.types import Selection
 
 f64 = torch.float64
@@ -54,7 +54,7 @@ def test_how_likely_and_how_open_by_hand() -> None:
     # p = 0.8 chosen, 0.25 not, and one that is not there.
     logits = torch.tensor([[math.log(4), -math.log(3), 5.0]], dtype=f64)
     there, chosen = torch.tensor([[True, True, False]]), torch.tensor([[True, False, False]])
-    log_p, H = weigh_up(logits, chosen, there)
+    log_p, H = log_prob_and_entropy(logits, chosen, there)
     assert_close(log_p, torch.tensor([math.log(0.8 * 0.75)], dtype=f64))
     by_hand = -(0.8 * math.log(0.8) + 0.2 * math.log(0.2) + 0.25 * math.log(0.25) + 0.75 * math.log(0.75))
     assert_close(H, torch.tensor([by_hand], dtype=f64))
@@ -64,7 +64,7 @@ def test_all_choices_by_enumeration() -> None:
     """The probabilities of all subsets add up to 1, their mean −log is the entropy, each token's share is its p."""
     z = torch.tensor(list(itertools.product([False, True], repeat=4)))
     logits = torch.randn(1, 4, dtype=f64).expand(16, 4)
-    log_p, H = weigh_up(logits, z, torch.ones_like(z))
+    log_p, H = log_prob_and_entropy(logits, z, torch.ones_like(z))
     p = log_p.exp()
     assert_close(p.sum(), torch.tensor(1.0, dtype=f64))
     assert_close(-(p * log_p).sum(), H[0])
@@ -190,14 +190,14 @@ def test_gradients_against_finite_differences() -> None:
     mask = torch.tensor([[True, True, True, False]])
     chosen = torch.tensor([[True, False, True, False]])
     logits = torch.randn(1, 4, dtype=f64, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda one: weigh_up(one, chosen, mask), (logits,))
+    assert torch.autograd.gradcheck(lambda one: log_prob_and_entropy(one, chosen, mask), (logits,))
     selector, x = made(), torch.randn(1, 4, 3, dtype=f64)
 
     names = [f"of.{name}" for name, _ in selector.named_parameters()]
 
     def policy(*values: Tensor) -> tuple[Tensor, Tensor]:
         given = dict(zip(names, values, strict=True))
-        return weigh_up(torch.func.functional_call(Logits(selector), given, (x, mask)), chosen, mask)
+        return log_prob_and_entropy(torch.func.functional_call(Logits(selector), given, (x, mask)), chosen, mask)
 
     assert torch.autograd.gradcheck(policy, tuple(p.detach().clone().requires_grad_() for p in selector.parameters()))
 
@@ -217,7 +217,7 @@ def test_a_sure_policy_stays_finite() -> None:
     """log p of what could hardly be chosen is −|logit|, not −∞, and it still pulls."""
     logits = torch.tensor([[1e4, -1e4, 90.0, -90.0]], requires_grad=True)
     chosen = torch.tensor([[False, True, True, False]])
-    log_p, H = weigh_up(logits, chosen, torch.ones_like(chosen))
+    log_p, H = log_prob_and_entropy(logits, chosen, torch.ones_like(chosen))
     assert_close(log_p, torch.tensor([-2e4]))
     assert H.item() == pytest.approx(0.0, abs=1e-30)
     (log_p + H).sum().backward()

@@ -12,7 +12,7 @@ from regard.find import names as found
 
 
 def test_the_names_are_those_that_are_found() -> None:
-    assert tasks("tra") == ["translate"]
+    assert tasks("transl") == ["translate"]
     for folder in FOLDERS.values():
         assert names(folder) == found(folder.replace("/", ".")), folder
 
@@ -29,7 +29,7 @@ def test_what_may_follow() -> None:
     ("shell", "words", "place", "said"),
     [
         ("bash", ["regard", "tra"], 1, ["train"]),
-        ("bash", ["regard", "train", "tra"], 2, ["translate"]),
+        ("bash", ["regard", "train", "transl"], 2, ["translate"]),
         ("bash", ["regard", "train", "classify", "encoder", "=", "bi"], 5, ["bigru", "bilstm"]),
         ("bash", ["regard", "train", "classify", "match", "="], 4, names("predict/match")),
         ("fish", ["regard", "train", "classify", "encoder=bi"], 0, ["encoder=bigru", "encoder=bilstm"]),
@@ -66,7 +66,7 @@ def test_the_script_is_shown(regard: Regard, monkeypatch: pytest.MonkeyPatch) ->
 def test_completing_imports_nothing_heavy() -> None:
     code = f"""
 import os, sys
-os.environ.update({{"{VARIABLE}": "complete_bash", "COMP_WORDS": "regard\\ntrain\\ntra", "COMP_CWORD": "2"}})
+os.environ.update({{"{VARIABLE}": "complete_bash", "COMP_WORDS": "regard\\ntrain\\ntransl", "COMP_CWORD": "2"}})
 from regard.cli.main import main
 main()
 assert not {{"torch", "numpy", "tokenizers", "matplotlib"}} & set(sys.modules)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from regard.data.masking import Pieces, keys, mask, uniform, word_starts
+from regard.data.masking import Subwords, keys, mask, uniform, word_starts
 
 VOCAB, MASK = 50, 49
 
@@ -12,7 +12,9 @@ def tokens(rows: int, time: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).integers(4, VOCAB - 1, (rows, time))
 
 
-def masked(rows: np.ndarray, epoch: int = 1, share: float = 0.15, lengths: object = None, pieces: Pieces | None = None):  # type: ignore[no-untyped-def]
+def masked(
+    rows: np.ndarray, epoch: int = 1, share: float = 0.15, lengths: object = None, pieces: Subwords | None = None
+):  # type: ignore[no-untyped-def]
     key = keys([(7, epoch, number) for number in range(len(rows))])
     lengths = np.full(len(rows), rows.shape[1]) if lengths is None else np.asarray(lengths)
     return mask(rows, lengths, key, share=share, mask_id=MASK, vocab=VOCAB, pieces=pieces)
@@ -82,13 +84,13 @@ SEEN = ["<pad>", "<unk>", "<s>", "</s>", " un", "like", "ly", " dog", ".", "..",
     ],
 )
 def test_word_starts(row: list[int], starts: list[bool]) -> None:
-    pieces = Pieces(SEEN, [False] * len(SEEN))
+    pieces = Subwords(SEEN, [False] * len(SEEN))
     assert word_starts(np.array([row]), pieces).tolist() == [starts]
-    assert word_starts(np.array([row]), Pieces(SEEN, [True] * len(SEEN))).all()
+    assert word_starts(np.array([row]), Subwords(SEEN, [True] * len(SEEN))).all()
 
 
 def test_whole_words_are_chosen_whole() -> None:
-    pieces = Pieces([*SEEN[:4], *([" a", "b"] * 22), " x", "[MASK]"], [False] * VOCAB)
+    pieces = Subwords([*SEEN[:4], *([" a", "b"] * 22), " x", "[MASK]"], [False] * VOCAB)
     rows = np.where(np.arange(30) % 3 == 0, 4, 5)[None].repeat(400, 0)  # words of three pieces
     _, chosen = masked(rows, pieces=pieces)
     words = chosen.reshape(400, 10, 3)

@@ -140,7 +140,7 @@ def test_what_cannot_be_asked_is_told() -> None:
         with pytest.raises(RegardError, match=line):
             faithful(model, **({"examples": sentences(2)} | arguments))
     other = Model(Run(Path("nowhere"), {"task": "language"}, {}), Language(), Plain())
-    with pytest.raises(RegardError, match=r"nowhere is a run of language.*classify, entail"):
+    with pytest.raises(RegardError, match=r"nowhere is a run of language.*classify or translate"):
         faithful(other, sentences(2))
 
 

@@ -236,7 +236,7 @@ def test_a_caption_of_a_picture() -> None:
     assert all(one.weights.shape[-1] == 4 for one in found)
     first = found[0]
     torch.testing.assert_close(first.answer(first.weights.unsqueeze(1)).squeeze(1), first.p, atol=1e-6, rtol=0)
-    start = torch.tensor([[Text.start]])
+    start = torch.tensor([[Tokenizer.start]])
     for case, row in enumerate(first.examples):
         [whole] = field.encode([some[row].source], ["here"])
         for place in range(4):

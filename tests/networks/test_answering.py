@@ -33,7 +33,7 @@ def batch(*rows: int, groups: Any = None) -> Batch:
     return Batch((*sides, Sequences.pad([groups[row] for row in rows], fill=-1)), target[:, 0])
 
 
-@pytest.mark.parametrize("interact", ["coattention", "attention", "joint"])
+@pytest.mark.parametrize("interact", ["coattention", "attention", "concatenation"])
 @pytest.mark.parametrize("overlap", [True, False])
 def test_a_batch_is_the_sum_of_its_rows(interact: str, overlap: bool) -> None:
     one = network(interact, overlap=overlap)

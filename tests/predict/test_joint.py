@@ -1,4 +1,4 @@
-"""Joint decoding: the scores of a search are those of the definition, and the best is found."""
+"""JointDecoder decoding: the scores of a search are those of the definition, and the best is found."""
 
 from functools import partial
 from itertools import product
@@ -9,7 +9,7 @@ from test_ctc import counted, made
 
 from regard.attend.attention import make
 from regard.predict.generate.recurrent import Recurrent
-from regard.predict.joint import Joint
+from regard.predict.joint import JointDecoder
 from regard.search._forced import forced
 from regard.search.beam import Beam
 from regard.text import Tokenizer
@@ -24,8 +24,8 @@ def test_against_brute_force(weight: float) -> None:
     part = partial(make, bias=("location",))
     decoder = Recurrent(vocab=6, memory=3, summary=3, attention=part, embed=4, hidden=4).double().eval()
     found = Beam(beam_size=80, length_penalty=0.0)(
-        Joint(decoder, ctc, weight), memory, start=Tokenizer.start, end=Tokenizer.end, max_length=torch.tensor([4, 4]),
-        banned=(Tokenizer.pad, Tokenizer.start), weights=True,
+        JointDecoder(decoder, ctc, weight), memory, start=Tokenizer.start, end=Tokenizer.end,
+        max_length=torch.tensor([4, 4]), banned=(Tokenizer.pad, Tokenizer.start), weights=True,
     )  # fmt: skip
     for row, [best] in enumerate(found):
         total, one, scores = counted(ctc, memory, row), memory.select(torch.tensor([row])), {}

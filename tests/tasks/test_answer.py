@@ -227,7 +227,7 @@ def test_an_error_report_by_question_answer_and_document(tmp_path: Path, trained
     from regard.error_analysis import analyse, write
 
     task, network = trained
-    rows = [*examples(), Example(("Ada is in the hall.", "How long is it?"), "the hall", "x")]
+    rows = [*examples(padding=1), Example(("Ada is in the hall.", "How long is it?"), "the hall", "x")]
     model = SimpleNamespace(task=task, config={"task": "answer"}, run=SimpleNamespace(folder=tmp_path))
     report = analyse(model, rows, task.results(network, rows))
     assert [(row["from"], row["examples"]) for row in report["by_group"]["question word"]] == [
@@ -235,7 +235,7 @@ def test_an_error_report_by_question_answer_and_document(tmp_path: Path, trained
         ("how long", 1),
     ]
     assert [row["to"] for row in report["by_group"]["answer length"]] == [1, 2]
-    assert report["by_group"]["document length"][-1]["to"] == 12
+    assert report["by_group"]["document length"][-1]["to"] == 19
     (tmp_path / "errors").mkdir()
     files = write(report, model, tmp_path / "errors")
     assert {"by_question_word.png", "by_answer_length.png", "by_document_length.png"} <= set(files)
@@ -250,12 +250,12 @@ def test_question_words(question: str, word: str) -> None:
     assert asked_with(question) == word
 
 
-@pytest.mark.parametrize("interact", ["attention", "joint", {"name": "coattention", "sentinel": False}])
+@pytest.mark.parametrize("interact", ["attention", "concatenation", {"name": "coattention", "sentinel": False}])
 def test_other_ways_to_meet(interact: Any) -> None:
     task, network = learned(examples(), steps=2, interact=interact, point="linear")
     [found] = task.predict(network, [examples()[0].inputs], Ask())
     assert found.look.weights.shape == (2, 13)
-    assert len(found.looks) == (0 if interact == "joint" else 3)
+    assert len(found.looks) == (0 if interact == "concatenation" else 3)
 
 
 def test_a_plain_attention_reader() -> None:

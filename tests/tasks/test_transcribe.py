@@ -11,7 +11,7 @@ from regard.data.builtin.morse import RATE, Morse, keyed
 from regard.errors import RegardError
 from regard.fields.audio import Sound, wav_url
 from regard.predict.ctc import Ctc
-from regard.predict.joint import Joint
+from regard.predict.joint import JointDecoder
 from regard.regions import Interval
 from regard.search import Hypothesis
 from regard.tasks.transcribe import Transcribe
@@ -48,7 +48,7 @@ def test_the_loss_is_that_of_both() -> None:
         attention = network.written(memory, batch.target, 1.0)[0].total
         ctc = network.ctc.loss(memory, batch.target).sum()
     assert both.item() == pytest.approx(0.75 * attention.item() + 0.25 * ctc.item(), rel=1e-5)
-    assert isinstance(network.steps, Joint)
+    assert isinstance(network.steps, JointDecoder)
 
 
 @pytest.mark.parametrize("weight", [0.0, 1.0])

@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from small_runs import everything, newest, place_of
 
 from regard.errors import RegardError
-from regard.train.distribute import Team, joined
+from regard.train.distribute import Processes, joined
 from regard.train.resume import resumed
 from regard.train.run import Run
 from regard.train.state import TrainState
@@ -59,8 +59,8 @@ def group(tmp_path: Path) -> None:  # type: ignore[misc]
 
 @pytest.mark.usefixtures("group")
 def test_what_travels() -> None:
-    several = Team(0, 2)  # which would ask the other; alone in its group, it hears itself
-    assert Team.now() == Team(0, 1)
+    several = Processes(0, 2)  # which would ask the other; alone in its group, it hears itself
+    assert Processes.now() == Processes(0, 1)
     assert several.told({"steps": 3, "text": "für"}) == {"steps": 3, "text": "für"}
     assert several.told("") == ""
     assert several.agreed([7, 0, 1], 15) == ([7, 0, 1], 15)
@@ -71,7 +71,7 @@ def test_what_travels() -> None:
 
 
 def test_alone_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    alone, network = Team(), Network()
+    alone, network = Processes(), Network()
     assert (alone.first, alone.alone, alone.told(3), alone.total(4)) == (True, True, 3, 4)
     assert alone.agreed([1, 2], 0) == ([1, 2], 0)
     assert alone.wrapped(network) is network
@@ -82,7 +82,7 @@ def test_alone_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("rows", "shares"), [([4, 5, 6, 7, 8], [[4, 7], [5, 8], [6]]), ([4, 5], [[4, 5]] * 3)])
 def test_shares(rows: list[int], shares: list[list[int]]) -> None:
-    assert [Team(rank, 3).share(rows) for rank in range(3)] == shares
+    assert [Processes(rank, 3).share(rows) for rank in range(3)] == shares
 
 
 def test_another_number_of_processes_is_refused() -> None:

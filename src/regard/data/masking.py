@@ -48,7 +48,7 @@ def uniform(key: Bits, time: int, stream: int) -> npt.NDArray[np.float64]:
     return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def word_starts(tokens: Int[np.ndarray, "row time"], pieces: "Pieces") -> Bool[np.ndarray, "row time"]:
+def word_starts(tokens: Int[np.ndarray, "row time"], pieces: "Subwords") -> Bool[np.ndarray, "row time"]:
     """Where a word starts."""
     starts = np.ones(tokens.shape, bool)
     before, after = tokens[:, :-1], tokens[:, 1:]
@@ -58,7 +58,7 @@ def word_starts(tokens: Int[np.ndarray, "row time"], pieces: "Pieces") -> Bool[n
     return starts
 
 
-class Pieces:
+class Subwords:
     """What is known of the pieces of a vocabulary: whether a piece can go on the word of the piece before it."""
 
     def __init__(self, seen: Sequence[str], words: Sequence[bool]) -> None:
@@ -83,7 +83,7 @@ def mask(
     share: float,
     mask_id: int,
     vocab: int,
-    pieces: Pieces | None = None,
+    pieces: Subwords | None = None,
 ) -> tuple[Int[np.ndarray, "row time"], Bool[np.ndarray, "row time"]]:
     """What is read, and which tokens are to be predicted. With `pieces`, words are chosen whole."""
     time = tokens.shape[1]

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout
 
 from regard.attend.interact import Interact, Interaction
-from regard.attend.interact.joint import joined, parted
+from regard.attend.interact.concatenation import joined, parted
 from regard.encode import Encoder
 from regard.fields.embed import Embedding
 from regard.predict import pick

@@ -14,7 +14,7 @@ from torch import nn
 from regard.networks.encoder_decoder import EncoderDecoder
 from regard.networks.monotonic import monotonic
 from regard.predict.ctc import Ctc
-from regard.predict.joint import Joint
+from regard.predict.joint import JointDecoder
 from regard.types import Batch, Output, Sequences
 
 __all__ = ["Transcriber"]
@@ -40,7 +40,7 @@ class Transcriber(EncoderDecoder):
     def steps(self) -> Any:
         if self.ctc is None:
             return self.decoder
-        return Joint(self.decoder, self.ctc, self.ctc_weight)
+        return JointDecoder(self.decoder, self.ctc, self.ctc_weight)
 
     def forward(self, batch: Batch, progress: float = 1.0) -> Output:
         memory, target = self.encode(batch.source), batch.target

@@ -8,7 +8,7 @@ of a decoder, so every search and every limit works with it. A geometric mean of
 1. What is missing is given to the padding, which is never chosen, so that a search that normalises leaves the scores
 as they are.
 
-    Joint(decoder, ctc, weight=0.3).step(state, token)
+    JointDecoder(decoder, ctc, weight=0.3).step(state, token)
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from regard.predict.generate import Decoder
 from regard.text import Tokenizer
 from regard.types import Beams, Look, Memory, wide
 
-__all__ = ["Joint", "JointState"]
+__all__ = ["JointDecoder", "JointState"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class JointState(Beams):
         return JointState(self.attention.reorder(parents), self.ctc.reorder(parents))
 
 
-class Joint:
+class JointDecoder:
     """Two decoders of one memory as one. It looks where the attention decoder looks."""
 
     def __init__(self, decoder: Decoder, ctc: Ctc, weight: float) -> None:

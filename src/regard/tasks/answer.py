@@ -265,7 +265,7 @@ class Answer(Task):
         wanted = "values" if self.way == "span" else "weights"
         if interact.gives != wanted:
             fitting = {
-                "values": "coattention, attention or joint",
+                "values": "coattention, attention or concatenation",
                 "weights": "attention_over_attention or attention_sum",
             }
             said = self.options["interact"]

@@ -28,7 +28,7 @@ from torch.nn.functional import cross_entropy
 
 from regard.data.batch import Lengths, in_order
 from regard.data.corpus import Corpus
-from regard.data.masking import Pieces, keys, mask
+from regard.data.masking import Subwords, keys, mask
 from regard.data.shards import Shards, shards
 from regard.encode import Encoder
 from regard.errors import RegardError
@@ -124,7 +124,7 @@ class Pretrain(Task):
         self.encoder, self.tied = encoder, tied
         self.window, self.running, self.share, self.whole_words = window, running, share, whole_words
         self.alternatives = alternatives
-        self._pieces: Pieces | None = None
+        self._pieces: Subwords | None = None
 
     @property
     def text(self) -> Tokenizer:
@@ -155,7 +155,7 @@ class Pretrain(Task):
     def _masked(self) -> None:
         """Masks are tokens of the vocabulary; words are told from their pieces."""
         self.field.text = self.text.with_mask()
-        self._pieces = Pieces(self.text.seen, self.text.words) if self.whole_words else None
+        self._pieces = Subwords(self.text.seen, self.text.words) if self.whole_words else None
 
     def encode(self, examples: Sequence[Example]) -> list[Encoded]:
         lines = self.text.encode_all([example.source for example in examples])

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.files import new_folder, read_whole, regular
-from regard.train.distribute import Team
+from regard.train.distribute import Processes
 from regard.train.state import TrainState
 from regard.train.tensors import reason, unpacked
 
@@ -62,7 +62,7 @@ def save(
 ) -> None:
     """Writes a checkpoint; older ones stay until it is complete. Of several processes the first writes, with the random
     state of all."""
-    team = Team.now()
+    team = Processes.now()
     random = team.gathered(_random())
     if not team.first:
         return
@@ -108,7 +108,7 @@ def restore(
         except RegardError as error:
             damaged.append(str(error))
             continue
-        if Team.now().first:
+        if Processes.now().first:
             _keep(folder, found[number:])
         return Restored(place, tuple(damaged))
     if damaged:
@@ -120,7 +120,7 @@ def _restore(
     moment: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: dict[str, Tensor], data: str
 ) -> TrainState:
     """Restores this checkpoint, or raises and changes nothing."""
-    name, team = SUMS, Team.now()
+    name, team = SUMS, Processes.now()
     random = {"cuda": torch.zeros(16, dtype=torch.uint8), **_random()}  # it may come from a machine that has a GPU
     random |= {f"{key}.{rank}": state for key, state in random.items() for rank in range(1, team.size)}
     try:

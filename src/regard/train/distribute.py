@@ -11,7 +11,7 @@ Gradients travel by NCCL between GPUs and by gloo between CPUs, decisions by glo
 pickled.
 
     with joined():                 # does nothing where there is one process
-        team = Team.now();  forward = team.wrapped(network)
+        team = Processes.now();  forward = team.wrapped(network)
 """
 
 import json
@@ -30,7 +30,7 @@ from torch.nn.parallel import DistributedDataParallel
 from regard.errors import RegardError
 from regard.types import Network
 
-__all__ = ["Team", "joined"]
+__all__ = ["Processes", "joined"]
 
 # The longest wait for another process, if its connection does not tell that it is gone.
 WAIT = timedelta(minutes=30)
@@ -39,17 +39,17 @@ LOST = ("gloo", "NCCL", "Connection closed", "Connection reset", "Broken pipe", 
 
 
 @dataclass(frozen=True)
-class Team:
+class Processes:
     """The processes of this training; alone, everything here does nothing."""
 
     rank: int = 0
     size: int = 1
 
     @staticmethod
-    def now() -> "Team":
+    def now() -> "Processes":
         if not dist.is_initialized():
-            return Team()
-        return Team(dist.get_rank(), dist.get_world_size())
+            return Processes()
+        return Processes(dist.get_rank(), dist.get_world_size())
 
     @property
     def first(self) -> bool:

@@ -31,7 +31,7 @@ from regard.train import about, checkpoint
 from regard.train.budget import NO_LIMIT, PROBE, Budget, seconds_each
 from regard.train.curve import draw
 from regard.train.device import device_of, precise, usable_cores, widest
-from regard.train.distribute import Team
+from regard.train.distribute import Processes
 from regard.train.ema import Ema
 from regard.train.graphs import Graphs
 from regard.train.layers import rates
@@ -140,7 +140,7 @@ def fit(
     set are chosen for the data, the device and the time (see `suggest`). `graphs` allows CUDA graphs (see `graphs`).
     `report_to` names a tracker (see `track`).
     """
-    began, team = clock.monotonic() if began is None else began, Team.now()
+    began, team = clock.monotonic() if began is None else began, Processes.now()
     where, limit = device_of(device), seconds(time)
     team.align(model.to(where))
     # The first stores what is too large for the memory; the others then find it.

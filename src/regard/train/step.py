@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from regard.train.device import precise
-from regard.train.distribute import Team, unsynchronised
+from regard.train.distribute import Processes, unsynchronised
 from regard.train.graphs import Graphs, passed
 from regard.types import Batch, Network, Output
 
@@ -33,10 +33,10 @@ def step(
     Several batches count as one large batch. With `clip=0` nothing is clipped. With `graphs` passes are replayed where
     they can be.
 
-    `forward` is what `Team.wrapped` makes of the model. The output of several processes is that of this process's
+    `forward` is what `Processes.wrapped` makes of the model. The output of several processes is that of this process's
     share, counted as if it were the whole batch.
     """
-    batches, team = [batch] if isinstance(batch, Batch) else batch, Team.now()
+    batches, team = [batch] if isinstance(batch, Batch) else batch, Processes.now()
     if len(batches) == 1 and team.alone:
         passes = (batches[0], progress, precision)
         output = passed(model, *passes) if graphs is None else graphs.passed(*passes)
@@ -53,7 +53,7 @@ def step(
 
 
 def _summed(
-    forward: nn.Module, batches: Sequence[Batch], progress: float, team: Team, precise: torch.autocast
+    forward: nn.Module, batches: Sequence[Batch], progress: float, team: Processes, precise: torch.autocast
 ) -> Output:
     """The gradients of the sum over all batches, and their outputs as one."""
     found: list[Output] = []

@@ -1,8 +1,8 @@
-"""Joint reading: each document right behind its question, and back again."""
+"""Concatenation: each document right behind its question, and back again."""
 
 import torch
 
-from regard.attend.interact.joint import joined, parted
+from regard.attend.interact.concatenation import joined, parted
 from regard.types import Memory, Sequences
 
 

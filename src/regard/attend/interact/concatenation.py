@@ -1,4 +1,4 @@
-"""Joint reading: question and document are one sequence for the encoder, and the document's part is what counts.
+"""Concatenation: question and document are one sequence for the encoder, and the document's part is what counts.
 
 For an encoder that attends itself, such as the Transformer: every position of the document sees the question in every
 layer (Devlin et al. 2018, "BERT", section 4.2, without the pre-training).
@@ -14,7 +14,7 @@ import torch
 from regard.attend.interact import Interact, Interaction, bare
 from regard.types import Memory, Sequences
 
-__all__ = ["Joint", "joined", "parted"]
+__all__ = ["Concatenation", "joined", "parted"]
 
 
 def joined(question: Sequences, document: Sequences) -> Sequences:
@@ -38,7 +38,7 @@ def parted(memory: Memory, question: Sequences, document: Sequences) -> Memory:
     return replace(memory, keys=values, values=values, mask=document.mask, spans=None)
 
 
-class Joint(Interact):
+class Concatenation(Interact):
     """Question and document as one sequence"""
 
     early: ClassVar[bool] = True
