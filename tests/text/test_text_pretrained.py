@@ -107,6 +107,7 @@ def changed(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
             "its normalizer is 'Replace'",
         ),
         (lambda one: one["model"].update(type="Magic"), "of the kind 'Magic'"),
+        (lambda one: one["model"].update(unk_token="<none>"), "cannot read the tokenizer"),
         (lambda one: one["post_processor"].update(single=[{"SpecialToken": {"id": "x"}}]), "cannot read the tokenizer"),
     ],
 )

@@ -102,6 +102,7 @@ class Framed(Tokenizer):
         try:
             tokenizer = BackendTokenizer.from_str(json.dumps(kept))
             tokenizer.encode_special_tokens = True  # in a text they are characters
+            tokenizer.encode("☃")  # some vocabularies lack the token for what they do not know
             letters = _letters(tokenizer)
             one, two = tokenizer.encode(letters), tokenizer.encode(letters, letters)
             self.single, self.pair = Template.of(one, 1), Template.of(two, 2)
