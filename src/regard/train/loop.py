@@ -115,7 +115,7 @@ def fit(
     ] = "auto",
     graphs: Annotated[
         bool, "on a GPU, record training steps as CUDA graphs and replay them, for models whose steps are all alike"
-    ] = True,
+    ] = False,
     threads: Annotated[
         FewOrNone, "CPU threads for PyTorch; 0 chooses one per core, or a single one if that is faster"
     ] = 0,
