@@ -14,9 +14,10 @@ from regard.search._forced import forced
 from regard.search.beam import Beam
 from regard.text import Tokenizer
 from regard.types import Memory
+from tiers import sweep_but
 
 
-@pytest.mark.parametrize("weight", [0.0, 0.3, 0.9])
+@pytest.mark.parametrize("weight", sweep_but([0.0, 0.3, 0.9], 0.3))
 def test_against_brute_force(weight: float) -> None:
     ctc, memory = made((3, 3))
     memory = Memory(memory.keys, memory.values, memory.mask, memory.keys.mean(1))

@@ -75,6 +75,7 @@ def trained() -> tuple[Answer, Answering]:
     return learned(examples())
 
 
+@pytest.mark.sweep
 def test_it_learns(trained: tuple[Answer, Answering]) -> None:
     task, network = trained
     found = task.measure(task.results(network, examples()))
@@ -126,6 +127,7 @@ def test_the_answer_does_not_depend_on_the_batch(trained: tuple[Answer, Answerin
         assert alone.log_prob == pytest.approx(found.log_prob, abs=1e-4)
 
 
+@pytest.mark.sweep
 def test_long_documents_by_windows() -> None:
     rows = examples(padding=6)
     task, network = learned(rows, window=24, stride=12)
@@ -159,6 +161,7 @@ def test_windows_are_joined_by_their_odds() -> None:
     assert task._best("x y", windows, 1.0, count=5).text in "xy"
 
 
+@pytest.mark.sweep
 def test_questions_without_an_answer(tmp_path: Path) -> None:
     """It learns that nothing is said of Dee, and the threshold is kept with the run."""
     rows = [

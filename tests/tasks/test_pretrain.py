@@ -202,6 +202,7 @@ def trained(folder: Path, data: str, steps: int, monkeypatch: pytest.MonkeyPatch
     return api.train("pretrain", data=data, out=folder, quiet=True, train=plan, **{**small, **options})
 
 
+@pytest.mark.sweep
 def test_a_text_on_disk_trains_and_resumes_bit_for_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In several shards, with new masks in each epoch: stopped and resumed, it comes to the same."""
     monkeypatch.setattr(regard.data.shards, "SHARD", 40)

@@ -9,6 +9,7 @@ import torch
 import regard.train.loop
 from regard import api
 from regard.errors import RegardError
+from tiers import sweep_but
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -44,7 +45,7 @@ DATA = {
 }
 
 
-@pytest.mark.parametrize("task", DATA)
+@pytest.mark.parametrize("task", sweep_but(DATA, "classify", "pretrain"))
 def test_every_task_takes_tokenizer_embedding_and_encoder(task: str, begun: Path) -> None:
     there, found = api.load(begun, "cpu"), ready(task, begun, DATA[task])
     assert next(iter(found.task.inputs.values())).state() == there.task.field.state()  # type: ignore[attr-defined]
@@ -65,6 +66,7 @@ def test_one_that_goes_on_with_the_same_keeps_its_output_layer(begun: Path) -> N
     assert all(torch.equal(found[name], there[name]) for name in there)
 
 
+@pytest.mark.sweep
 def test_a_language_model_starts_from_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: Path) -> None:
     monkeypatch.setattr(regard.train.loop, "draw", lambda folder: None)
     small = {"network": {"name": "recurrent", "hidden": 6}, "text": {"tokenizer": "word"}}
@@ -117,6 +119,7 @@ def test_tasks_that_cannot(task: str, said: str, begun: Path) -> None:
         ready(task, begun, texts)
 
 
+@pytest.mark.sweep
 def test_frozen_parts_do_not_move(begun: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(regard.train.loop, "draw", lambda folder: None)
     there = api.load(begun, "cpu").network.state_dict()
@@ -138,6 +141,7 @@ def test_freezing_without_a_run_or_all_of_it(begun: Path) -> None:
         api.prepare("classify", {"start": {"freeze": True}})
 
 
+@pytest.mark.sweep
 def test_it_resumes_when_the_started_run_is_gone(begun: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(regard.train.loop, "draw", lambda folder: None)
     moved = tmp_path / "moved"
