@@ -16,6 +16,11 @@ def role(name: str, kind: str = "text") -> dict[str, str]:
     return {"name": name, "kind": kind}
 
 
+def location(tab: Any) -> str:
+    """The page's address as the page itself has it; `tab.url` learns of a change a little later."""
+    return str(tab.evaluate("location.href"))
+
+
 @contextmanager
 def launched() -> Iterator[Any]:
     """A headless browser; the tests that want one are skipped where there is none."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser import Visit, launched, role, visit
+from browser import Visit, launched, location, role, visit
 from test_page_live import Service, address
 
 from regard.look.attention_map import AttentionMap
@@ -120,7 +120,7 @@ def test_on_a_phone_the_answer_comes_first_and_labels_stay(browser: Any, shown: 
         box = pane.bounding_box()
         tab.touchscreen.tap(box["x"] + 10, box["y"] + box["height"] - 14)  # a label that lies over other cells
         assert "“both”" in tab.locator(".said").text_content()
-        assert "pin=r2" in tab.url
+        assert "pin=r2" in location(tab)
 
 
 @pytest.mark.parametrize("view", ["matrix", "arcs"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser import Visit, launched, role
+from browser import Visit, launched, location, role
 
 from regard.look.attention_map import AttentionMap
 from regard.look.page import page
@@ -165,7 +165,7 @@ def test_layers_and_features_are_asked_for_where_there_are_some(service: Service
     found = [(asked["run"], asked["layers"], asked["features"]) for asked in service.asked]
     assert found == [("deep", "3", None), ("deep", "3", None), ("wide", None, 4)]
     other = Service(browser)
-    tab = other.open(tab.url.split("#")[1])
+    tab = other.open(location(tab).split("#")[1])
     tab.locator("strong", has_text="THE DOG").wait_for()
     assert (other.asked[0]["layers"], other.asked[0]["features"]) == (None, 4)
     other.close()
@@ -252,7 +252,7 @@ def test_a_link_asks_again(service: Service, browser: Any) -> None:
     tab.locator("figure").wait_for()
     tab.get_by_role("button", name="Text", exact=True).click()
     tab.locator('[data-key="rows-1"]').click()
-    shared = tab.url.split("#")[1]
+    shared = location(tab).split("#")[1]
     other = Service(browser)
     tab = other.open(shared)
     tab.locator("strong", has_text="A & B = <C>").wait_for()
@@ -298,7 +298,7 @@ def test_a_token_is_asked_for_and_kept_for_the_session(service: Service) -> None
     tab.get_by_role("button", name="Use", exact=True).click()
     tab.locator("figure").wait_for()
     assert service.headers[-1]["authorization"] == "Bearer s3cret"
-    assert "s3cret" not in tab.url
+    assert "s3cret" not in location(tab)
     assert tab.evaluate("localStorage.length") == 0
     tab.reload()
     ask(tab, "again")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import test_page_live
-from browser import launched, role, visit
+from browser import launched, location, role, visit
 from test_page_live import Service
 from test_sound import heard, tone
 
@@ -79,7 +79,7 @@ def test_a_recording_is_chosen_and_sent(browser: Any, monkeypatch: pytest.Monkey
     look.click()
     tab.locator(".player audio").wait_for()
     assert service.asked[0]["inputs"] == [[tone()]]
-    assert "base64" not in tab.url
+    assert "base64" not in location(tab)
     service.close()
 
 

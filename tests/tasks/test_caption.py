@@ -120,7 +120,7 @@ def test_from_a_folder_to_an_answer(folder: Path) -> None:
     model = api.load(out)
     red, blue = model([str(folder / "0.png"), str(folder / "1.png")])
     assert ("red" in red.text, "blue" in blue.text) == (True, True)
-    assert model.roles == [{"name": "image", "kind": "image"}]
+    assert model.roles == [{"name": "image", "kind": "image", "noun": "a picture"}]
     for suffix in (".png", ".html", ".txt"):
         assert red.look.save(folder / f"look{suffix}").stat().st_size > 100
     [scored] = model.score([(str(folder / "0.png"), "all red")])

@@ -88,7 +88,8 @@ def test_taught_or_refused(task: str, options: dict[str, Any], normalizer: str) 
     seen: list[Tensor] = []
 
     def keep(_: nn.Module, args: tuple[Any, ...]) -> None:
-        if args[0].requires_grad:  # a look that is worked out again beside the loss has no part in it
+        # A look that is worked out again beside the loss has no part in it, and a single key leaves nothing to choose.
+        if args[0].requires_grad and args[0].shape[-1] > 1:
             args[0].retain_grad()
             seen.append(args[0])
 

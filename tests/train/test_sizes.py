@@ -102,6 +102,7 @@ parts = [
     for key, parameter in find.settable(find.find("tasks", task)).items()
     if isinstance(mark := find.mark(parameter), find.In) and mark.folder not in ("text", "measure", "search", "fields")
     for name in find.names(mark.folder)
+    if name != "pretrained"  # which needs a folder to come from: tests/tasks/test_tasks_reading.py
     if task not in ("agree", "summarise") or (key, name) == ("decoder", "transformer")  # they are as translate
 ]
 

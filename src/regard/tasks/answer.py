@@ -31,6 +31,7 @@ from regard.find import In, Spec, build
 from regard.measure import Rank, Results
 from regard.measure.squad_f1 import SquadF1
 from regard.networks.answering import Answered, Answering
+from regard.networks.hard_attention import must_learn
 from regard.predict.point import Point, spans
 from regard.ranges import Dropout, Few, Length, ranged
 from regard.search import Search
@@ -261,6 +262,7 @@ class Answer(Task):
     def network(self) -> Answering:
         embed = self.field.embedding()
         encoder: Encoder = build("encode", self.options["encoder"], inputs=embed.size)
+        must_learn(encoder, "encoder.normalizer")
         interact: Interact = build("attend.interact", self.options["interact"], inputs=encoder.size)
         wanted = "values" if self.way == "span" else "weights"
         if interact.gives != wanted:
@@ -274,6 +276,7 @@ class Answer(Task):
         point: Point | None = None
         if self.way == "span":
             again = build("encode", self.options["again"], inputs=interact.size)
+            must_learn(again, "again.normalizer")
             point = build("predict.point", self.options["point"], inputs=again.size)
         return Answering(embed, encoder, interact, again, point, self.overlap, self.dropout)
 
