@@ -118,7 +118,8 @@ def test_its_looks_are_shares(trained: api.Trained) -> None:
         assert all(are_shares(one) for one in prediction.looks if not one.title.startswith("affinity"))
         if prediction.look is not None:
             assert are_shares(prediction.look)
-            assert len(prediction.look.breaks) == len(texts) - 1
+            if trained.model.task.name != "answer":  # which points into the document alone
+                assert len(prediction.look.breaks) == len(texts) - 1
         else:
             assert prediction.looks == ()
     for prediction in trained.model.task.predict(trained.model.network, inputs(trained), Ask(look=False)):
