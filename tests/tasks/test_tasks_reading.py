@@ -11,6 +11,7 @@ import torch
 from regard import api
 from regard.errors import RegardError
 from regard.pretrained.weights import Checkpoint
+from regard.types import Sequences, Subwords
 from small_encoders import encoder_folder
 from tiers import sweep_but
 
@@ -25,6 +26,7 @@ rows: dict[str, Sequence[tuple[str, ...]]] = {
     "entail": pairs * 6,
     "relate": [(*pair[:2], "5" if pair[2] == "same" else "1") for pair in pairs * 6],
     "tag": [("the dogs sleeping", "D N V"), ("cats run", "N V")] * 12,
+    "answer": [("the dog runs", "the", "dog"), ("a cat runs", "a", "cat")] * 12,
 }
 
 
@@ -48,6 +50,7 @@ def test_every_task_that_decides_can_take_one_and_a_run_needs_no_folder(task: st
     again = api.load(tmp_path / "run").predict(asked)
     assert [one.text for one in again] == [one.text for one in before]
     assert again[0].log_prob == before[0].log_prob or task == "relate"
+    assert task != "answer" or again[0].text in "the dog runs"
     # A run goes on without the folder it began with.
     trained(task, folder, tmp_path / "run", train={"steps": 5})
 
@@ -80,6 +83,37 @@ def test_words_are_labelled_by_their_first_piece(tmp_path: Path) -> None:
     assert found.look.weights.shape == (2, 3, 3)
     fewer = model.predict(["the dogs sleeping"], drop_tokens=[[[1]]])[0]
     assert [one.text for one in fewer.look.columns] == ["the", "sleeping"]
+
+
+def test_a_question_and_a_document_are_read_as_one(tmp_path: Path) -> None:
+    folder = encoder_folder(tmp_path / "in", dropout=0.0)
+    model = trained("answer", folder, tmp_path / "run")
+    passages = model.task._passages([("the dog runs", "a cat")], [""])
+    document, question = model.task.batched([(one.document, one.question, None) for one in passages])
+    assert question.values.tolist() == [[2, 5, 9, 3]]  # [CLS] a cat [SEP]
+    assert document.values.tolist() == [[6, 8, 10, 3]]  # the dog runs [SEP]
+    assert [side.segments.tolist() for side in (question, document)] == [[[0] * 4], [[1] * 4]]
+    # What the encoder says of the whole, read as Transformers would have it.
+    whole = [2, 5, 9, 3, 6, 8, 10, 3]
+    ids = Sequences.pad([whole])
+    as_one = Subwords(ids.values, ids.mask, ids.lengths, torch.tensor([[0] * 4 + [1] * 4]))
+    with torch.no_grad():
+        expected = model.network.encoder(model.network.embed(as_one)).values[:, 4:]
+        found = model.network.read((document, question)).document.values
+    torch.testing.assert_close(found, expected)
+    save = model.save_pretrained(tmp_path / "out")
+    assert Checkpoint.open(save).architecture == Checkpoint.open(folder).architecture
+
+
+def test_answers_that_a_pre_trained_encoder_cannot_give(tmp_path: Path) -> None:
+    folder = encoder_folder(tmp_path / "in")
+    with pytest.raises(RegardError, match="answer=choice with encoder=pretrained; expected answer=span"):
+        trained("answer", folder, tmp_path / "run", answer="choice")
+    with pytest.raises(RegardError, match="interact=coattention; expected interact=concatenation"):
+        trained("answer", folder, tmp_path / "run", interact="coattention")
+    model = trained("answer", folder, tmp_path / "run", window=12, stride=6)
+    with pytest.raises(RegardError, match="tokens in the question and a window of the document; expected at most 20"):
+        model.predict(("the dog runs " * 6, "a cat " * 4))
 
 
 def test_the_encoder_is_saved_as_it_came_with_lora_merged(tmp_path: Path) -> None:

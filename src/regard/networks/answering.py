@@ -11,7 +11,7 @@ match feature; Chen et al. 2017, "Reading Wikipedia to Answer Open-Domain Questi
     network.read([document, question]).found;  network(batch, progress).total
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -76,7 +76,7 @@ class Answering(Network):
         same = (document.values.unsqueeze(2) == question.values.unsqueeze(1)) & known[0].unsqueeze(2)
         same = same & known[1].unsqueeze(1)
         found = [
-            Sequences(one.values + (vector * there.unsqueeze(-1)).to(one.values.dtype), one.mask, one.lengths)
+            replace(one, values=one.values + (vector * there.unsqueeze(-1)).to(one.values.dtype))
             for one, there, vector in zip(sides, (same.any(2), same.any(1)), self.overlap, strict=True)
         ]
         return found[0], found[1]

@@ -15,7 +15,6 @@ from regard.attend.reinforce import Reinforce
 from regard.attend.selector import share
 from regard.data.batch import in_order
 from regard.encode import Encoder
-from regard.encode.pretrained import Pretrained, Table
 from regard.errors import RegardError
 from regard.fields import Field, input_field
 from regard.find import Spec, build, call, table
@@ -24,7 +23,6 @@ from regard.measure import Results
 from regard.networks.hard_attention import must_learn
 from regard.networks.reader import Read, Reader
 from regard.pool import Pool
-from regard.pretrained.weights import save
 from regard.regions import Region, joined
 from regard.search import Search
 from regard.tasks._reading import InputReading, implied
@@ -121,11 +119,9 @@ class Decision(Task):
 
     def save_pretrained(self, network: nn.Module, folder: Path) -> Path:
         assert isinstance(network, Reader)
-        if not isinstance(network.encoder, Pretrained):
+        if not self.reading.pretrained:
             return super().save_pretrained(network, folder)
-        assert isinstance(network.embed, Table)
-        tensors = network.encoder.merged(network.embed)
-        return save(folder, tensors, network.encoder.architecture, self.reading.text.table)
+        return self.reading.save(network.embed, network.encoder, folder)
 
     def _reinforce(self, size: int, encoder: Encoder, pool: Pool | None) -> Reinforce | None:
         """What teaches a choice of tokens, where there is one."""

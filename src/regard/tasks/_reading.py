@@ -1,24 +1,29 @@
 """How a task that decides reads its inputs: with an encoder of its own, or a pre-trained one with its tokenizer.
 
 A pre-trained encoder (`encoder=pretrained encoder.from=FOLDER`) brings its tokenizer and word vectors. It reads two
-texts as one, with its special tokens between them, and gives a state for each word where words are labelled.
+texts as one, with its special tokens between them, and gives a state for each word where words are labelled. For a
+question and a document, the special token after the document says that the answer is not in it.
 
     reading = InputReading.of(encoder, field, roles=2, pools=True);  embed, encoder = reading.build()
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from torch import nn
+
 from regard.encode import Encoder
-from regard.encode.pretrained import Pretrained
+from regard.encode.pretrained import Pretrained, Table
 from regard.errors import RegardError, counted
 from regard.fields import Input
 from regard.fields.embed import Embedding
 from regard.fields.text import Text
 from regard.find import Spec, build, find, named, table
 from regard.pretrained.source import located
-from regard.pretrained.weights import Checkpoint
+from regard.pretrained.weights import Checkpoint, save
 from regard.regions import Region
+from regard.text import Tokenizer
 from regard.text.pretrained import Framed
 from regard.types import Sequences, Subwords
 
@@ -47,6 +52,7 @@ def implied(options: Mapping[str, Any]) -> dict[str, Any]:
 class InputReading:
     """An encoder of our own, built from its options."""
 
+    pretrained = False
     joint = False  # two inputs are read as one
 
     field: Input
@@ -83,6 +89,23 @@ class InputReading:
     def joined_regions(self, sides: Sequence[Sequence[Region]]) -> tuple[list[Any], tuple[int, ...]]:
         raise NotImplementedError
 
+    def save(self, embed: nn.Module, encoder: nn.Module, folder: Path) -> Path:
+        raise NotImplementedError
+
+    def question(self, ids: Sequence[int]) -> list[int]:
+        """The tokens of a question, as they are read with a document."""
+        return [*ids]
+
+    def document(self, ids: Sequence[int]) -> list[int]:
+        """The tokens of a part of a document, and the one that says that the answer is not in it."""
+        return [*ids, Tokenizer.end]
+
+    def passages(self, documents: Sequence[Sequence[int]], questions: Sequence[Sequence[int]]) -> list[Sequences]:
+        return [Sequences.pad(documents), Sequences.pad(questions)]
+
+    def passage_fits(self, document: Sequence[int], question: Sequence[int], where: str) -> None:
+        """Raise RegardError for a question and a part of a document that are too long for the encoder."""
+
     def build(self) -> tuple[Embedding, Encoder]:
         embed = self.field.embedding()
         return embed, build("encode", self.encoder, inputs=embed.size)
@@ -90,6 +113,8 @@ class InputReading:
 
 class PretrainedInput(InputReading):
     """A pre-trained encoder, with its tokenizer and word vectors."""
+
+    pretrained = True
 
     def __init__(self, encoder: Spec, field: Input, roles: int, pools: bool) -> None:
         self.encoder, self.options = encoder, table(encoder)
@@ -163,6 +188,48 @@ class PretrainedInput(InputReading):
     def joined_regions(self, sides: Sequence[Sequence[Region]]) -> tuple[list[Any], tuple[int, ...]]:
         found, second = self.text.joined_tokens(*sides)
         return [tuple(found)], (second,)
+
+    def question(self, ids: Sequence[int]) -> list[int]:
+        return [*self.text.pair.before, *ids, *self.text.pair.between]
+
+    def document(self, ids: Sequence[int]) -> list[int]:
+        return [*ids, *self.text.pair.after]
+
+    def passages(self, documents: Sequence[Sequence[int]], questions: Sequence[Sequence[int]]) -> list[Sequences]:
+        """With the segment of each position, as `joined` would have it."""
+        frame = self.text.pair
+        before, first, between, second, after = frame.segments
+        around = len(frame.before) + len(frame.between)
+        segments = (
+            [[*[second] * (len(row) - len(frame.after)), *[after] * len(frame.after)] for row in documents],
+            [
+                [*[before] * len(frame.before), *[first] * (len(row) - around), *[between] * len(frame.between)]
+                for row in questions
+            ],
+        )
+        return [
+            Subwords(ids.values, ids.mask, ids.lengths, Sequences.pad(kinds).values)
+            for ids, kinds in zip(super().passages(documents, questions), segments, strict=True)
+        ]
+
+    def passage_fits(self, document: Sequence[int], question: Sequence[int], where: str) -> None:
+        self.check()
+        of, size, after = self.text.architecture, len(document) + len(question), len(self.text.pair.after)
+        assert of is not None
+        if after != 1:
+            raise RegardError(f"a tokenizer that puts {counted(after, 'token')} after two texts", expected="one token")
+        if size > of.longest:
+            raise RegardError(
+                f"{where}: {size:,} tokens in the question and a window of the document",
+                expected=f"at most {of.longest:,}, the positions of this encoder",
+                do="set a smaller window and stride, or shorten the question",
+            )
+
+    def save(self, embed: nn.Module, encoder: nn.Module, folder: Path) -> Path:
+        """The encoder in the layout that it came in."""
+        assert isinstance(embed, Table)
+        assert isinstance(encoder, Pretrained)
+        return save(folder, encoder.merged(embed), encoder.architecture, self.text.table)
 
     def build(self) -> tuple[Embedding, Encoder]:
         self.check()

@@ -6,12 +6,14 @@ CNN.
 
     regard train answer --data squad/ input.embed.vectors=glove.6B.300d.txt
     regard train answer --data qa1_single-supporting-fact_train.txt answer=choice
+    regard train answer --data squad/ encoder=pretrained encoder.from=all-MiniLM-L6-v2/
 """
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -27,7 +29,7 @@ from regard.fields import input_field
 from regard.fields.cloze import Candidates, Cloze, same_word
 from regard.fields.span import Span
 from regard.fields.text import Text
-from regard.find import In, Spec, build
+from regard.find import In, Spec, build, named
 from regard.measure import Rank, Results
 from regard.measure.squad_f1 import SquadF1
 from regard.networks.answering import Answered, Answering
@@ -38,6 +40,7 @@ from regard.search import Search
 from regard.tasks._options import BestMetric, Metrics, Reading
 from regard.tasks._passages import Passage, starts
 from regard.tasks._read_maps import maps_of
+from regard.tasks._reading import InputReading, implied
 from regard.train.metrics import MetricSet
 from regard.train.suggest import Recipe, reading
 from regard.train.task import Ask, Capability, Encoded, Task, places
@@ -63,6 +66,15 @@ USUAL: dict[str, dict[str, Any]] = {
         "metrics": ("cloze_accuracy", "mrr", "loss", "evidence"),
         "best_metric": "cloze_accuracy",
     },
+}
+AS_BERT: dict[str, Any] = {
+    "interact": "concatenation",
+    "again": "identity",
+    "point": "linear",
+    "overlap": False,
+    "dropout": 0.0,
+    "window": 384,
+    "stride": 128,
 }
 TOKENS = 16_384  # of a batch in evaluation
 READ = 300  # examples whose attention is compared with the evidence
@@ -154,6 +166,12 @@ class Answer(Task):
         if stride > window:
             raise RegardError(f"stride={stride} with window={window}", expected=f"at most {window}")
         usual = USUAL[answer]
+        self.reading = InputReading.of(encoder, field, len(("document", "question")), pools=True)
+        if self.reading.pretrained and (answer != "span" or not self.reading.joint):
+            said = "encoder.pair=separate" if answer == "span" else f"answer={answer}"
+            raise RegardError(
+                f"{said} with encoder=pretrained", expected="answer=span and encoder.pair=joint for this encoder"
+            )
         self.way, self.field, self.overlap, self.dropout = answer, field, overlap, dropout
         self.window, self.stride, self.max_answer, self.n_best = window, stride, max_answer, n_best
         self.inputs = {"document": field, "question": field}
@@ -163,11 +181,28 @@ class Answer(Task):
 
     # --- data ----------------------------------------------------------------------------------------------
 
+    @classmethod
+    def implied(cls, options: Mapping[str, Any]) -> dict[str, Any]:
+        """What BERT does: question and document are read as one, and a linear layer points at the answer (Devlin et
+        al. 2019, "BERT", section 4.2)."""
+        found = implied(options)
+        return {**found, **AS_BERT} if found else {}
+
     def learn(self, examples: Sequence[Example]) -> None:
         if isinstance(self.target, Cloze):
             rows = [(one.source, one.target, one.choices) for one in examples]
             self.target.learn(*(list(column) for column in zip(*rows, strict=True)))
         super().learn(examples)
+        if self.went_on is None:
+            self.reading.begin()
+
+    def restore(self, kept: dict[str, Any]) -> None:
+        super().restore(kept)
+        self.reading.check()
+
+    @property
+    def notes(self) -> list[str]:
+        return [*super().notes, *self.reading.notes]
 
     def prepared(self, examples: Sequence[Example]) -> Sequence[Example]:
         return examples
@@ -184,7 +219,7 @@ class Answer(Task):
         )
 
     def batched(self, rows: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
-        sides = [Sequences.pad([row[side] for row in rows]) for side in (0, 1)]
+        sides = self.reading.passages([row[0] for row in rows], [row[1] for row in rows])
         if self.way == "span":
             return tuple(sides)
         return (*sides, Sequences.pad([row[2].groups for row in rows], fill=-1))
@@ -202,10 +237,13 @@ class Answer(Task):
                     raise RegardError(f"{at}: an empty {role}", expected="at least one word")
             self.field.check(read[question][0], at, "question")
             example = examples[number] if examples else None
-            whole = (number, *read[document], read[question][0])
-            found += (
-                self._windows(*whole, example) if self.way == "span" else [self._words(*whole, document, example, at)]
-            )
+            whole = (number, *read[document], self.reading.question(read[question][0]))
+            if self.way == "choice":
+                found.append(self._words(*whole, document, example, at))
+                continue
+            windows = [*self._windows(*whole, example)]
+            self.reading.passage_fits(windows[0].document, windows[0].question, at)
+            found += windows
         return found
 
     def _windows(
@@ -217,13 +255,14 @@ class Answer(Task):
             given = example.spans[0] if example.spans else None
             place = self.target.locate(example.source, example.target, given, example.where)
             answer = self.target.covering(tokens, place)
-        end, size = self.field.text.end, len(tokens)
+        size = len(tokens)
         for first in starts(size, self.window, self.stride):
             last = min(first + self.window, size)
             mine = answer is not None and first <= answer[0] and answer[1] < last
             target = (answer[0] - first, answer[1] - first) if mine and answer else (last - first, last - first)
             some = [*tokens[first:last], (-1, -1)]
-            yield Passage(number, [*ids[first:last], end], question, some, target=target, extra=("</s>",))
+            part = self.reading.document(ids[first:last])
+            yield Passage(number, part, question, some, target=target, extra=("</s>",))
 
     def _words(
         self,
@@ -260,10 +299,14 @@ class Answer(Task):
     # --- the network -----------------------------------------------------------------------------------------
 
     def network(self) -> Answering:
-        embed = self.field.embedding()
-        encoder: Encoder = build("encode", self.options["encoder"], inputs=embed.size)
+        embed, encoder = self.reading.build()
         must_learn(encoder, "encoder.normalizer")
         interact: Interact = build("attend.interact", self.options["interact"], inputs=encoder.size)
+        if self.reading.pretrained and not interact.early:
+            raise RegardError(
+                f"encoder=pretrained with interact={named(self.options['interact'])}",
+                expected="interact=concatenation",
+            )
         wanted = "values" if self.way == "span" else "weights"
         if interact.gives != wanted:
             fitting = {
@@ -279,6 +322,12 @@ class Answer(Task):
             must_learn(again, "again.normalizer")
             point = build("predict.point", self.options["point"], inputs=again.size)
         return Answering(embed, encoder, interact, again, point, self.overlap, self.dropout)
+
+    def save_pretrained(self, network: nn.Module, folder: Path) -> Path:
+        assert isinstance(network, Answering)
+        if not self.reading.pretrained:
+            return super().save_pretrained(network, folder)
+        return self.reading.save(network.embed, network.encoder, folder)
 
     # --- predictions -----------------------------------------------------------------------------------------
 

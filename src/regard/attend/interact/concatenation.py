@@ -12,20 +12,24 @@ from typing import ClassVar
 import torch
 
 from regard.attend.interact import Interact, Interaction, bare
-from regard.types import Memory, Sequences
+from regard.types import Memory, Sequences, Subwords
 
 __all__ = ["Concatenation", "joined", "parted"]
 
 
 def joined(question: Sequences, document: Sequences) -> Sequences:
-    """Each question with its document right behind it, and the padding of both at the end."""
+    """Each question with its document right behind it, their segments likewise, and the padding of both at the end."""
     values = torch.cat([question.values, document.values], 1)
     mask = torch.cat([question.mask, document.mask], 1)
     order = torch.argsort((~mask).int(), dim=1, stable=True)
     shape = (*order.shape, values.shape[-1])
-    return Sequences(
-        values.gather(1, order.unsqueeze(-1).expand(shape)), mask.gather(1, order), question.lengths + document.lengths
-    )
+    values, mask = values.gather(1, order.unsqueeze(-1).expand(shape)), mask.gather(1, order)
+    lengths = question.lengths + document.lengths
+    sides = [one.segments for one in (question, document) if isinstance(one, Subwords)]
+    given = [one for one in sides if one is not None]
+    if len(given) < 2:
+        return Sequences(values, mask, lengths)
+    return Subwords(values, mask, lengths, torch.cat(given, 1).gather(1, order))
 
 
 def parted(memory: Memory, question: Sequences, document: Sequences) -> Memory:
