@@ -3,6 +3,9 @@
 Three tests (Jain & Wallace 2019): do the weights agree with importance, does the prediction change when they are
 shuffled, and do very different weights give the same prediction? The report goes to the run's folder (or --out):
 `faithful.json`, `faithful.md` and `faithful.png`.
+
+Of a Hugging Face classifier (a folder or `hf:NAME`) only the first test is made, for every head, on the texts of
+--data, one a line (a pair with a TAB between): whose weights agree with importance?
 """
 
 import subprocess
@@ -29,7 +32,9 @@ example = "regard faithful runs/classify --data reviews.tsv --limit 500"
 
 def run(
     ctx: typer.Context,
-    folder: Annotated[str, typer.Argument(metavar="RUN", help="Folder of the run.")],
+    folder: Annotated[
+        str, typer.Argument(metavar="RUN", help="Folder of the run; or a Hugging Face classifier, a folder or hf:NAME.")
+    ],
     data: Annotated[
         str, typer.Option("--data", metavar="FILE", help="Test on this file instead of the run's own test set.")
     ] = "",
@@ -60,10 +65,14 @@ def run(
     from regard.faithful import faithful
     from regard.faithful.report import lines, markdown, picture
     from regard.look.attention_map import write
+    from regard.look.models import foreign
     from regard.train.lock import lock
     from regard.train.progress import Progress
     from regard.train.run import Run
 
+    if foreign(folder):
+        _classifier(folder, data, limit, seed, out)
+        return
     if Run.is_in(place):  # nobody may train it further while it is tested
         ready(place)
         ctx.with_resource(lock(place))
@@ -94,6 +103,44 @@ def run(
     print(table(lines(summary)))
     print(f"{summary['level']}: {plain(summary['verdict'])}")
     print(f"written to {plain(str(place / 'faithful.json'))}, .md and .png", file=sys.stderr)
+
+
+def _classifier(name: str, data: str, limit: int, seed: int, out: str) -> None:
+    """Which weights of a Hugging Face classifier agree with importance."""
+    import numpy as np
+
+    from regard.data.lines import lines
+    from regard.faithful.models import MEASURES, agreement
+    from regard.look.attention_map import write
+    from regard.look.models import loaded
+
+    if not data:
+        raise RegardError(f"no data for {name}", do="give a file with --data, one text a line")
+    rows = [(f"{data}:{number}", line.split("\t")) for number, line in enumerate(lines(data), 1) if line.strip()]
+    for where, row in rows:
+        if len(row) > 2 or not all(text.strip() for text in row):
+            raise RegardError(f"{where}: {counted(len(row), 'column')}", expected="a text, or two with a TAB between")
+    if len(rows) > limit:
+        drawn = np.random.default_rng(seed).choice(len(rows), limit, replace=False)
+        rows = [rows[number] for number in sorted(drawn.tolist())]
+    found = agreement(*loaded(name, classifier=True), [(row[0], row[1] if len(row) > 1 else "") for _, row in rows])
+    grid = {one: np.array(found["heads"][one], dtype=np.float64) for one in MEASURES}
+    shown = []
+    for what, said in (("last_layer", "mean of the last layer"), ("rollout", "rollout")):
+        means = [found[what][one]["mean"] for one in MEASURES]
+        shown.append((said, *("–" if mean is None else f"{mean:.3f}" for mean in means)))
+    for one, other in zip(MEASURES, MEASURES[::-1], strict=True):
+        if np.isfinite(grid[one]).any():
+            best = np.unravel_index(np.nanargmax(grid[one]), grid[one].shape)
+            taus = {one: f"{grid[one][best]:.3f}", other: f"{grid[other][best]:.3f}"}
+            shown.append((f"layer {best[0] + 1}, head {best[1] + 1}", *(taus[name] for name in MEASURES)))
+    print(f"{plain(data)}, {counted(found['texts'], 'text')}; mean of Kendall's τ")
+    print(table([("weights", "gradients", "leaving one out"), *dict.fromkeys(shown)]))
+    if out:
+        whole = {**found, "model": name, "data": data, "seed": seed, "commit": _commit()}
+        ready(Path(out))
+        write(Path(out) / "faithful.json", f"{to_json(whole)}\n".encode())
+        print(f"written to {plain(str(Path(out) / 'faithful.json'))}", file=sys.stderr)
 
 
 def _own(model: "Model") -> "tuple[str, list[Example]]":

@@ -85,7 +85,9 @@ def run(
         raise RegardError("--smooth without a picture", do="write a picture with -o look.png, .svg or .gif")
     if beside and suffix != ".html":
         raise RegardError("--beside without a page", do="write a page with -o look.html")
-    if _foreign(folder):
+    from regard.look.models import foreign
+
+    if foreign(folder):
         given = {"--target": targets, "--beam": beam, "--layers": layers, "--beside": beside, "--features": features}
         _any_model(folder, texts, targets, words, Path(out) if out else None, given)
         return
@@ -106,12 +108,6 @@ def run(
     if out:
         written = [_page(looks, Path(out))] if suffix == ".html" else _save(looks[0][2][0], Path(out), smooth)
         print(f"written to {', '.join(plain(str(path)) for path in written)}")
-
-
-def _foreign(folder: str) -> bool:
-    """Whether it is a Hugging Face model and not a run."""
-    here = Path(folder)
-    return folder.startswith("hf:") or ((here / "config.json").is_file() and not (here / "config.toml").exists())
 
 
 def _any_model(

@@ -32,7 +32,7 @@ from regard.look.attention_map import AttentionMap, write
 from regard.look.packed import Grid, table
 from regard.regions import Token
 
-__all__ = ["AttentionPart", "ModelLook", "loaded", "of", "rollout"]
+__all__ = ["AttentionPart", "ModelLook", "eager", "encoded", "foreign", "loaded", "of", "rollout"]
 
 LONGEST = 4096  # tokens
 Weights = Float[np.ndarray, "layer head row column"]
@@ -198,15 +198,15 @@ def of(
 
     if not isinstance(text, str) or not text.strip():
         raise RegardError(f"text: got {brief(text)}", expected="at least one word")
-    encoded = _encoded(tokenizer, text, pair)
-    inputs = {name: value.to(model.device) for name, value in encoded.items() if isinstance(value, torch.Tensor)}
+    read = encoded(tokenizer, text, pair)
+    inputs = {name: value.to(model.device) for name, value in read.items() if isinstance(value, torch.Tensor)}
     inputs.pop("offset_mapping", None)
     both = bool(model.config.is_encoder_decoder)
-    with _eager(model), torch.inference_mode():
+    with eager(model), torch.inference_mode():
         if both:
             inputs["decoder_input_ids"] = _written(model, tokenizer, inputs, target)
         out = model(**inputs, output_attentions=True)
-    source = _tokens(tokenizer, encoded, inputs["input_ids"][0].tolist(), text, pair)
+    source = _tokens(tokenizer, read, inputs["input_ids"][0].tolist(), text, pair)
     if not both:
         kind = "decoder" if _causal(out.attentions) else "encoder"
         parts = [_part(kind, out.attentions, source, source, ("token", "token"), words)]
@@ -222,7 +222,13 @@ def of(
     return ModelLook(text if not pair else f"{text} | {pair}", tuple(parts), title or Path(name).name)
 
 
-def loaded(name: str) -> tuple[Any, Any]:
+def foreign(name: str) -> bool:
+    """Whether it is a Hugging Face model, a folder or hf:NAME, and not a run."""
+    here = Path(name)
+    return name.startswith("hf:") or ((here / "config.json").is_file() and not (here / "config.toml").exists())
+
+
+def loaded(name: str, classifier: bool = False) -> tuple[Any, Any]:
     """A model and its tokenizer, from a folder or `hf:NAME`, through Transformers; safetensors only, and no code."""
     try:
         transformers: Any = importlib.import_module("transformers")
@@ -235,14 +241,22 @@ def loaded(name: str) -> tuple[Any, Any]:
     try:
         config = transformers.AutoConfig.from_pretrained(place, **plain)
         kind = transformers.AutoModelForSeq2SeqLM if config.is_encoder_decoder else transformers.AutoModel
+        kind = transformers.AutoModelForSequenceClassification if classifier else kind
         tokenizer = transformers.AutoTokenizer.from_pretrained(place, **plain)
-        model = kind.from_pretrained(place, use_safetensors=True, attn_implementation="eager", **plain)
+        model, report = kind.from_pretrained(
+            place, use_safetensors=True, attn_implementation="eager", output_loading_info=True, **plain
+        )
     except Exception as error:  # the hub, the files, the model: each raises its own kinds
         why = " ".join(str(error).split())[:200] or type(error).__name__
         raise RegardError(
             f"{name} could not be loaded ({why})",
             expected="config.json, tokenizer.json and weights in safetensors of a model that Transformers knows",
         ) from None
+    if classifier and report["missing_keys"]:
+        raise RegardError(
+            f"{name} has no trained head (missing: {', '.join(sorted(report['missing_keys'])[:3])})",
+            expected="a fine-tuned classifier",
+        )
     return model.eval(), tokenizer
 
 
@@ -303,7 +317,7 @@ def _causal(attentions: Any) -> bool:
 
 
 @contextmanager
-def _eager(model: Any) -> Iterator[None]:
+def eager(model: Any) -> Iterator[None]:
     """In evaluation, with weights that can be had; afterwards as it was."""
     training, before = model.training, model.config._attn_implementation
     model.eval()
@@ -322,7 +336,8 @@ def _eager(model: Any) -> Iterator[None]:
         model.train(training)
 
 
-def _encoded(tokenizer: Any, text: str, pair: str) -> Any:
+def encoded(tokenizer: Any, text: str, pair: str) -> Any:
+    """A text, or two that are read as one, as the model is given them."""
     asked = (text, pair) if pair else (text,)
     found = tokenizer(*asked, return_tensors="pt", return_offsets_mapping=bool(tokenizer.is_fast))
     length = found["input_ids"].shape[1]
@@ -343,15 +358,15 @@ def _written(model: Any, tokenizer: Any, inputs: dict[str, Any], target: str) ->
     return torch.cat([ids.new_full((1, 1), start), ids[:, :-1]], 1)
 
 
-def _tokens(tokenizer: Any, encoded: Any, ids: list[int], text: str, pair: str) -> _Read:
+def _tokens(tokenizer: Any, read: Any, ids: list[int], text: str, pair: str) -> _Read:
     """The reader's own characters where the tokenizer knows their places, else its pieces."""
     if not tokenizer.is_fast:
         return _spelled(tokenizer, ids)
     special, names = set(tokenizer.all_special_ids), tokenizer.convert_ids_to_tokens(ids)
     tokens, marked, words = list[Token](), list[bool](), list[int]()
     last: tuple[Any, Any] | None = None
-    for place, (number, (start, end)) in enumerate(zip(ids, encoded["offset_mapping"][0].tolist(), strict=True)):
-        side = encoded.sequence_ids(0)[place]
+    for place, (number, (start, end)) in enumerate(zip(ids, read["offset_mapping"][0].tolist(), strict=True)):
+        side = read.sequence_ids(0)[place]
         whole = pair if side == 1 else text
         written = whole[start:end]
         bare = written.strip() or written
@@ -359,7 +374,7 @@ def _tokens(tokenizer: Any, encoded: Any, ids: list[int], text: str, pair: str) 
         at = start + written.find(bare)
         tokens.append(Token(names[place], end, end) if out else Token(bare, at, at + len(bare)))
         marked.append(out)
-        here = (side, encoded.word_ids(0)[place])
+        here = (side, read.word_ids(0)[place])
         words.append(words[-1] if words and not out and here == last and here[1] is not None else place)
         last = None if out else here
     return _Read(tuple(tokens), tuple(marked), tuple(words))
