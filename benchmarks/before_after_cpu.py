@@ -6,7 +6,7 @@
 Each tree runs its own benchmark scripts (service.py, page.py) and its own command line, on two cores of which nothing
 else has a share. A round runs every part on both sides; its number is the seed of its trainings. Seconds are kept, and
 what is left to wait for is printed after each run. A part that was recorded before stays until it is run again.
-`--quick` tries the script itself: a few steps, a second of requests, nothing kept. `before_after.sh` is the same for a
+`--quick` tries the script itself: a few steps, a second of requests, nothing kept. `before_after.py` is the same for a
 GPU.
 """
 
