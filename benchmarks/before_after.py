@@ -25,10 +25,8 @@ from typing import Any
 from record import record, results
 
 SIDES = ("before", "after")
-TRANSFORMER = (
-    "encoder=transformer encoder.positions=rotary encoder.dropout=0.2 decoder=transformer decoder.positions=rotary "
-    "decoder.dropout=0.2 attention.score=scaled_dot"
-).split()
+TRANSFORMER = ["encoder=transformer", "encoder.positions=rotary", "encoder.dropout=0.2", "decoder=transformer"]
+TRANSFORMER += ["decoder.positions=rotary", "decoder.dropout=0.2", "attention.score=scaled_dot"]
 
 
 def begun(tree: Path, *words: str) -> subprocess.Popen[str]:
