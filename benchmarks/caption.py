@@ -20,6 +20,7 @@ import os
 import tempfile
 import time
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -186,18 +187,21 @@ def _batch(rows: int, places: int, channels: int, words: int, vocab: int) -> Bat
     return Batch((source,), Sequences.pad(captions))
 
 
-def _ours(sizes: dict[str, int], channels: int, side: int) -> Any:
+def _ours(sizes: dict[str, int], channels: int, side: int, options: Mapping[str, Any] | None = None) -> Any:
     """The network of `regard train caption image=pretrained` in these sizes, without data or dropout."""
     task = api.make_task(
         api.configure(
             "caption",
-            {
-                "data": {"train": "flickr8k"},
-                "image": {"name": "pretrained", "embed": {"dim": sizes["dim"]}},
-                "decoder": {"embed": sizes["embed"], "hidden": sizes["hidden"], "dropout": 0.0},
-                "attention": {"score": {"name": "additive", "hidden": sizes["attention"]}},
-                "target": {"tokenizer": {"name": "word", "vocab_size": sizes["vocab"]}},
-            },
+            api.merge(
+                {
+                    "data": {"train": "flickr8k"},
+                    "image": {"name": "pretrained", "embed": {"dim": sizes["dim"]}},
+                    "decoder": {"embed": sizes["embed"], "hidden": sizes["hidden"], "dropout": 0.0},
+                    "attention": {"score": {"name": "additive", "hidden": sizes["attention"]}},
+                    "target": {"tokenizer": {"name": "word", "vocab_size": sizes["vocab"]}},
+                },
+                dict(options or {}),
+            ),
         )
     )
     task.source.restore({"shape": [side, side, channels], "identity": ""})

@@ -128,6 +128,10 @@ class Rows:
         """The same for these sentences only, in this order."""
         return _through(self, lambda tensor: tensor.index_select(0, rows.to(tensor.device)))  # type: ignore[no-any-return]
 
+    def repeat(self: R, copies: int) -> R:
+        """So many copies of the batch, each whole, one after the other; no device waits for another."""
+        return _through(self, lambda tensor: torch.cat([tensor] * copies))  # type: ignore[no-any-return]
+
     def to(self: R, device: torch.device | str) -> R:
         return _through(self, lambda tensor: tensor.to(device, non_blocking=True))  # type: ignore[no-any-return]
 
@@ -235,6 +239,9 @@ class Memory(Rows):
     def select(self, rows: Int[Tensor, " some"]) -> "Memory":
         """The same for these sentences only; a look is of the whole batch, and is left behind."""
         return Rows.select(replace(self, looks=()), rows)
+
+    def repeat(self, copies: int) -> "Memory":
+        return Rows.repeat(replace(self, looks=()), copies)
 
 
 @dataclass(frozen=True)

@@ -198,6 +198,16 @@ def test_statistics_are_of_what_can_be_read(tmp_path: Path) -> None:
         field().fit([bad, bad])
 
 
+def test_a_batch_has_its_pictures_in_order(tmp_path: Path) -> None:
+    """Kept ones and new ones, some of them several times."""
+    one = field()
+    paths = [written(tmp_path, [[level] * 4] * 4, f"{level}.png") for level in (0, 100, 200)]
+    rows = one.encode([paths[n] for n in (2, 0, 1, 0)], ["here"] * 4)
+    for asked in ([1], [2, 0, 3], [0, 1, 2, 3], [3, 3]):
+        found = one.collate([rows[n] for n in asked]).values[:, 0, 0, 0] * one.std + one.mean
+        assert (found * 255).round().tolist() == [[200, 0, 100, 0][n] for n in asked]
+
+
 def test_small_pictures_are_decoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And with a part left out the others stay as they were."""
     one = field()

@@ -1,5 +1,8 @@
 """A linear map shared by many steps: the same numbers and gradients as the plain one."""
 
+import gc
+import weakref
+
 import pytest
 import torch
 from torch import nn
@@ -52,6 +55,17 @@ def test_going_back_twice_does_not_count_twice() -> None:
     y = run(linear, torch.randn(2, 3, dtype=torch.float64), True).sum()
     first = torch.autograd.grad(y, linear.weight, retain_graph=True)[0]
     assert_close(torch.autograd.grad(y, linear.weight)[0], first)
+
+
+def test_it_is_freed_after_the_backward_pass() -> None:
+    """Else every step of a training would leave its graph behind."""
+    linear = nn.Linear(3, 3)
+    turn = Shared(linear.weight, linear.bias)
+    turn(torch.ones(2, 3)).sum().backward()
+    kept = weakref.ref(turn)
+    del turn
+    gc.collect()
+    assert kept() is None
 
 
 def test_without_gradients_it_is_the_map_itself() -> None:

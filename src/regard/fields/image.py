@@ -11,6 +11,7 @@ grid of vectors, one for each box of `regions`.
 import base64
 import binascii
 import io
+import math
 import os
 import struct
 import warnings
@@ -44,17 +45,32 @@ KEPT = 2**28  # bytes of small pictures that are decoded once and kept, as for M
 SHOWN = 256  # longest side of a picture in an attention map
 
 
+class Decoded:
+    """The pixels of small pictures, all in one array, each decoded when it is first asked for."""
+
+    def __init__(self, pictures: int, shape: tuple[int, int, int]) -> None:
+        self.shape = (pictures, *shape)
+        self.pixels = np.empty((0, *shape), np.uint8)  # room is made with the first picture
+        self.there = np.zeros(pictures, bool)
+
+    def add(self, number: int, pixels: UInt8[np.ndarray, "channel size size"]) -> None:
+        if not len(self.pixels):
+            self.pixels = np.empty(self.shape, np.uint8)
+        self.pixels[number], self.there[number] = pixels, True
+
+
 @dataclass(frozen=True)
 class Picture:
     """A picture that is not decoded yet, and the boxes to blank in it.
 
-    Where all pictures together are small, `decoded` takes the pixels when they are first asked for.
+    Where all pictures together are small, `decoded` takes its pixels under its `number`.
     """
 
     value: str
     where: str
     blank: tuple[int, ...] = ()
-    decoded: list[np.ndarray] | None = field(default=None, compare=False, repr=False)
+    decoded: Decoded | None = field(default=None, compare=False, repr=False)
+    number: int = field(default=0, compare=False, repr=False)
 
 
 class Image(Input):
@@ -119,15 +135,28 @@ class Image(Input):
         for value, at in zip(values, where, strict=True):
             if not value.startswith("data:") and not os.path.isfile(value):
                 raise RegardError(f"{at}: no picture {value[:200]!r}", expected=f"a file ({', '.join(SUFFIXES)})")
-        small = len(values) * self.size**2 * (3 if self.colour else 1) <= KEPT
-        return [Picture(value, at, decoded=[] if small else None) for value, at in zip(values, where, strict=True)]
+        shape = (3 if self.colour else 1, self.size, self.size)
+        numbers = {value: number for number, value in enumerate(dict.fromkeys(values))}  # several captions share one
+        decoded = Decoded(len(numbers), shape) if len(numbers) * math.prod(shape) <= KEPT else None
+        each = zip(values, where, strict=True)
+        return [Picture(value, at, decoded=decoded, number=numbers[value]) for value, at in each]
 
     def length(self, row: Picture) -> int:
         return self.positions
 
     def collate(self, rows: Sequence[Picture]) -> Pixels:
-        pixels = np.stack([self._blanked(row) for row in rows])
-        return Pixels(torch.from_numpy((pixels - self.mean) / self.std))
+        pixels = self._together(rows)
+        return Pixels(torch.from_numpy(pixels).float().div_(255).sub_(self.mean).div_(self.std))
+
+    def _together(self, rows: Sequence[Picture]) -> np.ndarray:
+        """The pixels of a batch, from 0 to 255; those that are kept are taken out in one go."""
+        kept = rows[0].decoded
+        if kept is None or any(row.blank or row.decoded is not kept for row in rows):
+            return np.stack([self._blanked(row) for row in rows])
+        numbers = np.array([row.number for row in rows])
+        for place in np.flatnonzero(~kept.there[numbers]):
+            kept.add(rows[place].number, self._bytes(rows[place].value, rows[place].where))
+        return kept.pixels[numbers]
 
     def _pixels(self, value: str, where: str) -> Float[np.ndarray, "channel size size"]:
         """[channel, size, size], from 0 to 1."""
@@ -139,16 +168,11 @@ class Image(Input):
         return array.transpose(2, 0, 1) if self.colour else array[None]
 
     def _blanked(self, row: Picture) -> Float[np.ndarray, "channel size size"]:
-        if row.decoded is None:
-            pixels = self._pixels(row.value, row.where)
-        else:
-            if not row.decoded:
-                row.decoded.append(self._bytes(row.value, row.where))
-            pixels = row.decoded[0].astype(np.float32) / 255
+        pixels = self._bytes(row.value, row.where).astype(np.float32)
         cell = self.size // self.grid
         for place in row.blank:
             top, left = (cell * one for one in divmod(place, self.grid))
-            pixels[:, top : top + cell, left : left + cell] = self.mean
+            pixels[:, top : top + cell, left : left + cell] = 255 * self.mean
         return pixels
 
     def embedding(self) -> Embedding:

@@ -106,8 +106,7 @@ class EncoderDecoder(Network):
         before = shifted(target)
         count, copies = int(target.lengths.sum()), 1 if self.reinforce is None else self.reinforce.copies
         if copies > 1:  # they are encoded once
-            rows = torch.arange(len(before), device=before.device).repeat(copies)
-            memory, target, before = memory.select(rows), target.select(rows), before[rows]
+            memory, target, before = memory.repeat(copies), target.repeat(copies), torch.cat([before] * copies)
         with drawing(self.reinforce, memory, progress, copies) as kept:
             look, logits, noted = teach.unroll(self.decoder, memory, before, progress)
         if self.training and self.label_smoothing:

@@ -26,7 +26,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import relu
-from torch.utils._pytree import tree_map
 
 from regard.attend.glimpse_sensor import glimpse_sensor
 from regard.attend.reinforce import Reinforce
@@ -147,7 +146,7 @@ class Glimpses(Network):
         """The cross entropy of the labels and, in training, what teaches where to look."""
         copies, count = self.reinforce.copies if self.training else 1, self.count(batch)
         if copies > 1:
-            batch = tree_map(lambda one: torch.cat([one] * copies), batch)
+            batch = batch.repeat(copies)
         assert isinstance(batch.target, Tensor)
         path = self.read(batch.source, sample=self.training)
         nats = self.head.loss(path.logits, batch.target)

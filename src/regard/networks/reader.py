@@ -12,7 +12,6 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import pad
-from torch.utils._pytree import tree_map
 
 from regard.attend.reinforce import Reinforce, reward
 from regard.attend.selector import share
@@ -98,7 +97,7 @@ class Reader(Network):
         examples are read several times, to measure one choice by another, all of it is the mean over these."""
         count, copies = self.count(batch), self.copies(progress)
         if copies > 1:
-            batch = tree_map(lambda one: torch.cat([one] * copies), batch)
+            batch = batch.repeat(copies)
         read = self.read(batch.inputs, progress)
         nats: Tensor = self.head.loss(read.logits, batch.target)  # type: ignore[operator]
         total, notes = nats.sum(), dict[str, Tensor]()

@@ -23,25 +23,25 @@ class _Gather(Function):
     """Stands before all uses of the weight, so that going back it comes after them."""
 
     @staticmethod
-    def forward(ctx: Any, shared: "Shared", weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-        ctx.shared = shared
+    def forward(ctx: Any, steps: list[tuple[Tensor, Tensor]], weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+        ctx.steps = steps
         ctx.set_materialize_grads(False)
         return weight.view_as(weight), bias.view_as(bias)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *_: Any) -> tuple[None, Tensor | None, Tensor | None]:
-        steps, ctx.shared.steps = ctx.shared.steps, []
-        if not steps:
+        if not ctx.steps:
             return None, None, None
-        x, g = (torch.cat(parts) for parts in zip(*steps, strict=True))
+        x, g = (torch.cat(parts) for parts in zip(*ctx.steps, strict=True))
+        ctx.steps.clear()
         return None, g.T @ x, g.sum(0)
 
 
 class _Use(Function):
     @staticmethod
-    def forward(ctx: Any, shared: "Shared", x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        ctx.shared = shared
+    def forward(ctx: Any, steps: list[tuple[Tensor, Tensor]], x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        ctx.steps = steps
         ctx.save_for_backward(x, weight)
         return linear(x, weight, bias)
 
@@ -49,7 +49,7 @@ class _Use(Function):
     @once_differentiable
     def backward(ctx: Any, g: Tensor) -> tuple[None, Tensor | None, None, None]:
         x, weight = ctx.saved_tensors
-        ctx.shared.steps.append((x, g))
+        ctx.steps.append((x, g))
         return None, g @ weight if ctx.needs_input_grad[1] else None, None, None
 
 
@@ -57,6 +57,7 @@ class Shared:
     """`x Wᵀ + b`, used many times within one forward pass; make a new one for each pass."""
 
     def __init__(self, weight: Float[Tensor, "out in"], bias: Float[Tensor, " out"]) -> None:
+        # All that the backward pass knows: were it the whole object, that would hold its own graph, and never be freed.
         self.steps: list[tuple[Tensor, Tensor]] = []
         self.learns = torch.is_grad_enabled() and weight.requires_grad and bias.requires_grad
         if torch.compiler.is_compiling():  # a compiled backward would not see the steps that are gathered aside
@@ -64,10 +65,10 @@ class Shared:
         gather: Any = _Gather
         self.weight: Tensor
         self.bias: Tensor
-        self.weight, self.bias = gather.apply(self, weight, bias) if self.learns else (weight, bias)
+        self.weight, self.bias = gather.apply(self.steps, weight, bias) if self.learns else (weight, bias)
 
     def __call__(self, x: Float[Tensor, "row in"]) -> Float[Tensor, "row out"]:
         if self.learns:
             use: Any = _Use
-            return use.apply(self, x, self.weight, self.bias)  # type: ignore[no-any-return]
+            return use.apply(self.steps, x, self.weight, self.bias)  # type: ignore[no-any-return]
         return linear(x, self.weight, self.bias)

@@ -10,7 +10,7 @@ numbers are drawn anew at each replay. Whatever cannot be recorded runs as it al
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -37,7 +37,9 @@ def passed(model: Network, batch: Batch, progress: float, precision: str) -> Out
     with precise(next(model.parameters()).device, precision, model.wide):
         output: Output = model(batch, progress)
     (output.total / output.count).backward()  # type: ignore[no-untyped-call]
-    return output
+    # Whoever keeps the output would keep the autograd graph, whose nodes add gradients on the stream of this pass: a
+    # pass recorded on another stream meanwhile would take them over, and could not be recorded.
+    return replace(output, total=output.total.detach())
 
 
 class OnGpu:
