@@ -50,9 +50,16 @@ class OnGpu:
 
     def __call__(self, work: Callable[[], Made]) -> tuple[Made, Callable[[], None]]:
         self.pool = self.pool or torch.cuda.graph_pool_handle()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=self.pool, capture_error_mode="thread_local"):
-            made = work()
+        graph, stream = torch.cuda.CUDAGraph(), torch.cuda.current_stream()
+        generator = torch.cuda.default_generators[torch.cuda.current_device()]
+        state = generator.clone_state()
+        try:
+            with torch.cuda.graph(graph, pool=self.pool, capture_error_mode="thread_local"):
+                made = work()
+        except RuntimeError:  # PyTorch leaves its stream current, and the random numbers as if they were recorded
+            torch.cuda.set_stream(stream)
+            generator.graphsafe_set_state(state)
+            raise
         return made, graph.replay
 
 
