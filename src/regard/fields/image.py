@@ -154,9 +154,10 @@ class Image(Input):
         if kept is None or any(row.blank or row.decoded is not kept for row in rows):
             return np.stack([self._blanked(row) for row in rows])
         numbers = np.array([row.number for row in rows])
-        for place in np.flatnonzero(~kept.there[numbers]):
+        for place in np.flatnonzero(~kept.there[numbers]).tolist():
             kept.add(rows[place].number, self._bytes(rows[place].value, rows[place].where))
-        return kept.pixels[numbers]
+        pixels: np.ndarray = kept.pixels[numbers]
+        return pixels
 
     def _pixels(self, value: str, where: str) -> Float[np.ndarray, "channel size size"]:
         """[channel, size, size], from 0 to 1."""
