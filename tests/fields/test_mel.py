@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from regard.fields._mel import FLOOR, fft_size, filter_bank, hertz, log_mel, mel
+from regard.fields._mel import FLOOR, RANGE, fft_size, filter_bank, hertz, log_mel, mel
 
 
 def test_the_scale_is_htks() -> None:
@@ -35,6 +35,19 @@ def test_a_tone_is_in_its_band_and_silence_is_the_floor() -> None:
     assert abs(float(tops[frames[50].argmax()]) - 1000) < 60
     silent = log_mel(torch.zeros(1, 800), window, hop, bank)
     assert silent.unique().tolist() == pytest.approx([math.log(FLOOR)])
+
+
+def test_nothing_lies_more_than_80_db_below_the_loudest() -> None:
+    """A tone, then silence: 80 dB are 8 ln 10 = 18.42 in log energies. Each recording of a batch has
+    its own limit."""
+    rate, bank = 8_000, filter_bank(8_000, 256, 12)
+    tone = torch.sin(2 * math.pi * 1000 * torch.arange(rate) / rate) * (torch.arange(rate) < rate // 2)
+    frames = log_mel(torch.stack([tone, 0.01 * tone]), 200, 80, bank)
+    assert pytest.approx(18.4207, abs=1e-4) == RANGE
+    for one in frames:
+        assert float(one.max() - one.min()) == pytest.approx(RANGE, abs=1e-4)
+        assert one[-1].tolist() == pytest.approx([float(one.max()) - RANGE] * 12, abs=1e-4)
+    assert float(frames[0].max() - frames[1].max()) == pytest.approx(4 * math.log(10), abs=1e-3)
 
 
 @pytest.mark.parametrize("window", [60, 80, 81, 200])

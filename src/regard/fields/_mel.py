@@ -3,7 +3,9 @@
     m(f) = 2595 log₁₀(1 + f / 700)                                    HTK's mel scale (1,000 Hz is 1,000 mel)
     band b   a triangle over the frequencies, 1 at the centre m_b and 0 at m_{b−1} and m_{b+1}; the m are equally far
              apart from 0 to half the sample rate
-    x_tb = log(10⁻¹⁰ + Σ_k H_bk |X_tk|²)
+    x_tb = log(10⁻¹⁰ + Σ_k H_bk |X_tk|²),   and nothing lies more than 80 dB below the loudest x of the recording
+
+Without the lower limit (`RANGE`), digital silence would outweigh all that can be heard in means and deviations.
 
 Davis & Mermelstein 1980, "Comparison of Parametric Representations for Monosyllabic Word Recognition"; the scale and
 the triangles are those of HTK (Young et al. 2006, "The HTK Book", sections 5.4 and 5.6). Slaney's scale, linear below
@@ -20,9 +22,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-__all__ = ["FLOOR", "fft_size", "filter_bank", "hertz", "log_mel", "mel"]
+__all__ = ["FLOOR", "RANGE", "fft_size", "filter_bank", "hertz", "log_mel", "mel"]
 
 FLOOR = 1e-10  # of a band's energy: the logarithm of digital silence
+RANGE = 80 * math.log(10) / 10  # of log energies: 80 dB between the loudest and the quietest
 BEND = (
     0.8  # of half the sample rate: up to here frequencies are stretched in full, so that the highest stays the highest
 )
@@ -67,4 +70,5 @@ def log_mel(
     cut = padded[:, max(-before, 0) :].unfold(1, window, hop)[:, :frames]
     hann = torch.hann_window(window, dtype=sound.dtype, device=sound.device)
     power = torch.fft.rfft(cut * hann, n=2 * (bank.shape[-2] - 1)).abs() ** 2
-    return torch.log(FLOOR + power @ bank)
+    found = torch.log(FLOOR + power @ bank)
+    return found.maximum(found.amax((1, 2), keepdim=True) - RANGE)
