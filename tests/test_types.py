@@ -46,6 +46,8 @@ def test_pad_by_hand() -> None:
 
 
 def test_pad_fills_with_zero_and_takes_the_empty() -> None:
+    assert not Sequences.pad([[5], []]).full
+    assert Sequences.pad([[5, 6], [7, 8]]).full
     assert Sequences.pad([[5], []]).values.tolist() == [[5], [0]]
     assert Sequences.pad([[], []]).values.shape == (2, 0)
     assert Sequences.pad([]).mask.shape == (0, 0)

@@ -151,6 +151,11 @@ class Sequences(Rows):
             mask=self.mask.to(device, non_blocking=True),
         )
 
+    @property
+    def full(self) -> bool:
+        """Whether nothing is padding. No device waits for the answer; it is no where it cannot be known beforehand."""
+        return not torch.compiler.is_compiling() and bool((self.lengths == self.mask.shape[1]).all())
+
     @staticmethod
     def pad(rows: Sequence[Sequence[int | float]], fill: int = 0) -> "Sequences":
         """Token numbers of several sequences side by side, short ones filled up at the end."""

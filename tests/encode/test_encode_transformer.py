@@ -124,6 +124,32 @@ def test_where_it_looked_is_asked_for_later() -> None:
         torch.testing.assert_close(found, look.weights, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_mask_shared_by_all_layers_hides_padding_that_holds_anything(causal: bool) -> None:
+    """In float32, where the mask is prepared once for the fused kernel: states and gradients are those of sentences
+    read alone, in float64, beside padding that is not finite and a row that is empty."""
+    part, words, counts = encoder(), torch.randn(3, 5, 8), [5, 3, 0]
+    part.causal = causal
+    given = sequences(words, counts)
+    filled = words.clone()
+    filled[~given.mask] = float("nan")
+    filled.requires_grad_()
+    memory = part.float()(sequences(filled, counts))
+    assert not memory.values[~given.mask].any()
+    (gradient,) = torch.autograd.grad(memory.values.square().sum(), filled)
+    assert not gradient[~given.mask].any()
+    for row, length in enumerate(counts[:2]):
+        alone = words[row : row + 1, :length].double().requires_grad_()
+        read = part.double()(sequences(alone, [length]))
+        (wanted,) = torch.autograd.grad(read.values.square().sum(), alone)
+        torch.testing.assert_close(memory.values[row, :length].double(), read.values[0], rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(gradient[row, :length].double(), wanted[0], rtol=1e-3, atol=1e-3)
+        for (_, look), (_, exact) in zip(part.float()(given).looks, read.looks, strict=True):
+            torch.testing.assert_close(
+                look.weights[row, :, :length, :length].double(), exact.weights[0], rtol=1e-4, atol=1e-4
+            )
+
+
 def test_the_size_is_as_said() -> None:
     """Four layers of 4·256² + 256 (attention), 2·256·1024 + 1024 + 256 (network) and 4·256 (norms), and a norm."""
     part = Transformer(256)

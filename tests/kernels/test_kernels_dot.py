@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.kernels.dot import dot_attention
+from regard.kernels.dot import dot_attention, hidden
 
 
 def written_out(
@@ -29,6 +29,27 @@ def test_a_number_by_hand() -> None:
     bias = torch.tensor([[1.0, 0.0, 0.0]])
     answer = dot_attention(q, k, v, torch.tensor([[[True, True, False]]]), bias, scale=0.5)
     assert_close(answer, torch.tensor([[[0.5, 2.0]]]))
+
+
+@pytest.mark.parametrize("shape", [(3, 1, 1, 5), (3, 1, 4, 5), (3, 2, 4, 8)])
+def test_a_mask_prepared_once_hides_what_the_mask_hides(shape: tuple[int, ...]) -> None:
+    q, k, v = (torch.randn(3, 2, time, 6, requires_grad=True) for time in (4, shape[-1], shape[-1]))
+    mask = torch.rand(shape) < 0.6
+    mask[0] = False  # queries that see nothing: they look at everything
+    mask[1:, ..., 2] = True
+    hiding = hidden(mask, like=q)
+    assert hiding.shape == shape
+    assert all(stride % 8 == 0 for stride in hiding.stride()[:-1])
+    found = dot_attention(q, k, v, mask, scale=0.7, hiding=hiding)
+    expected, _ = written_out(q, k, v, torch.cat([torch.ones_like(mask[:1]), mask[1:]]), None, scale=0.7)
+    assert_close(found, expected, atol=1e-5, rtol=1e-5)
+    upstream = torch.randn_like(found)
+    for one, other in zip(
+        torch.autograd.grad(found, (q, k, v), upstream), torch.autograd.grad(expected, (q, k, v), upstream), strict=True
+    ):
+        assert_close(one, other, atol=1e-5, rtol=1e-5)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert hidden(mask, like=q).dtype == torch.bfloat16
 
 
 @pytest.mark.parametrize("biased", ["none", "shared", "own"])

@@ -50,9 +50,11 @@ class Attention(nn.Module):
         keys: Float[Tensor, "batch key dim"],
         values: Float[Tensor, "batch key value"] | None = None,
         mask: Bool[Tensor, "batch key"] | None = None,
+        clean: bool = False,
     ) -> Memory:
-        """The memory, with everything that depends on the keys alone precomputed. Values default to the keys."""
-        if mask is not None:  # before anything is projected: a gradient of 0 times what is not a number is none
+        """The memory, with everything that depends on the keys alone precomputed. Values default to the keys. `clean`
+        says that what the mask hides is finite."""
+        if mask is not None and not clean:  # before anything is projected: a gradient of 0 times what is not a number is none
             shared = values is None or values is keys
             keys = without_padding(keys, mask)
             values = keys if values is None or shared else without_padding(values, mask)
@@ -67,8 +69,10 @@ class Attention(nn.Module):
         memory: Memory,
         state: Any = None,
         mask: Bool[Tensor, "#batch #query key"] | None = None,
+        hiding: Float[Tensor, "*some key"] | None = None,
     ) -> Look:
-        """Attends to a memory. `mask` hides keys from single queries, in addition to the memory's own mask."""
+        """Attends to a memory. `mask` hides keys from single queries, in addition to the memory's own mask. `hiding` is
+        what both hide, where it is prepared once for many layers (`regard.kernels.dot.hidden`)."""
         asked = query
         if query is not None and self.heads is not None:
             query = self.heads.query(query)
@@ -92,7 +96,8 @@ class Attention(nn.Module):
         values, reached = memory.values, None
         clean = mask is None and terms.mask is None  # what the memory itself hides, `prepare` has seen to
         if route.path == "sdpa":
-            answer = dot_attention(q, keys, values, seen, terms.scores, self.score.scale, clean)
+            shared = hiding if terms.scores is None and terms.mask is None else None
+            answer = dot_attention(q, keys, values, seen, terms.scores, self.score.scale, clean, shared)
         elif route.path != "readable":
             answer = self._fused(route.path, q, keys, values, seen, terms.scores)
         else:

@@ -95,18 +95,23 @@ class SelfAttention(nn.Module):
         mask: Bool[Tensor, "row time"] | None = None,
         seen: Bool[Tensor, "#row #time key"] | None = None,
         past: Memory | None = None,
+        hiding: Float[Tensor, "row #head #time key"] | None = None,
     ) -> tuple[Look, Memory]:
         """The look, and the new key-value cache: `past` and these tokens.
 
-        `mask` is the padding mask, `seen` says which tokens each query may attend to.
+        `mask` is the padding mask, `seen` says which tokens each query may attend to. `hiding` is both together, as
+        `regard.kernels.dot.hidden` prepares them for all layers; then nothing that is hidden may be NaN or infinite.
         """
-        qk, v = self.W_qkv(x).split([2 * x.shape[-1], x.shape[-1]], dim=-1)
-        q, k = places.rotated(qk).chunk(2, dim=-1)  # all heads are rotated alike, whoever's they are
-        memory = self.attention.prepare(k, v, mask)
+        if places.cos is None:
+            q, k, v = self.W_qkv(x).chunk(3, dim=-1)
+        else:
+            qk, v = self.W_qkv(x).split([2 * x.shape[-1], x.shape[-1]], dim=-1)
+            q, k = places.rotated(qk).chunk(2, dim=-1)  # all heads are rotated alike, whoever's they are
+        memory = self.attention.prepare(k, v, mask, clean=hiding is not None)
         if past is not None:
             keys, values = (past.keys, memory.keys), (past.values, memory.values)
             memory = replace(memory, keys=torch.cat(keys, dim=-2), values=torch.cat(values, dim=-2))
-        return self.attention(q, memory, mask=seen), memory
+        return self.attention(q, memory, mask=seen, hiding=hiding), memory
 
 
 class Block(nn.Module):
@@ -144,9 +149,10 @@ class Block(nn.Module):
         mask: Bool[Tensor, "row time"] | None = None,
         seen: Bool[Tensor, "#row #time key"] | None = None,
         past: Memory | None = None,
+        hiding: Float[Tensor, "row #head #time key"] | None = None,
     ) -> tuple[Float[Tensor, "row time size"], Look, Memory]:
         """Self-attention: the new states, the look, and the key-value cache for the next token."""
-        look, memory = self.attending(self._before(x, self.norm_attend), places, mask, seen, past)
+        look, memory = self.attending(self._before(x, self.norm_attend), places, mask, seen, past, hiding)
         return self._add(x, look.context, self.norm_attend), look, memory
 
     def ask(

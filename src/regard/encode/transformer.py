@@ -27,6 +27,7 @@ from regard.attend.mask import causal
 from regard.attend.positions import Kind, Positions
 from regard.encode import Encoder
 from regard.find import In, Spec
+from regard.kernels.dot import hidden
 from regard.pool.mean import mean
 from regard.ranges import Depth, Dropout, Few, FewOrNone, Length, Range, Width
 from regard.types import Memory, Sequences, Subwords
@@ -98,7 +99,10 @@ class Transformer(Encoder):
         self.embed_norm = nn.LayerNorm(width, norm_eps) if embed_norm else None
 
     def forward(self, inputs: Sequences) -> Memory:
-        x = inputs.values if self.scale is None else inputs.values * self.scale
+        # What fills the padding may be anything; once it is 0, nothing in the padding is ever NaN or infinite.
+        mask = None if inputs.full else inputs.mask
+        x = inputs.values if mask is None else inputs.values.masked_fill(~mask.unsqueeze(-1), 0.0)
+        x = x if self.scale is None else x * self.scale
         places = self.positions(0, x.shape[1], x.device)
         if self.embed_norm is None:
             x = x if self.W_x is None else self.W_x(x)
@@ -107,14 +111,18 @@ class Transformer(Encoder):
             x = dropout(self.embed_norm(self._added(places.added(x), inputs)), self.dropout, self.training)
             x = x if self.W_x is None else self.W_x(x)
         seen = causal(x.shape[1], x.shape[1], x.device).unsqueeze(0) if self.causal else None
+        hiding = None
+        if mask is not None:
+            visible = mask.unsqueeze(1) if seen is None else mask.unsqueeze(1) & seen
+            hiding = hidden(visible.unsqueeze(1), like=x)
         looks = []
         for number, block in enumerate(self.blocks, 1):
-            x, look, _ = block.attend(x, places, inputs.mask, seen)
+            x, look, _ = block.attend(x, places, mask, seen, hiding=hiding)
             x = block.think(x)
             looks.append((f"layer {number}", look))
         h = x if self.norm is None else self.norm(x)
-        h = h.masked_fill(~inputs.mask.unsqueeze(-1), 0.0)
-        return Memory(h, h, inputs.mask, mean(h, inputs.mask), looks=tuple(looks))
+        h = h if mask is None else h.masked_fill(~mask.unsqueeze(-1), 0.0)
+        return Memory(h, h, inputs.mask, mean(h, mask), looks=tuple(looks))
 
     def _added(self, x: Tensor, inputs: Sequences) -> Tensor:
         """With the vector of each token's segment; all of a text read alone is segment 0."""
