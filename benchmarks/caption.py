@@ -1,17 +1,17 @@
 """Captions: Flickr8k with features of a pre-trained network, the built-in scenes, and speed beside a plain loop.
 
-python benchmarks/caption.py flickr8k PATH --name caption_flickr8k   # four models, three seeds, beam 5
-python benchmarks/caption.py scenes --name caption_scenes            # soft and hard: captions, and where they point
-python benchmarks/caption.py speed --name caption_speed              # training images/s beside plain_caption.py
-python benchmarks/caption.py pictures RUNS                           # those of docs/captions.md
+python benchmarks/caption.py flickr8k PATH --name caption_flickr8k --texts captions.json   # four models, three seeds
+python benchmarks/caption.py scenes --name caption_scenes     # soft and hard: captions, and where they point
+python benchmarks/caption.py speed --name caption_speed       # training images/s beside plain_caption.py
+python benchmarks/caption.py pictures RUNS                    # those of docs/captions.md
 
 PATH is a folder with Flickr8k.token.txt, the three lists and the pictures, as files or in a .zip (50 MB with pictures
 of 128 pixels). Features are computed once (efficientnet_lite0, whose weights its package brings along), then all
-trainings share the device, each in a process of its own (--jobs, --time): 12 of them, 8 minutes each and a minute for
-the features, on one GPU with 16 cores. The record is written whenever a training has ended. `scenes` trains its six
-runs in the same way (on a GPU give them more: --time 400s train.epochs=40) and keeps those of the first seed in --runs,
-for `pictures`. RUNS is a folder with the runs `soft`
-and `hard` of the scenes. `--tiny` makes everything small enough to try on a CPU.
+trainings share the device, each in a process of its own (--jobs, --time), with beam 5 in the end: 12 of them, 7 minutes
+each and a minute for the features, on one GPU with 16 cores. The record is written whenever a training has ended, and
+with it the captions of the test set (--texts), for `coco_measures.py`. `scenes` trains its six runs in the same way (on
+a GPU give them more: --time 400s train.epochs=40) and keeps those of the first seed in --runs, for `pictures`. RUNS is
+a folder with the runs `soft` and `hard` of the scenes. `--tiny` makes everything small enough to try on a CPU.
 """
 
 import argparse
@@ -32,6 +32,7 @@ from together import together
 
 from regard import api
 from regard.cli.options import parse_pairs
+from regard.files import write_whole
 from regard.train.graphs import Graphs
 from regard.train.step import step
 from regard.types import Batch, Sequences
@@ -45,6 +46,12 @@ MODELS = {
     "show_and_tell": SHOW_AND_TELL,
     "transformer": ["decoder=transformer", "attention.score=scaled_dot"],
 }
+# Of all models on Flickr8k.
+RECIPE = [
+    *("train.auto=false", "train.batch_tokens=0", "train.batch_size=64", "train.epochs=20", "train.graphs=true"),
+    *("train.workers=0", "train.validate_every=1000", "train.max_validation=1000", "train.save_every=1000"),
+    *("target.tokenizer.min_frequency=5", "decoder.dropout=0.5"),
+]
 KEPT = ("bleu1", "bleu2", "bleu3", "bleu4", "meteor", "rougeL", "cider_d", "exact_match")
 POINTED = ("pointing", "attention_iou", "attention_mass", "pointing_chance")
 docs = Path(__file__).resolve().parent.parent / "docs"
@@ -57,7 +64,7 @@ def flickr8k(given: argparse.Namespace) -> dict[str, Any]:
         path = unpacked(Path(given.path), Path(folder) / "data")
         kept = featured(path, 70 if given.tiny else 0)
         print(f"features of {kept:,} pictures", flush=True)
-        options = ["image=pretrained", f"train.time={given.time}", "train.workers=0"]
+        options = ["image=pretrained", f"train.time={given.time}", *RECIPE]
         return trained(given, MODELS, [*options, *given.options], str(path), folder)
 
 
@@ -101,8 +108,10 @@ def trained(
             work[f"{name} {seed}"] = (one, data, pairs, run)
     rows: dict[str, dict[int, dict[str, Any]]] = {}
     figures: dict[str, Any] = {"cores": len(os.sched_getaffinity(0))}
+    texts: dict[str, dict[str, str]] = {}
     for key, found in together(work, given.jobs or len(work)):
         name, seed = key.split()
+        texts[key] = found.pop("texts", {})
         rows.setdefault(name, {})[int(seed)] = found
         each = [rows[name][number] for number in sorted(rows[name])]
         whole = [run for run in each if "failed" not in run]
@@ -110,14 +119,20 @@ def trained(
         figures[name] = {key: round(mean(run[key] for run in whole), 4) for key in keys} | {"each": each}
         if given.name:
             record(given.name, figures)
+        if given.texts:
+            write_whole(Path(given.texts), json.dumps(texts))
     return figures
 
 
 def one(data: str, options: dict[str, Any], run: str) -> dict[str, Any]:
-    """The measures on the test set with beam 5, and how the training went."""
+    """The measures on the test set with beam 5, how the training went, and the captions by the picture's name."""
     made = api.train("caption", data=data, out=run, quiet=True, fresh=True, **options)
     found = {key: round(float(made.test[key]), 4) for key in (*KEPT, *POINTED) if key in made.test}
-    return {**found, "epochs": round(made.outcome.epochs, 1), "seconds": round(made.outcome.seconds, 1)}
+    found |= {"tested": made.tested, "epochs": round(made.outcome.epochs, 1), "seconds": round(made.outcome.seconds, 1)}
+    if not data:
+        return found
+    assert made.results is not None
+    return {**found, "texts": {Path(e.inputs[0]).name: p.text for e, p in made.results.pairs()}}
 
 
 def pictures(runs: str) -> dict[str, Any]:
@@ -216,7 +231,8 @@ def main() -> None:
     parser.add_argument("--tiny", action="store_true", help="a few steps of small sizes, to try it")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=0, help="trainings at a time; 0: all")
-    parser.add_argument("--time", default="", help="of each training; by default 480s on Flickr8k, 170s on the scenes")
+    parser.add_argument("--time", default="", help="of each training; by default 400s on Flickr8k, 170s on the scenes")
+    parser.add_argument("--texts", default="", help="file for the captions of the test set, as JSON")
     parser.add_argument("--runs", default="", help="folder to keep the runs of the scenes in")
     parser.add_argument("--name", default="", help="the name of the results file; nothing is kept without one")
     parser.add_argument("options", nargs="*", help="further options of the training, KEY=VALUE")
@@ -225,7 +241,7 @@ def main() -> None:
         parser.error(f"{given.what} needs a folder")
     if given.what == "scenes" and "=" in given.path:
         given.path, given.options = "", [given.path, *given.options]
-    given.time = given.time or {"flickr8k": "480s"}.get(given.what, "170s")
+    given.time = given.time or {"flickr8k": "400s"}.get(given.what, "170s")
     figures = {
         "flickr8k": lambda: flickr8k(given),
         "scenes": lambda: scenes(given),

@@ -39,6 +39,7 @@ __all__ = [
         "Subwords",
         "Pixels",
         "Prediction",
+        "Progress",
         "Rows",
         "Sequences",
     ),
@@ -371,6 +372,10 @@ class Prediction:
         return None if self.look is None else self.look._repr_html_()
 
 
+Progress = float | Float[Tensor, ""]
+"""The share of a training that is done, 0 to 1; a tensor within a step that is recorded as a CUDA graph."""
+
+
 class Network(nn.Module):
     """What a task trains: `forward(batch, progress)` gives the `Output` of a batch with its targets.
 
@@ -401,7 +406,8 @@ class Network(nn.Module):
 
     def steady(self, progress: float) -> bool:
         """Whether from here on every step of a shape of batch does the same on a GPU and never waits for it: nothing
-        but tensors on the GPU decides what is computed. Such steps are recorded as CUDA graphs."""
+        but tensors on the GPU decides what is computed. Such steps are recorded as CUDA graphs, with `progress` as a
+        tensor too."""
         return False
 
     def count(self, batch: Batch) -> int:

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_leaves
 
+from regard.networks.both import Both
 from regard.tasks.caption import Caption
 from regard.tasks.glimpse import Glimpse
 from regard.train.graphs import SEEN, Graphs, Made
@@ -93,8 +94,8 @@ def test_a_shape_is_recorded_when_it_has_come_some_times() -> None:
 
 
 def test_who_is_steady() -> None:
-    """Captions with soft attention from the start, with hard attention once its baseline has begun and what changes on
-    the way is done; glimpses likewise. A Transformer, and a decoder that is shown its own words, never."""
+    """Captions with soft attention from the start, with hard attention once its baseline has begun; glimpses too. A
+    Transformer, a decoder that is shown its own words, and two directions that agree, never."""
 
     def steady(progress: float = 0.5, started: bool = True, **options: Any) -> bool:
         task = Caption(**{**small, **options})
@@ -108,16 +109,42 @@ def test_who_is_steady() -> None:
     assert steady()
     assert steady(attention=sampled)
     assert not steady(attention=sampled, started=False)
-    assert not steady(attention=sampled, reinforce={"anneal": 0.6})
-    assert steady(attention=sampled, reinforce={"anneal": 0.4})
+    assert steady(attention=sampled, reinforce={"anneal": 0.6})
     assert not steady(attention={"score": {"name": "additive", "hidden": 4}, "bias": ("markov",)})
     assert not steady(teach={"scheduled_sampling": "linear"})
     assert not steady(
         decoder={"name": "transformer", "size": 8, "heads": 1, "ffn": 8, "layers": 1}, attention={"score": "scaled_dot"}
     )
+    task = Caption(**small)
+    task.learn(captions)
+    assert not Both(task.network(), task.network()).steady(0.5)
     glimpse = Glimpse(input={"size": 8}, network={"size": 2, "hidden": 4, "seen": 4})
     glimpse.target.fit(["1", "2"])
     assert glimpse.network().steady(0.0)
+
+
+def test_a_replay_knows_how_far_the_training_is() -> None:
+    """Hard attention begins soft: each replay draws with the chance of its own moment, not with that of the recording.
+    Of many sentences half keep their draws at 0.25 of the training (chance 1 − 0.25 / 0.5), all of them after 0.5."""
+    torch.manual_seed(1)
+    sampled = {"score": {"name": "additive", "hidden": 4}, "normalizer": "sample"}
+    task = Caption(**{**small, "attention": sampled, "reinforce": {"expected": 0.0, "anneal": 0.5}})
+    task.learn(captions)
+    model = task.network().train()
+    assert model.reinforce is not None
+    model.reinforce.started.fill_(True)
+    model.reinforce.sure = True
+    batch, again = task.collate(task.items(captions[:1] * 400)), Again(model)
+    graphs, optimiser, shares = Graphs(model, record=again), torch.optim.SGD(model.parameters(), 0.0), list[float]()
+
+    def noted(_: Any, given: Any, named: dict[str, Any]) -> None:
+        shares.append(float(named["kept"].float().mean()))
+
+    model.reinforce.register_forward_pre_hook(noted, with_kwargs=True)
+    for progress in (*[0.0] * (SEEN + 1), 0.25, 0.5):
+        step(model, batch, optimiser, progress, clip=0.0, precision="float32", graphs=graphs)
+    assert again.recorded == 1
+    assert shares[-3:] == [0.0, pytest.approx(0.5, abs=0.1), 1.0]
 
 
 class Waiting(Network):

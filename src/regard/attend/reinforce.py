@@ -34,7 +34,7 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.ranges import BelowOne, NonNegative, Probability, Range, ranged
-from regard.types import Selection, wide
+from regard.types import Progress, Selection, wide
 
 __all__ = ["Reinforce", "mix", "reward", "surrogate"]
 
@@ -80,7 +80,7 @@ def reward(
 def mix(
     sampled: Float[Tensor, "batch *rest"],
     expected: Float[Tensor, "batch *rest"],
-    chance: float,
+    chance: Progress,
     generator: torch.Generator | None = None,
     kept: Bool[Tensor, " batch"] | None = None,
 ) -> tuple[Float[Tensor, "batch *rest"], Bool[Tensor, " batch"]]:
@@ -88,7 +88,9 @@ def mix(
 
     Later steps of the same sentences give `kept` back, so that a sentence is sampled throughout or not at all.
     """
-    if kept is None and chance == 0:  # nothing to draw: the random numbers of others are left as they were
+    if (
+        kept is None and not isinstance(chance, Tensor) and chance == 0
+    ):  # nothing to draw: the random numbers of others are left as they were
         kept = torch.ones(sampled.shape[0], dtype=torch.bool, device=sampled.device)
     elif kept is None:
         kept = torch.rand(sampled.shape[0], device=sampled.device, generator=generator) >= chance
@@ -138,15 +140,16 @@ class Reinforce(nn.Module):
         self.register_buffer("started", torch.tensor(False))
         self.sure = False  # that there is an average: asked of the device once, for it is never lost again
 
-    def chance(self, progress: float) -> float:
+    def chance(self, progress: Progress) -> Progress:
         """The probability of soft weights when this share of the training is done."""
-        if progress >= self.anneal:
+        if not self.anneal:
             return self.expected
-        return 1 - (1 - self.expected) * progress / self.anneal
+        chance = 1 - (1 - self.expected) * progress / self.anneal
+        return chance.clamp(min=self.expected) if isinstance(chance, Tensor) else max(chance, self.expected)
 
     def steady(self, progress: float) -> bool:
         """Whether later steps do the same as this one (see `regard.types.Network.steady`)."""
-        return progress >= self.anneal and (self.sure or self.baseline in ("none", "learned"))
+        return self.sure or self.baseline in ("none", "learned")
 
     def mix(
         self,
@@ -154,7 +157,7 @@ class Reinforce(nn.Module):
         expected: Float[Tensor, "batch *rest"],
         generator: torch.Generator | None = None,
         kept: Bool[Tensor, " batch"] | None = None,
-        progress: float = 1.0,
+        progress: Progress = 1.0,
     ) -> tuple[Float[Tensor, "batch *rest"], Bool[Tensor, " batch"]]:
         """`mix` with this module's chance, in training only; hand what it says was kept to `forward`."""
         return mix(sampled, expected, self.chance(progress) if self.training else 0.0, generator, kept)

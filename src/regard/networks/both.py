@@ -20,7 +20,7 @@ from regard.networks.encoder_decoder import EncoderDecoder
 from regard.networks.global_fertility import pairs
 from regard.networks.teach import CHANCES
 from regard.predict.generate import Decoder
-from regard.types import Batch, Look, Memory, Output, Sequences
+from regard.types import Batch, Look, Memory, Output, Progress, Sequences
 
 __all__ = ["Both", "agreement"]
 
@@ -49,7 +49,10 @@ class Both(EncoderDecoder):
     def encode(self, source: Sequences) -> Memory:
         return self.there.encode(source)
 
-    def forward(self, batch: Batch, progress: float = 1.0) -> Output:
+    def steady(self, progress: float) -> bool:
+        return False
+
+    def forward(self, batch: Batch, progress: Progress = 1.0) -> Output:
         """Both likelihoods, counted over the tokens of both sides, and the agreement of their looks."""
         x, y = batch.source, batch.target
         assert isinstance(y, Sequences)
@@ -60,7 +63,7 @@ class Both(EncoderDecoder):
         notes = {**there.notes, **{f"back_{name}": note for name, note in back.notes.items() if name not in said}}
         if self.gamma:  # else no weights are asked for
             agreed = agreement(looked, looked_back, x, y)
-            if not self.training or progress >= self.after:
+            if not self.training or float(progress) >= self.after:
                 total = total - self.gamma * agreed.sum()
             shorter = torch.minimum(x.mask.sum(1), y.mask.sum(1))
             notes["agreement"] = (agreed / shorter).mean().detach()

@@ -19,7 +19,7 @@ from regard.networks.swap import swapped
 from regard.networks.teach import Teach
 from regard.predict.generate import Decoder
 from regard.text import Tokenizer
-from regard.types import Batch, Look, Memory, Network, Output, Sequences, wide
+from regard.types import Batch, Look, Memory, Network, Output, Progress, Sequences, wide
 
 __all__ = ["EncoderDecoder", "shifted"]
 
@@ -89,10 +89,10 @@ class EncoderDecoder(Network):
         memory: Memory = self.encoder(self.embed(source))
         return memory
 
-    def forward(self, batch: Batch, progress: float = 1.0) -> Output:
+    def forward(self, batch: Batch, progress: Progress = 1.0) -> Output:
         return self.looked(batch, progress)[0]
 
-    def looked(self, batch: Batch, progress: float = 1.0) -> tuple[Output, Look]:
+    def looked(self, batch: Batch, progress: Progress = 1.0) -> tuple[Output, Look]:
         """The loss, and where the decoder looked. Only in training is the source disturbed and the truth withheld.
         Where sentences are read several times, to measure one draw by another, the loss is the mean over these."""
         teach = self.teach if self.training else Teach()
@@ -100,7 +100,7 @@ class EncoderDecoder(Network):
         assert isinstance(batch.target, Sequences)
         return self.written(memory, batch.target, progress)
 
-    def written(self, memory: Memory, target: Sequences, progress: float) -> tuple[Output, Look]:
+    def written(self, memory: Memory, target: Sequences, progress: Progress) -> tuple[Output, Look]:
         """The loss of writing the target from a memory, and where the decoder looked."""
         teach = self.teach if self.training else Teach()
         before = shifted(target)

@@ -32,7 +32,7 @@ from regard.attend.reinforce import Reinforce
 from regard.predict.classify import ClassifyHead
 from regard.predict.reward import Reward
 from regard.ranges import Few, Positive, Width, ranged
-from regard.types import Batch, Network, Output, Pixels, wide
+from regard.types import Batch, Network, Output, Pixels, Progress, wide
 
 __all__ = ["Glimpses", "Path"]
 
@@ -142,7 +142,7 @@ class Glimpses(Network):
         logits = self.head(state[0])
         return Path(logits, torch.stack(places, 1), torch.stack(log_probs, 1), torch.stack(before, 1))
 
-    def forward(self, batch: Batch, progress: float = 1.0) -> Output:
+    def forward(self, batch: Batch, progress: Progress = 1.0) -> Output:
         """The cross entropy of the labels and, in training, what teaches where to look."""
         copies, count = self.reinforce.copies if self.training else 1, self.count(batch)
         if copies > 1:

@@ -33,7 +33,7 @@ from regard.attend.normalizer.sample import Sample, keeping
 from regard.attend.reinforce import Reinforce, mix
 from regard.errors import RegardError
 from regard.find import Spec
-from regard.types import Look, Memory
+from regard.types import Look, Memory, Progress
 
 __all__ = ["REINFORCE", "drawing", "must_learn", "must_pass", "rewards", "samples", "taught"]
 
@@ -79,13 +79,13 @@ def must_pass(network: nn.Module, asked: str) -> None:
 
 @contextmanager
 def drawing(
-    reinforce: Reinforce | None, memory: Memory, progress: float = 1.0, copies: int = 1
+    reinforce: Reinforce | None, memory: Memory, progress: Progress = 1.0, copies: int = 1
 ) -> Iterator[Bool[Tensor, " batch"] | None]:
     """While a decoder reads, some sentences may read expected values in place of samples. Gives those that keep their
     samples, or None where all do. Of several `copies` of a batch those of a sentence keep theirs together, so that each
     is measured by the others."""
     chance = 0.0 if reinforce is None or not reinforce.training else reinforce.chance(progress)
-    if not chance:
+    if not isinstance(chance, Tensor) and not chance:
         yield None
         return
     none = memory.values.new_zeros(len(memory.values) // copies)

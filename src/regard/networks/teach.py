@@ -29,7 +29,7 @@ from torch import Tensor
 
 from regard.ranges import BelowOne, Range, ranged
 from regard.text import Tokenizer
-from regard.types import Look, Memory, Sequences
+from regard.types import Look, Memory, Progress, Sequences
 
 __all__ = ["CHANCES", "Teach", "disturbed", "truth"]
 
@@ -109,11 +109,12 @@ class Teach:
         return disturbed(source, vocab, self.source_dropout, self.source_replace, self.source_swap)
 
     def unroll(
-        self, decoder: Any, memory: Memory, before: Int[Tensor, "batch time"], progress: float
+        self, decoder: Any, memory: Memory, before: Int[Tensor, "batch time"], progress: Progress
     ) -> tuple[Look, Float[Tensor, "batch time vocab"], dict[str, float]]:
         """After what the decoder was shown: where it looked, the logits of every token, and what is worth a note."""
-        epsilon = truth(self.scheduled_sampling, self.min_truth, progress)
-        notes = {} if self.scheduled_sampling == "none" else {"truth": epsilon}
+        sampled = self.scheduled_sampling != "none"
+        epsilon = truth(self.scheduled_sampling, self.min_truth, float(progress)) if sampled else 1.0
+        notes = {"truth": epsilon} if sampled else {}
         notes |= {name: chance for name in CHANCES if (chance := getattr(self, name))}
         shown = self._blanked(before)
         if epsilon >= 1:

@@ -15,7 +15,7 @@ from regard.networks.encoder_decoder import EncoderDecoder
 from regard.networks.monotonic import monotonic
 from regard.predict.ctc import Ctc
 from regard.predict.joint import JointDecoder
-from regard.types import Batch, Output, Sequences
+from regard.types import Batch, Output, Progress, Sequences
 
 __all__ = ["Transcriber"]
 
@@ -42,7 +42,7 @@ class Transcriber(EncoderDecoder):
             return self.decoder
         return JointDecoder(self.decoder, self.ctc, self.ctc_weight)
 
-    def forward(self, batch: Batch, progress: float = 1.0) -> Output:
+    def forward(self, batch: Batch, progress: Progress = 1.0) -> Output:
         memory, target = self.encode(batch.source), batch.target
         assert isinstance(target, Sequences)
         if isinstance(self.decoder, Ctc):

@@ -98,7 +98,7 @@ class Glimpse(Task):
         for first in range(0, len(items), ROWS):
             batch = self.collate(items[first : first + ROWS]).to(device)
             assert isinstance(batch.target, torch.Tensor)
-            logits = network.answer(batch.source).logits
+            logits = (network.read if quick else network.answer)(batch.source).logits
             nats += float(network.head.loss(logits, batch.target).sum())
             found += self._answers(network, logits)
         return Results(examples, found, nats, len(items))

@@ -66,6 +66,7 @@ class OnGpu:
 @dataclass(frozen=True)
 class _Recorded:
     batch: Batch  # whose tensors the replay reads
+    progress: Tensor
     count: Tensor
     made: Made
     replay: Callable[[], None]
@@ -98,30 +99,31 @@ class Graphs:
                 self.model.zero_grad(set_to_none=True)
                 self.warn(f"training without CUDA graphs ({str(error).splitlines()[0][:100]})")
                 return passed(self.model, batch, progress, precision)
-        return self._replayed(self.kept[shape], batch)
+        return self._replayed(self.kept[shape], batch, progress)
 
     def _recorded(self, batch: Batch, progress: float, precision: str) -> _Recorded:
         own = tree_map(torch.clone, batch)
         device = self.parameters[0].device
-        count = torch.tensor(float(self.model.count(batch)), device=device)
+        count, done = (torch.tensor(float(one), device=device) for one in (self.model.count(batch), progress))
         self.model.zero_grad(set_to_none=True)  # gradients of the graph's own, which no other step writes to
 
         def work() -> Made:
             with precise(device, precision, self.model.wide):
-                output: Output = self.model(own, progress)
+                output: Output = self.model(own, done)
             (output.total / count).backward()  # type: ignore[no-untyped-call]
             shown = {} if output.shown is None else {"shown": output.shown.detach()}
             gradients = [one.grad for one in self.parameters]
             return {"total": output.total.detach(), "notes": dict(output.notes), "gradients": gradients, **shown}
 
         made, replay = self.record(work)
-        return _Recorded(own, count, made, replay)
+        return _Recorded(own, done, count, made, replay)
 
-    def _replayed(self, one: _Recorded, batch: Batch) -> Output:
+    def _replayed(self, one: _Recorded, batch: Batch, progress: float) -> Output:
         for own, new in zip(tree_leaves(one.batch), tree_leaves(batch), strict=True):
             own.copy_(new, non_blocking=True)
         count = self.model.count(batch)
         one.count.fill_(count)
+        one.progress.fill_(progress)
         one.replay()
         for parameter, gradient in zip(self.parameters, one.made["gradients"], strict=True):
             parameter.grad = gradient
