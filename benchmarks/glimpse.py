@@ -61,7 +61,7 @@ def translated(folder: Path, out: Path, seed: int = 1) -> str:
     for part, examples in (read_arrays(str(folder)) or {}).items():
         canvas = np.zeros((len(examples), SIDE, SIDE), np.uint8)
         for row, one in zip(canvas, examples, strict=True):
-            digit = np.asarray(decode(one.inputs[0], ""))
+            digit = np.asarray(decode(one.inputs[0], "").convert("L"))
             y, x = chance.integers(0, SIDE - 28 + 1, 2)
             row[y : y + 28, x : x + 28] = digit
         labels = np.array([int(one.target) for one in examples])
