@@ -95,7 +95,7 @@ def featured(path: Path, most: int) -> int:
 
 def scenes(given: argparse.Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
-        options = [f"train.time={given.time}", *given.options]
+        options = [f"train.time={given.time}", "train.workers=0", *given.options]
         return trained(given, {name: MODELS[name] for name in ("soft", "hard")}, options, "", given.runs or folder)
 
 
