@@ -22,7 +22,7 @@ __all__ = ["asks", "read_asked"]
 
 def asks(fields: Sequence[Field]) -> bool:
     """Whether the data are questions about documents."""
-    return fields[-1].kind in ("span", "cloze")
+    return fields[-1].about_document
 
 
 def read_asked(path: str, fields: Sequence[Field], how: Reading, log: ReadLog) -> list[Example]:

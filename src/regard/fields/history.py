@@ -34,6 +34,7 @@ class History(Items):
 
     headers: ClassVar[tuple[str, ...]] = ()
     noun: ClassVar[str] = "a history of items"
+    per_user: ClassVar[bool] = True
 
     @ranged
     def __init__(

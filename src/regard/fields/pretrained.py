@@ -29,6 +29,7 @@ from torch import Tensor, nn
 from regard.errors import RegardError, counted
 from regard.fields import Profile, Where
 from regard.fields._features import Features
+from regard.fields._in_file import is_url
 from regard.fields._pretrained_networks import grid_of, identity_of, load_network, scale_of
 from regard.fields.embed.projection import Projection
 from regard.fields.image import MOST_BYTES, Image, Picture, decode
@@ -217,7 +218,7 @@ def _batches(values: Sequence[str]) -> Iterator[Sequence[str]]:
 def _content(value: str, where: str) -> str:
     """A name for what is in a picture's file."""
     try:
-        if value.startswith("data:"):
+        if is_url(value):
             content = value.encode()
         else:
             with open(value, "rb") as file:

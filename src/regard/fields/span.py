@@ -33,6 +33,7 @@ class Span(Field):
     kind: ClassVar[str] = "span"
     headers: ClassVar[tuple[str, ...]] = ("answer", "answers", "answer_text", "span", "target", "output")
     textual: ClassVar[bool] = True
+    about_document: ClassVar[bool] = True
     optional: ClassVar[bool] = True
     unanswered: bool = False  # whether some questions of the training data have no answer
 

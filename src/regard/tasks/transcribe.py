@@ -25,7 +25,7 @@ import torch
 from torch import nn
 
 from regard.errors import RegardError, counted
-from regard.fields import input_field
+from regard.fields import input_field, require
 from regard.fields.audio import SILENT, Audio, Sound
 from regard.find import PLAIN, In, Of, Spec
 from regard.networks.encoder_decoder import EncoderDecoder
@@ -103,9 +103,7 @@ class Transcribe(Generation):
         teach: Teaching = PLAIN,
         reinforce: SampledAttention = REINFORCE,
     ) -> None:
-        field = input_field(audio, end=True)
-        if not isinstance(field, Audio):
-            raise RegardError(f"audio={field.kind}", expected="a field of recordings: audio")
+        field = require(input_field(audio, end=True), Audio, "audio")
         if overlap * 2 >= window:
             raise RegardError(f"overlap={overlap:g} with window={window:g}", expected="less than half a window")
         super().__init__(
@@ -117,9 +115,7 @@ class Transcribe(Generation):
 
     @property
     def sound(self) -> Audio:
-        field = self.source
-        assert isinstance(field, Audio)
-        return field
+        return require(self.source, Audio, "audio")
 
     def room(self, source: int) -> int:
         """At most a token for each position, and the end."""
