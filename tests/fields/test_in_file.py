@@ -27,7 +27,7 @@ def test_a_request_holds_the_value_itself(field: InFile, value: str, other: str)
             field.requested(wrong, "input", 10)
     with pytest.raises(RegardError, match=rf"^input: {field.noun} of more than {field.most_bytes:,} bytes; send a"):
         field.requested(value + "A" * field.request_bytes, "input", 10)
-    with pytest.raises(RegardError, match="^input: cannot read"):
+    with pytest.raises(RegardError, match=r"^input: cannot read"):
         field.requested(value.partition(",")[0] + ",AAAA", "input", 10)
 
 
@@ -55,7 +55,7 @@ def test_python_objects_are_values() -> None:
     assert Image(size=8).given(Path("a.png"), "row 1") == "a.png"
     with pytest.raises(RegardError, match=r"^row 1 is 3; expected the path of a picture, or a PIL image$"):
         Image(size=8).given(3, "row 1")
-    with pytest.raises(RegardError, match="the path of a recording, or a mapping with array and sampling_rate$"):
+    with pytest.raises(RegardError, match=r"the path of a recording, or a mapping with array and sampling_rate$"):
         Audio(rate=8_000).given([0.0], "row 1")
 
 
@@ -66,7 +66,7 @@ def test_what_cannot_be_read_is_left_out_unless_it_is_all() -> None:
         return int(value)
 
     assert list(readable(["x", "1", "y", "2"], read)) == [1, 2]
-    with pytest.raises(RegardError, match="^not a number: x$"):
+    with pytest.raises(RegardError, match=r"^not a number: x$"):
         list(readable(["x", "y"], read))
 
 
