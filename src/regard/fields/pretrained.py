@@ -66,10 +66,10 @@ class Pretrained(Image):
             "the pre-trained network: efficientnet_lite0 (packaged), timm.NAME, or a torch module as package.Thing",
         ] = "efficientnet_lite0",
         weights: Annotated[
-            str, "file of weights for it (.safetensors, or .pt of which only tensors are read); empty: its own"
+            str, "file with its weights (.safetensors or .pt); empty uses the weights it comes with"
         ] = "",
         size: Annotated[int, Range(4, 1024), "pixels of each side after resizing"] = 224,
-        pooled: Annotated[bool, "one vector for the picture, the mean of the map; false: the map"] = False,
+        pooled: Annotated[bool, "average the feature map into one vector; false keeps the map"] = False,
         embed: Annotated[
             Spec, Of("fields.embed.projection.Projection"), "how features become the vectors that the model reads"
         ] = PLAIN,

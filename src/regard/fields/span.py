@@ -28,7 +28,7 @@ Characters = tuple[int, int]
 
 
 class Span(Field):
-    """A part of the document to predict, or that there is no answer in it."""
+    """A part of the document to predict; may be empty where there is no answer."""
 
     kind: ClassVar[str] = "span"
     headers: ClassVar[tuple[str, ...]] = ("answer", "answers", "answer_text", "span", "target", "output")

@@ -11,7 +11,7 @@ __all__ = ["ClozeAccuracy"]
 
 
 class ClozeAccuracy:
-    """Share of questions whose word is right, whatever its case."""
+    """Share of questions answered with the right word, ignoring case."""
 
     better: Literal["higher", "lower"] = "higher"
 

@@ -31,7 +31,7 @@ HALF = 0.5  # of the highest weight, from which a box counts as looked at
 
 
 class Pointing:
-    """Share of words whose highest attention weight is on the part of the picture they speak of."""
+    """Share of words whose highest attention weight is on the part of the picture they refer to."""
 
     better: Literal["higher", "lower"] = "higher"
 

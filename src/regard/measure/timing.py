@@ -29,7 +29,7 @@ BESIDE = 0.1  # seconds
 
 
 class Timing:
-    """Share of letters whose highest attention weight is on the stretch of time in which they sound."""
+    """Share of letters whose highest attention weight is within the time in which they are heard."""
 
     better: Literal["higher", "lower"] = "higher"
 

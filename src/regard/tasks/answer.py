@@ -141,16 +141,18 @@ class Answer(Task):
         interact: Annotated[
             Spec | None,
             In("attend.interact"),
-            "how document and question meet; none takes coattention (span) or attention_over_attention (choice)",
+            "how document and question are combined; none: coattention (span) or attention_over_attention (choice)",
         ] = None,
         again: Annotated[
             Spec,
             In("encode"),
-            "how the document is read again, after it has met the question (span); identity leaves it",
+            "encoder that reads the document a second time, with what it found in the question (span); identity: none",
         ] = BILSTM,
-        point: Annotated[Spec, In("predict.point"), "how the answer is pointed at (span)"] = "dynamic",
+        point: Annotated[
+            Spec, In("predict.point"), "how the start and the end of the answer are predicted (span)"
+        ] = "dynamic",
         overlap: Annotated[
-            bool, "tell the network for each word whether it occurs in both the document and the question"
+            bool, "add a feature to each word: whether it occurs in both the document and the question"
         ] = True,
         dropout: Annotated[Dropout, "dropout on the states of both encoders"] = 0.3,
         window: Annotated[Length, "tokens of a document that are read at once (span)"] = 400,
@@ -158,9 +160,11 @@ class Answer(Task):
             Length, "tokens from the start of one window to the start of the next, at most window (span)"
         ] = 200,
         max_answer: Annotated[Length, "longest answer, in tokens (span)"] = 30,
-        n_best: Annotated[Few, "answers to give, best first"] = 5,
-        metrics: Annotated[Metrics, "metrics to report; empty takes those that suit the kind of answer"] = (),
-        best_metric: Annotated[BestMetric, "empty takes squad_f1 (span) or cloze_accuracy (choice)"] = "",
+        n_best: Annotated[Few, "number of answers to return, best first"] = 5,
+        metrics: Annotated[Metrics, "metrics to report; empty takes the usual ones for this kind of answer"] = (),
+        best_metric: Annotated[
+            BestMetric, "metric that decides which weights are kept; empty: squad_f1 (span) or cloze_accuracy (choice)"
+        ] = "",
     ) -> None:
         field = require(input_field(input, end=False), Text, "input", "as answers are parts of it")
         if stride > window:

@@ -40,7 +40,7 @@ ROWS = 512  # pictures of a batch in evaluation
 
 
 class Glimpse(Task):
-    """Recurrent visual attention: a picture in, a label out, by a few glimpses (Mnih 2014)."""
+    """Recurrent visual attention: a picture in, a label out, after a few glimpses (Mnih 2014)."""
 
     name: ClassVar[str] = "glimpse"
     counts: ClassVar[str] = "examples"

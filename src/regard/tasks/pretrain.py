@@ -115,7 +115,9 @@ class Pretrain(Task):
         share: Annotated[Probability, "share of the tokens to predict; at least one of each example"] = 0.15,
         whole_words: Annotated[bool, "mask all subwords of a word together"] = False,
         tied: Annotated[bool, "use the word vectors as the weights of the output layer too"] = True,
-        alternatives: Annotated[int, Range(0, 1000), "likely words to list for each [MASK], beside the likeliest"] = 4,
+        alternatives: Annotated[
+            int, Range(0, 1000), "further words to list for each [MASK], after the most likely one"
+        ] = 4,
         metrics: Metrics = ("perplexity", "token_accuracy"),
         best_metric: BestMetric = "perplexity",
     ) -> None:

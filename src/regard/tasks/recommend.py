@@ -74,7 +74,7 @@ class Recommend(Task):
     def __init__(
         self,
         history: Annotated[
-            Spec, Of("fields.history.History"), "the items of a user: vectors, shortest history"
+            Spec, Of("fields.history.History"), "the histories of items: their vectors and shortest length"
         ] = PLAIN,
         network: Annotated[Spec, In("networks.recommend"), "the model"] = "sasrec",
         titles: Annotated[

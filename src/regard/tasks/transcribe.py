@@ -54,7 +54,7 @@ QUIET = 0.05  # seconds over which the quietest moment is sought
 
 
 class Transcribe(Generation):
-    """Speech to text: a recording in, what is said in it out (Chorowski 2015, Kim 2017)."""
+    """Speech to text: a recording in, its transcript out (Chorowski 2015, Kim 2017)."""
 
     name: ClassVar[str] = "transcribe"
     role: ClassVar[str] = "audio"

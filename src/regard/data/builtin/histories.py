@@ -22,7 +22,7 @@ SHORTEST, LONGEST = 5, 12  # products in a history
 
 
 class Histories(Builtin):
-    """Lists of product ids → the next product, which one of them causes (recommend)."""
+    """Lists of product ids → the next product, which depends on one of them (recommend)."""
 
     preset: ClassVar[dict[str, Any]] = {}  # the task's own
 

@@ -100,7 +100,7 @@ def story(chance: Random) -> tuple[str, list[tuple[str, str, int, tuple[int, int
 
 
 class Questions(Hashed):
-    """Short stories with a question, its answer and the sentence that gives it (answer)."""
+    """Short stories and a question about each → the answer (answer)."""
 
     def __init__(
         self, train: TrainSize = 8_000, valid: ValidSize = 400, test: TestSize = 1_000, seed: DataSeed = 1
