@@ -225,23 +225,23 @@ def decode(value: str, where: str, load: bool = True) -> Any:
             raise ValueError("it is empty")
         picture = Pillow.open(io.BytesIO(content), formats=FORMATS)
         if picture.width * picture.height > MOST_PIXELS:
-            raise RegardError(
-                f"{at}{name} has {picture.width:,} × {picture.height:,} pixels",
-                expected=f"at most {MOST_PIXELS:,} in all",
-                do="use a smaller picture",
-            )
+            raise _too_large(f"{at}{name}", f"{picture.width:,} × {picture.height:,}")
         if load:
             picture.load()
             picture = _plain(picture)
     except RegardError:
         raise
-    except (
-        *(OSError, ValueError, SyntaxError, binascii.Error, struct.error),
-        *(Pillow.DecompressionBombError, Pillow.DecompressionBombWarning),
-    ) as error:
+    except Pillow.DecompressionBombError:  # Pillow's own limit, which is higher
+        raise _too_large(f"{at}{name}", f"more than {MOST_PIXELS:,}") from None
+    except (OSError, ValueError, SyntaxError, binascii.Error, struct.error, Pillow.DecompressionBombWarning) as error:
         said = " ".join(str(error).partition("<")[0].split())[:100]  # without Pillow's object
         raise RegardError(f"{at}cannot read {name} ({said})", expected=f"a picture ({', '.join(FORMATS)})") from None
     return picture
+
+
+def _too_large(name: str, pixels: str) -> RegardError:
+    expected, do = f"at most {MOST_PIXELS:,} in all", "use a smaller picture"
+    return RegardError(f"{name} has {pixels} pixels", expected=expected, do=do)
 
 
 def _plain(picture: Any) -> Any:

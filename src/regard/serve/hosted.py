@@ -97,7 +97,7 @@ class Hosted:
             raise RegardError(f"drop_tokens: {len(drop_tokens)}", expected=f"{len(ask.inputs)}, one for each of inputs")
         layers, features = self._shown(ask)
         rows = [
-            self._row(inputs, drop_tokens[number] if drop_tokens is not None else None, f"text {number + 1}")
+            self._row(inputs, drop_tokens[number] if drop_tokens is not None else None, f"input {number + 1}")
             for number, inputs in enumerate(ask.inputs)
         ]
         way = Way(ask.look, ask.trace, ask.beam, any(any(row.drop_tokens) for row in rows), layers, features)
