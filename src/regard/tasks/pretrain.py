@@ -24,7 +24,6 @@ from typing import Annotated, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 
 from regard.data.batch import Lengths, in_order
 from regard.data.corpus import Corpus
@@ -43,6 +42,7 @@ from regard.regions import Token
 from regard.search import Search
 from regard.tasks._options import BestMetric, Metrics
 from regard.tasks._seen import Seen
+from regard.tasks._token_results import token_results
 from regard.text import MASK, Tokenizer
 from regard.train.metrics import MetricSet
 from regard.train.start import Starts
@@ -217,20 +217,12 @@ class Pretrain(Task):
 
     # --- answers -----------------------------------------------------------------------------------------
 
-    @torch.no_grad()
     def results(
         self, network: nn.Module, examples: Sequence[Example], quick: bool = False, search: Search | None = None
     ) -> Results:
         """How likely the masked tokens are; the same tokens are masked every time."""
         assert isinstance(network, Masked)
-        items, device = self.items(examples), next(network.parameters()).device
-        nats, tokens, right = 0.0, 0, 0
-        for rows in in_order([item.lengths for item in items], tokens=16_384):
-            logits, said = network.predicted(self.collate([items[row] for row in rows]).to(device))
-            nats += float(cross_entropy(logits, said, reduction="sum"))
-            right += int((logits.argmax(-1) == said).sum())
-            tokens += len(said)
-        return Results(examples, (), nats, tokens, right)
+        return token_results(network, network.predicted, examples, self.items(examples), self.collate)
 
     @torch.no_grad()
     def predict(
