@@ -33,7 +33,7 @@ BASES = {
     "networks.recommend": "networks.recommend.Recommender",
     "search": "search.Search",
     "measure": "measure.Measure",
-    "data.builtin": "data.builtin._builtin.Builtin",
+    "data.builtin": "data.builtin.Builtin",
     "tasks": "train.task.Task",
 }
 PAGE = "see docs/extending.md"

@@ -61,8 +61,8 @@ def run(
         typer.Argument(
             metavar="[TEXT|FILE]...",
             help="Texts, or files with one text per line; - is standard input. Tasks with two inputs take pairs: two "
-            "texts, or TAB between them in a file. Runs that read pictures take picture files. The name of an "
-            "existing file is read as a file; anything else is a text, unless it looks like a path (notes.tx, a/b).",
+            "texts, or TAB between them in a file. Runs that read pictures or recordings take their files. The name of "
+            "an existing file is read as a file; anything else is a text, unless it looks like a path (notes.tx, a/b).",
         ),
     ] = None,
     as_texts: Annotated[
