@@ -175,7 +175,9 @@ def input_field(spec: Spec, end: bool) -> Input:
     """The field that a task reads. With `end`, a special token follows the last of a text."""
     name = spec if isinstance(spec, str) else str(spec.get("name", "text"))
     if not issubclass(find("fields", name), Input):
-        raise RegardError(f"a {name} cannot be read", expected="a field for inputs, as text or items")
+        raise RegardError(
+            f"field={name} cannot be an input", expected="a field for inputs, such as text, image or items"
+        )
     field: Input = build("fields", spec, end=end)
     return field
 

@@ -1,6 +1,6 @@
 """Question answering: a document and a question → a part of the document, or one of its words.
 
-With nothing given it learns to answer questions about little stories. Your own data are SQuAD's JSON, or a table or
+Without `--data` it learns to answer questions about short stories. Your own data are SQuAD's JSON, or a table or
 JSON lines of document, question and answer; for `answer=choice` also the files of bAbI, the Children's Book Test and
 CNN.
 

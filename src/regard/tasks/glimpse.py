@@ -1,6 +1,6 @@
 """Recurrent visual attention: a picture → a label, by a few glimpses at places that the model chooses.
 
-With nothing given it learns to find a handwritten digit among clutter. Your own pictures are a folder for each label,
+Without `--data` it learns to find a handwritten digit among clutter. Your own pictures are a folder for each label,
 the files of MNIST, or an `.npz` file.
 
     regard train glimpse

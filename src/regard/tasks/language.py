@@ -1,6 +1,6 @@
 """Language modelling: a prompt → its continuation; also the likelihood of a text.
 
-With nothing given it learns little stories in which names, pronouns and counts agree over many words. Your own text
+Without `--data` it learns short stories in which names, pronouns and counts agree over many words. Your own text
 is read line by line; lines run on, so that what one ends with is known in the next (`running=false` where they have
 nothing to do with each other). Words or pieces as `text.tokenizer` says: with `text.tokenizer=word` the Penn Treebank
 is measured as in the papers; `word_perplexity` compares over all tokenizers.

@@ -1,6 +1,6 @@
 """Pre-training: masked language modelling; then any task starts from the encoder (`--start RUN`).
 
-With nothing given it reads little stories. Your own text needs no labels: one text file or several, each may be `.gz`,
+Without `--data` it reads built-in stories. Your own text needs no labels: one text file or several, each may be `.gz`,
 or a data set of the Hugging Face hub. It is read in a stream and kept on disk as tokens, so it may be larger than the
 memory (data/corpus.py, data/shards.py).
 
@@ -77,7 +77,7 @@ def windows(lines: Iterable[Sequence[int]], window: int, running: bool) -> Itera
 
 
 @dataclass(frozen=True)
-class Asked:
+class MaskedText:
     """A text with masks: its token ids, what each position stands for, and where the masks are."""
 
     ids: list[int]
@@ -246,7 +246,7 @@ class Pretrain(Task):
                 found[row] = answer
         return [one for one in found if one is not None]
 
-    def _asked(self, texts: Sequence[str], where: Sequence[str]) -> list[Asked]:
+    def _asked(self, texts: Sequence[str], where: Sequence[str]) -> list[MaskedText]:
         """The tokens of each text, with one for each [MASK]. It is split as if an unknown word of the same length stood
         there; with subwords the space before that would be a piece, too, while in training a piece has its space."""
         asked = []
@@ -271,10 +271,10 @@ class Pretrain(Task):
                     shown.append(Token(MASK, *span))
             if not kept:
                 raise RegardError(f"{at}: an empty text", expected="at least one word")
-            asked.append(Asked(kept, tuple(shown), list(masks.values())))
+            asked.append(MaskedText(kept, tuple(shown), list(masks.values())))
         return asked
 
-    def _answer(self, text: str, asked: Asked, logits: Tensor) -> Prediction:
+    def _answer(self, text: str, asked: MaskedText, logits: Tensor) -> Prediction:
         """The text with the likeliest word in place of every mask, each predicted by itself."""
         if not asked.masks:
             return Prediction(text, None, source=text)

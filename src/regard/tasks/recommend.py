@@ -1,6 +1,6 @@
 """Recommendation: the items that a user has had → those to recommend next, and which of the known ones made them so.
 
-With nothing given it learns which product follows which in made histories, whose causes are known. Your own data is a
+Without `--data` it learns from built-in histories of products whose causes are known. Your own data is a
 line for each time that a user had an item: user, item and time.
 
     regard train recommend --data ml-100k/u.data titles=ml-100k/u.item

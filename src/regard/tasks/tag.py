@@ -1,6 +1,6 @@
 """Sequence labelling: a text or a list of items → a label for each position.
 
-With nothing given it learns which characters of a written date are its day, month and year. With your own data it
+Without `--data` it learns which characters of a written date are its day, month and year. With your own data it
 reads CoNLL columns, or `text TAB labels` lines with as many labels as tokens, both between spaces.
 
     regard train tag --data ner.conll encoder=bilstm

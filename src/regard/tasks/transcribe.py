@@ -1,6 +1,6 @@
 """Speech to text: a recording → what is said in it.
 
-With nothing given it learns to read Morse code by ear. The default is "Listen, Attend and Spell" (Chan et al. 2016) in
+Without `--data` it learns to read Morse code by ear. The default is "Listen, Attend and Spell" (Chan et al. 2016) in
 small: a log-mel spectrogram, convolutions that shorten it, a bidirectional LSTM, and a decoder that writes characters,
 with location-aware attention (Chorowski et al. 2015) and CTC beside it (Kim et al. 2017; Watanabe et al. 2017). The
 options give the models beside it:
