@@ -199,8 +199,21 @@ def additive_attention(
     query_lengths: Int[Tensor, "*few"] | None = None,
     backend: Backend = "auto",
 ) -> Float[Tensor, "*lead query value"]:
-    """The answers, in the type of the values. What may be seen: `MaskSpec.of`; a query that sees nothing gets zeros.
-    `bias` is added to the scores, `dropout` falls on the weights (call it with 0 outside training)."""
+    """The context of each query, by additive attention: `Σ_k softmax_k(Σ_f w_f tanh(q_f + k_f) + bias) v_k`.
+
+    q, k, v: queries, keys and values, [*lead, time, feature]. Queries and keys are already projected.
+    w: a weight for each hidden feature.
+    mask: True where a query may attend to a key; broadcasts to [*lead, query, key].
+    lengths, query_lengths: numbers of keys and of queries, where the rest is padding.
+    pattern: keys that a query may attend to: none (all), causal (up to its own position), forward (before it),
+        backward (after it) or not_self.
+    band: largest distance between a query and a key; -1 for any.
+    bias: added to the scores; broadcasts to [*lead, query, key].
+    dropout: dropout on the weights; pass 0 outside training.
+    positions: positions in place of 0, 1, … for `pattern` and `band`: one tensor, or one each for queries and keys.
+    backend: auto, triton, cpu or reference.
+
+    A query without a visible key gets zeros. The result has the type of the values."""
     if not 0 <= dropout < 1:
         raise RegardError(f"dropout: got {dropout}", expected="0 or more and less than 1")
     q, k = _alike(q, k)

@@ -214,9 +214,14 @@ def feature_attention(
     query_lengths: Int[Tensor, "*batch"] | None = None,
     backend: Backend = "auto",
 ) -> Float[Tensor, "*lead query feature"]:
-    """The answer to projected queries. A pair is looked at where `mask`, `lengths`, `pattern` and `band` all allow
-    it; a query that sees nothing answers zeros. `bias` is added to the scores of every feature; `dropout` acts on
-    the weights. `positions` (one tensor, or one each for queries and keys) replace 0, 1, … in pattern and band."""
+    """The context of each query, by feature-wise attention: each feature has its own weights over the keys,
+    `softmax_k(c tanh((q_f + k_f)/c) + bias)` with c = `scale`.
+
+    q, k, v: queries, keys and values, [*lead, time, feature]. Queries and keys are already projected.
+    bias: added to the scores of every feature; broadcasts to [*lead, query, key].
+    mask, lengths, query_lengths, pattern, band, dropout, positions, backend: as in `additive_attention`.
+
+    A query without a visible key gets zeros."""
     if not scale > 0:
         raise RegardError(f"scale: got {scale}", expected="a number above 0")
     if not 0 <= dropout < 1:

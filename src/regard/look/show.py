@@ -32,7 +32,9 @@ def show(
     source: Any = "",
     axes: tuple[str, str] = ("", ""),
 ) -> AttentionMap:
-    """`weights` is an array, a tensor or nested lists: [row, column], [head, row, column], or either of these with a
+    """Show weights of any model with regard's views.
+
+    `weights` is an array, a tensor or nested lists: [row, column], [head, row, column], or either of these with a
     batch axis of one in front. Rows attend to columns; both are strings or regions (`regard.regions`). Columns that are
     boxes need their picture as `source`: a path, a PIL image, an array [h, w] or [h, w, 3], or a data URL. Columns that
     are intervals may have their recording: a path, or samples and their rate. `axes` names the rows and the columns,
