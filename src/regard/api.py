@@ -1,4 +1,4 @@
-"""What a person calls from Python: `train` and `load`. The command line calls the same.
+"""The Python API: `train` and `load`. The command line uses the same functions.
 
 result = regard.train("translate", data="pairs.tsv", out="runs/mine", time="5m")
 regard.load("runs/mine")("Dienstag, 5. März 2024").text

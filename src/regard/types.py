@@ -1,4 +1,4 @@
-"""The few things that travel: Sequences → Memory → Look → Prediction, and the names of their axes.
+"""The types that are passed around: Sequences → Memory → Look → Prediction, and the names of their axes.
 
 Axes, in the order they stand: `batch`, `beam` (hypotheses of one sentence), `head`, `query`, `key`,
 `feature`; `time` is the length of any sequence, `vocab` the tokens to choose from. A mask is True

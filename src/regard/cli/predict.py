@@ -1,4 +1,4 @@
-"""`regard predict RUN`: lines in, lines out, in order and as they come; or the texts that are arguments.
+"""`regard predict RUN`: predictions for texts, or for files line by line, in order.
 
 Input is read as UTF-8; only a line feed ends a line (a carriage return before it is dropped). What has
 arrived is answered at once, up to 512 lines together: a pipe that drips is answered line by line, a file in

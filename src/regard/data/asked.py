@@ -1,4 +1,4 @@
-"""Questions about documents, in whichever form a file has them: SQuAD's JSON, numbered lines, CNN's files, or rows.
+"""Questions about documents in any of their forms: SQuAD's JSON, numbered lines, CNN's files, or rows.
 
 A table or JSON lines have a document, a question and an answer. In JSON the answers may be written as SQuAD's, and the
 words to choose from may stand under `choices`, `candidates` or `options`.

@@ -1,4 +1,4 @@
-"""Histories: who had which item and when, as a list for each user; its last items are held out.
+"""Histories: users, items and times, read as one list per user; the last items are held out.
 
 A file has a line for each time that a user had an item: user, item and time, or user, item, rating and time as in
 MovieLens. It may be TSV, CSV, separated by `::` as ratings.dat, or JSON lines, with a header or without one; or a

@@ -1,4 +1,4 @@
-"""Pretrained: an encoder that somebody has pre-trained, fine-tuned or as it is.
+"""Pretrained: a pre-trained encoder, fine-tuned or frozen.
 
 BERT, MiniLM, RoBERTa, XLM-R, DistilBERT or ELECTRA, from a folder with config.json, tokenizer.json and
 model.safetensors, or `hf:NAME`. It is our Transformer with BERT's options; what it computes equals Hugging Face

@@ -1,4 +1,4 @@
-"""Pretrained: a picture, read by a pre-trained network whose features are computed once and kept.
+"""Pretrained: a picture read by a pre-trained network, whose features are computed once and cached.
 
 The features of each picture are computed when the data is read, in half precision, and kept in safetensors files in
 `$XDG_CACHE_HOME/regard/features` (without that variable `~/.cache`), by what is in the picture's file and in the

@@ -1,4 +1,4 @@
-"""Span: an answer that is a part of another role's text, known by its characters.
+"""Span: an answer that is a part of another role's text, given by its characters.
 
 `locate` finds an answer in its document, `covering` the tokens that it lies in. Offsets are those of the user's own
 text. An empty value says that the document has no answer.

@@ -1,4 +1,4 @@
-"""What a fused kernel may see, in one canonical form: a `MaskSpec`.
+"""Which keys each query may attend to, in the one form that all fused kernels take: a `MaskSpec`.
 
 Every pattern that compares places (causal, forward, backward, not self, band) says only how far a key may stand
 from its query, so that all of them come down to three whole numbers: a pair is visible where

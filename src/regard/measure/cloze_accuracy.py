@@ -1,4 +1,4 @@
-"""Cloze accuracy: the share of words that were guessed right, whatever their case.
+"""Cloze accuracy: the share of questions answered with the right word, ignoring case.
 
 ClozeAccuracy()(results)  →  {"cloze_accuracy": 0.72}
 """

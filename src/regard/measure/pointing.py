@@ -1,4 +1,4 @@
-"""Whether attention over a picture lies where each word's object is, for data whose `grounding` names the places.
+"""Pointing: whether attention over a picture is on each word's object, for data whose `grounding` names the places.
 
 The model reads the true captions (`Results.read`). For each word with a known box B and the weights α over the boxes
 b_i of the grid:

@@ -1,4 +1,4 @@
-"""Whether attention over a recording lies where each letter is heard, for data whose `grounding` names the times.
+"""Timing: whether attention over a recording is where each letter is heard, for data whose `grounding` names the times.
 
 The model reads the true texts (`Results.read`). For each token with a known interval B and the weights α over the
 intervals b_i:

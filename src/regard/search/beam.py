@@ -1,4 +1,4 @@
-"""Beam search: the `beam_size` likeliest beginnings go on side by side; the best finished sequences are kept.
+"""Beam search: the `beam_size` most likely prefixes are continued side by side; the best finished sequences are kept.
 
 rank_score = log p(tokens) / |tokens|^length_penalty, the end token counted; a length penalty of 0 does not normalise, 1
 takes the mean. At each step every beginning is continued by every token and the 2·beam_size likeliest

@@ -1,4 +1,4 @@
-"""Ancestral sampling: each token drawn from the model's distribution, which may be sharpened or cut first.
+"""Ancestral sampling: each token is drawn from the model's distribution, which may be sharpened or truncated first.
 
 p'(v) ∝ p(v)^(1/temperature), kept to the `top_k` likeliest tokens (0: all) and then to the smallest set of likeliest
 tokens that together hold at least `top_p` of p' (nucleus sampling, Holtzman et al. 2020, "The Curious Case of Neural

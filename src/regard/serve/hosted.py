@@ -1,4 +1,4 @@
-"""One run as the service holds it: what may be asked of it, and its answers as the bytes of JSON.
+"""One run as the service hosts it: what may be asked of it, and its answers as JSON.
 
 What can be known of a request before it waits is checked at once (`rows`); what only the model finds, as a text of too
 many tokens, fails that request alone. Answers are worked out and written in the batcher's thread, so that whoever

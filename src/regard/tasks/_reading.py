@@ -1,4 +1,4 @@
-"""How a task that decides reads its inputs: with an encoder of its own, or a pre-trained one with its tokenizer.
+"""How a task reads its inputs: with an encoder trained here, or a pre-trained one with its tokenizer.
 
 A pre-trained encoder (`encoder=pretrained encoder.from=FOLDER`) brings its tokenizer and word vectors. It reads two
 texts as one, with its special tokens between them, and gives a state for each word where words are labelled. For a

@@ -1,4 +1,4 @@
-"""How well known texts are predicted, token by token: what a language model and a masked one are measured by."""
+"""Likelihood and accuracy of known tokens: what a language model and a masked one are measured by."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,4 +1,4 @@
-"""Image captioning: a picture → what is to be seen in it.
+"""Image captioning: a picture → a sentence about it.
 
 Without `--data` it learns to describe drawn scenes. The default is "Show, Attend and Tell" (Xu et al. 2015) with soft
 attention: an LSTM that attends to a grid of vectors before each word, with a gate on the context, a deep output, first

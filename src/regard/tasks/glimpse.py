@@ -1,4 +1,4 @@
-"""Recurrent visual attention: a picture → a label, by a few glimpses at places that the model chooses.
+"""Recurrent visual attention: a picture → a label, after a few glimpses at places that the model chooses.
 
 Without `--data` it learns to find a handwritten digit among clutter. Your own pictures are a folder for each label,
 the files of MNIST, or an `.npz` file.

@@ -1,4 +1,4 @@
-"""Recommendation: the items that a user has had → those to recommend next, and which of the known ones made them so.
+"""Recommendation: a user's history → the items to recommend next, with the items of the history that led to them.
 
 Without `--data` it learns from built-in histories of products whose causes are known. Your own data is a
 line for each time that a user had an item: user, item and time.

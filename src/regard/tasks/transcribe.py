@@ -1,4 +1,4 @@
-"""Speech to text: a recording → what is said in it.
+"""Speech to text: a recording → its transcript.
 
 Without `--data` it learns to read Morse code by ear. The default is "Listen, Attend and Spell" (Chan et al. 2016) in
 small: a log-mel spectrogram, convolutions that shorten it, a bidirectional LSTM, and a decoder that writes characters,

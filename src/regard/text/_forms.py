@@ -1,4 +1,4 @@
-"""What a `tokenizer.json` may hold, looked at before tokenizers reads it.
+"""Checks what is in a `tokenizer.json` before tokenizers reads it.
 
 tokenizers takes the file at its word: a number of 10⁹ in a vocabulary costs it gigabytes, padding to 10⁹ tokens as
 much at the first text, and a pattern may take for ever or replace a space by a book. So numbers are checked in every

@@ -1,4 +1,4 @@
-"""Little stories with a question about each, the words that answer it, and the sentence that gives the answer.
+"""Short stories with a question about each, the answer, and the sentence that gives it.
 
 "Nora walked to the harbour on Monday. There she bought a red kite for seven euros. Felix stayed at the mill because the
 bus had broken down. …"    Why did Felix stay at the mill?    → the bus had broken down

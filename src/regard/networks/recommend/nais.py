@@ -1,4 +1,4 @@
-"""NAIS: how similar a candidate is to each item of a history, weighed by attention that the candidate itself directs.
+"""NAIS: the similarity of a candidate to each item of a history, weighted by the candidate's attention to them.
 
     score of item i = b_i + p_iᵀ Σ_j a_ij q_j,     a_ij = exp(f(p_i, q_j)) / (Σ_j exp f(p_i, q_j))^β
     f(p, q) = hᵀ ReLU(W (p ⊙ q) + b)

@@ -1,4 +1,4 @@
-"""SASRec: a causal Transformer reads a history item by item, and says at each item which one follows.
+"""SASRec: a causal Transformer over the history that predicts the next item at each position.
 
     h = Transformer(E[s_1], …, E[s_n]),      score of item i after s_1 … s_t = h_t · E[i]
 

@@ -1,4 +1,4 @@
-"""Dynamic pointing decoder: it points, looks at what it pointed at, and may change its mind.
+"""Dynamic pointing decoder: predicts start and end, reads what it pointed at, and predicts them again.
 
 At each turn i, with the vectors u_s and u_e of the start and the end that the turn before settled on,
 
