@@ -1,4 +1,4 @@
-"""What a person calls from Python: `train` and `load`. The command line calls the same.
+"""The Python API: `train` and `load`. The command line uses the same functions.
 
 result = regard.train("translate", data="pairs.tsv", out="runs/mine", time="5m")
 regard.load("runs/mine")("Dienstag, 5. März 2024").text
@@ -175,7 +175,7 @@ class Model:
             raise RegardError(f"{self.config['task']} {said}", do=f"remove {option}")
 
     def wrong_count(self, texts: int) -> RegardError:
-        """What is said of so many texts where others are taken."""
+        """The message for a wrong number of inputs."""
         given, taken = (f"{n} {word}{'s' * (n != 1)}" for n, word in ((texts, "text"), (self.inputs, "input")))
         roles = f" ({', '.join(self.task.inputs)})" if self.inputs > 1 else ""
         return RegardError(f"{given} for a task with {taken}{roles}")

@@ -1,4 +1,4 @@
-"""The few things that travel: Sequences → Memory → Look → Prediction, and the names of their axes.
+"""The types that are passed around: Sequences → Memory → Look → Prediction, and the names of their axes.
 
 Axes, in the order they stand: `batch`, `beam` (hypotheses of one sentence), `head`, `query`, `key`,
 `feature`; `time` is the length of any sequence, `vocab` the tokens to choose from. A mask is True
@@ -223,11 +223,11 @@ class Selection(Rows):
 
 @dataclass(frozen=True)
 class Memory(Rows):
-    """What can be looked at: keys (as the score prepared them), values and which of them are there.
+    """What attention reads: keys (as the score prepared them), values, and a mask of those that are not padding.
 
-    `summary` is the whole input in one vector, for what starts from it (a decoder's first state). An encoder that
-    attends itself says where it looked (`looks`, by name) and which tokens it chose (`choices`). One that shortens its
-    input says which input positions each key covers: `spans`, from the first to the last (excluded).
+    `summary` is the whole input in one vector, for example for a decoder's first state. An encoder with attention of
+    its own adds its weights (`looks`, by name) and the tokens it selected (`choices`). One that shortens its input adds
+    the input positions that each key covers: `spans`, from the first to the last (excluded).
     """
 
     keys: Float[Tensor, "batch *head key dim"]
@@ -266,10 +266,10 @@ class Beams(Rows):
 
 @dataclass(frozen=True)
 class Look:
-    """The answer to a query, and on demand where it came from.
+    """What attention returns: the context of each query and, on demand, the weights.
 
-    `weights` are worked out when first asked for; the answer is the same either way. `log_prob` and
-    `entropy` (one a query) are there where a choice was sampled; `state` is for the next step.
+    `weights` are computed when they are first used; the context is the same either way. `log_prob` and `entropy` (one
+    per query) are set where a choice was sampled; `state` is for the next step.
     """
 
     context: Float[Tensor, "batch query value"]

@@ -1,4 +1,4 @@
-"""What is written for the lines of an input, one for each, in their order: an answer, or nothing and why there is none.
+"""The output lines of `regard predict`: one per input line, in order; empty where the line failed.
 
 for text, error in answers(model, lines, as_json=False, wanted={}): ...
 """

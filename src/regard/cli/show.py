@@ -1,4 +1,4 @@
-"""What verbs print, plain and aligned. Text of the user's is never markup, and no screen obeys it.
+"""What commands print, plain and aligned. User text is never markup, and cannot control the terminal.
 
 print(table([("exact_match", figure(0.97)), ("bleu", figure(98.1))]))
 """

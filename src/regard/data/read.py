@@ -439,7 +439,7 @@ def _json_example(
     more: list[str] = []
     spans: tuple[tuple[int, int], ...] = ()
     spaced = any(field.spaced for field in fields)
-    if fields[-1].kind in ("span", "cloze") and _answers(cells[-1]):
+    if fields[-1].about_document and _answers(cells[-1]):
         (cells[-1], *more), spans = answers_of(cells[-1], f"{where}: {keys[-1]!r}")
     elif len(cells) > 1 and isinstance(cells[-1], list) and not fields[-1].spaced:
         cells[-1], *more = references(cells[-1], f"{where}: {keys[-1]!r}")
@@ -452,7 +452,7 @@ def _json_example(
                 raise RegardError(f"{where}: {name!r} contains an unpaired surrogate", expected="valid Unicode")
     example = _example(values, where)
     choices: list[Any] = next((row[key] for key in CHOICES if isinstance(row.get(key), list)), [])
-    if fields[-1].kind in ("span", "cloze") and choices and all(isinstance(one, str) for one in choices):
+    if fields[-1].about_document and choices and all(isinstance(one, str) for one in choices):
         example = replace(example, choices=tuple(choices))
     return replace(example, alternatives=tuple(more), spans=spans) if more or spans else example
 

@@ -1,4 +1,4 @@
-"""Does the attention of a Hugging Face classifier agree with importance?
+"""Does the attention of a Hugging Face classifier agree with the importance of its tokens?
 
 The first of the three tests (Jain & Wallace 2019, "Attention is not Explanation", section 4.1): the others exchange
 weights, which somebody else's model does not allow. The weights are those of the position that the classifier reads,

@@ -1,4 +1,4 @@
-"""A scene: all that the page draws, as plain JSON. A file embeds it, a service sends it.
+"""A scene: everything that the page draws, as plain JSON. A file embeds it, a service sends it.
 
     {"version": 1, "title": …, "live": null,
      "runs": [{name, task, does, about, roles, searches, layers, features, badge}, …],
