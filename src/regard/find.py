@@ -57,6 +57,7 @@ nouns = {  # what a part of a folder is called in messages
     "attend.score": "score",
     "attend.bias": "bias",
     "attend.normalizer": "normalizer",
+    "attend.estimator": "estimator",
     "attend.interact": "interaction",
     "fields": "field",
     "fields.embed": "embedding",
@@ -91,9 +92,11 @@ class In:
 
 @dataclass(frozen=True)
 class Of:
-    """Marks a parameter as the options of one callable, given by its dotted path inside regard."""
+    """Marks a parameter as the options of one callable, given by its dotted path inside regard. `short` is the option
+    that is meant where a plain number is given in place of a table."""
 
     place: str
+    short: str = ""
 
 
 def table(spec: Spec) -> dict[str, Any]:
@@ -240,6 +243,8 @@ def full(thing: Callable[..., Any], options: Mapping[str, Any], path: str = "") 
             specs = [_named(one, None, path + key, about(parameter)) for one in several]
             result[key] = [full(_target(found, one, path + key), one, f"{path}{key}.") for one in specs]
         else:
+            if isinstance(found, Of) and found.short and isinstance(given, int | float):
+                given = {found.short: given}
             if isinstance(found, Of) and not isinstance(given, Mapping):
                 some = next(iter(settable(_target(found, {}, path + key))), "…")
                 expected = explained(f"its own options, for example {path + key}.{some}=", about(parameter))

@@ -64,7 +64,8 @@ def test_a_pooling_may_cost_something() -> None:
 @pytest.mark.parametrize("phase", ["both", "policy"])
 @pytest.mark.parametrize("copies", [1, 2, 3])
 def test_what_teaches_a_choice(name: str, phase: str, copies: int) -> None:
-    """`−Σ_b (R_b − b) log p(z_b)`, R = −nats − price · share; before there is an average, b is the mean of the others.
+    """`−Σ_b (R_b − b) log p(z_b)` with R = −nats, and the price times the expected share; before there is an average, b
+    is the mean of the others.
     With several draws of a sentence it is the mean of its others, and the loss a mean over the draws.
 
     The policies get the gradient of this alone and the rest that of the task's own loss alone.
@@ -84,18 +85,19 @@ def test_what_teaches_a_choice(name: str, phase: str, copies: int) -> None:
     read = twin.read(batch.inputs, progress)
     nats = twin.head.loss(read.logits, batch.target)
     sides, size = len(batch.inputs), len(examples[name]) * copies
-    log_p, chosen = torch.zeros(size), torch.zeros(size)
+    log_p, chosen, expected = torch.zeros(size), torch.zeros(size), torch.zeros(size)
     for choice in read.choices:
         for side in range(sides):
             rows = slice(side * size, (side + 1) * size)
             log_p = log_p + choice.log_prob[rows]
+            expected = expected + choice.expected[rows] / sides / 2
             chosen += choice.chosen[rows].sum(-1) / batch.inputs[side].lengths / sides / 2
     assert 0 < chosen.mean() < 1
     assert chosen.std() > 0
-    R = (-nats - 0.4 * chosen).detach()
+    R = -nats.detach()
     drawn = R.view(1, -1).T if copies == 1 else R.view(copies, -1)
     b = ((drawn.sum(0) - drawn) / (len(drawn) - 1)).flatten()
-    policy = -((R - b) * log_p).sum() / copies
+    policy = (-((R - b) * log_p).sum() + 0.4 * expected.sum()) / copies
     assert loss.notes["chosen"].item() == pytest.approx(chosen.mean().item(), rel=1e-5)
     nats = nats / copies
     assert loss.shown.item() == pytest.approx(nats.sum().item(), rel=1e-5)

@@ -11,8 +11,10 @@ from typing import Any, ClassVar
 import torch
 from torch import nn
 
+from regard.attend.bernoulli import share
+from regard.attend.estimator import Estimator
 from regard.attend.reinforce import Reinforce
-from regard.attend.selector import share
+from regard.attend.sparsity import Sparsity
 from regard.data.batch import in_order
 from regard.encode import Encoder
 from regard.errors import RegardError
@@ -53,19 +55,22 @@ class Decision(Task):
         encoder: Spec,
         head: Spec,
         reinforce: Spec,
-        sparsity: float,
+        sparsity: Spec | float,
         metrics: Sequence[Spec],
         best_metric: str,
         dropout: float,
         pool: Spec | None = None,
         match: Spec | None = None,
+        estimator: Spec = "score_function",
     ) -> None:
         field = input_field(input, end=False)
         self.reading = InputReading.of(encoder, field, len(self.roles), self.pools)
         self.inputs, self.target = dict.fromkeys(self.roles, field), target
         self.metrics = MetricSet(metrics, best_metric)
         self.options: dict[str, Any] = {"encoder": encoder, "pool": pool, "match": match, "head": head}
-        self.reinforce, self.sparsity, self.dropout = table(reinforce), sparsity, dropout
+        self.reinforce, self.dropout = table(reinforce), dropout
+        self.sparsity: Spec = {"price": sparsity} if isinstance(sparsity, int | float) else sparsity
+        self.estimator: Spec = estimator
 
     # --- data --------------------------------------------------------------------------------------------
 
@@ -115,7 +120,8 @@ class Decision(Task):
             size = match.size
         head = call(self.Head, self.options["head"], inputs=size, labels=len(self.target.names))
         reinforce = self._reinforce(embed.size, encoder, pool)
-        return Reader(embed, encoder, pool, match, head, reinforce, self.dropout, self.sparsity)
+        parts = (embed, encoder, pool, match, head, reinforce, self.dropout)
+        return Reader(*parts, *self._choosing(embed.size, encoder, reinforce))
 
     def save_pretrained(self, network: nn.Module, folder: Path) -> Path:
         assert isinstance(network, Reader)
@@ -136,6 +142,15 @@ class Decision(Task):
                 do="add pool=attention pool.normalizer=sample, or remove it",
             )
         return found
+
+    def _choosing(
+        self, size: int, encoder: Encoder, reinforce: Reinforce | None
+    ) -> tuple[Sparsity | None, Estimator | None]:
+        """What tokens cost and how their choice is learned, where an encoder selects."""
+        if not encoder.selects or reinforce is None:
+            return None, None
+        given = {"size": size * len(self.inputs), "samples": reinforce.copies}
+        return call(Sparsity, table(self.sparsity)), build("attend.estimator", self.estimator, **given)
 
     # --- predictions -------------------------------------------------------------------------------------
 

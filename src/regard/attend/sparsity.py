@@ -1,0 +1,66 @@
+"""Sparsity: what chosen tokens cost, at a given price or so that a wished share of them is chosen.
+
+    price        λ E[Σ z_i] / len(x)                 Shen et al. 2018, "Reinforced Self-Attention Network", section 3.3
+    target       λ (E[Σ z_i] / len(x) − t),  λ = μ + κ (s − t),  μ ← μ + η (s − t)
+
+With a target the price is learned: s is a moving average of the share, and the Lagrange multiplier μ rises while more
+tokens than wished are chosen and falls while there are fewer (dual ascent, as in Bastings, Aziz & Titov 2019, section 4,
+after Rezende & Viola 2018). The term κ (s − t) is that of an augmented Lagrangian. It reacts at once, so that the share
+comes to rest in place of swinging around its target. λ may fall below 0: a policy that dropped too much comes back.
+
+The expected share is a sum of probabilities, so its gradient is exact. The sampled share, as part of the reward, has
+the same gradient on average, but what a token costs then drowns in what sentences differ by (docs/LOG.md).
+
+    cost = Sparsity(target=0.5)(expected)                # [batch], to be added to the loss of each example
+"""
+
+from typing import Annotated
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.ranges import BelowOne, NonNegative, Positive, Probability, ranged
+from regard.types import wide
+
+__all__ = ["Sparsity"]
+
+
+class Sparsity(nn.Module):
+    """`λ E[Σ z] / len(x)`: a price on the share of tokens selected, fixed or learned so that a target is met"""
+
+    multiplier: Tensor
+    share: Tensor
+    started: Tensor
+
+    @ranged
+    def __init__(
+        self,
+        price: Annotated[NonNegative, "weight of the penalty on the share of tokens selected; without a target"] = 0.03,
+        target: Annotated[
+            Probability | None, "share of tokens to select, kept by a learned price; none: the fixed price"
+        ] = None,
+        rate: Annotated[Positive, "step size of the learned price (η)"] = 0.01,
+        damping: Annotated[NonNegative, "what the price gains at once for each share above the target (κ)"] = 5.0,
+        most: Annotated[Positive, "largest learned price, in either direction"] = 10.0,
+        decay: Annotated[BelowOne, "decay of the moving average of the share that a learned price follows"] = 0.9,
+    ) -> None:
+        super().__init__()
+        self.price, self.target, self.rate, self.most, self.decay = price, target, rate, most, decay
+        self.damping = damping
+        self.register_buffer("multiplier", torch.tensor(0.0))
+        self.register_buffer("share", torch.tensor(0.0))
+        self.register_buffer("started", torch.tensor(False))
+
+    def forward(self, expected: Float[Tensor, " batch"]) -> Float[Tensor, " batch"]:
+        """What the share of each example costs. In training a learned price moves first."""
+        if self.target is None:
+            return self.price * expected
+        if self.training:
+            with torch.no_grad():
+                now = wide(expected).mean().to(self.share.dtype)
+                self.share.copy_(torch.where(self.started, torch.lerp(now, self.share, self.decay), now))
+                self.started.fill_(True)
+                self.multiplier.add_(self.rate * (self.share - self.target)).clamp_(-self.most, self.most)
+        learned = (self.multiplier + self.damping * (self.share - self.target)).clamp(-self.most, self.most)
+        return learned.to(expected.dtype) * (expected - self.target)
