@@ -243,13 +243,14 @@ def full(thing: Callable[..., Any], options: Mapping[str, Any], path: str = "") 
             specs = [_named(one, None, path + key, about(parameter)) for one in several]
             result[key] = [full(_target(found, one, path + key), one, f"{path}{key}.") for one in specs]
         else:
-            if isinstance(found, Of) and found.short and isinstance(given, int | float):
-                given = {found.short: given}
+            default = parameter.default
+            if isinstance(found, Of) and found.short:
+                given, default = ({found.short: one} if isinstance(one, int | float) else one for one in (given, default))
             if isinstance(found, Of) and not isinstance(given, Mapping):
                 some = next(iter(settable(_target(found, {}, path + key))), "…")
                 expected = explained(f"its own options, for example {path + key}.{some}=", about(parameter))
                 raise RegardError(f"{path + key}: got {brief(given)}", expected=expected)
-            spec = _named(given, parameter.default, path + key, about(parameter))
+            spec = _named(given, default, path + key, about(parameter))
             result[key] = full(_target(found, spec, path + key), spec, f"{path}{key}.")
     return result
 

@@ -41,7 +41,7 @@ def test_a_target_is_met(worth: float) -> None:
         (part(p.mean()[None]) - worth * p.mean()).sum().backward()
         optimiser.step()
     assert torch.sigmoid(logit).mean().item() == pytest.approx(0.3, abs=0.03)
-    assert part.multiplier.item() == pytest.approx(worth, abs=0.1)
+    assert part.multiplier.item() == pytest.approx(worth, abs=0.15)
 
 
 def test_what_is_learned_is_kept() -> None:

@@ -79,6 +79,8 @@ usage = {
     "search": "search=NAME search.OPTION=VALUE",
     "measure": 'metrics=NAME,NAME or \'metrics=["chrf", {name="bleu", lower=true}]\'',
     "builtin": "data.train=builtin:NAME (the options are for Python)",
+    "estimator": "estimator=NAME estimator.OPTION=VALUE (encoder=resan)",
+    "sparsity": "sparsity.OPTION=VALUE, or sparsity=PRICE (encoder=resan)",
     "attention": "attention.OPTION=VALUE",
     "glimpses": "network.OPTION=VALUE (glimpse)",
     "reinforce": "reinforce.OPTION=VALUE",

@@ -191,6 +191,13 @@ class Reader(Network):
         mixed, kept = self.reinforce.mix(sampled, expected, progress=progress)
         return mixed.transpose(0, 1).flatten(0, 1), kept
 
+    def _load_from_state_dict(self, state: dict[str, Any], prefix: str, *rest: Any) -> None:
+        """A run from before choices had an estimator and a learned price begins with new ones."""
+        for name, part in (("estimator", self.estimator), ("sparsity", self.sparsity)):
+            for key, value in () if part is None else part.state_dict(prefix=f"{prefix}{name}.").items():
+                state.setdefault(key, value)
+        super()._load_from_state_dict(state, prefix, *rest)
+
 
 @dataclass(frozen=True)
 class _Taught:

@@ -80,11 +80,10 @@ class Estimator(nn.Module):
     passes: ClassVar[bool] = False  # whether the task's loss teaches the policy through the gates
     unbiased: ClassVar[bool] = True  # whether the mean of the estimate is the gradient of E[R]
     copies: int = 1  # how often each example is read at a training step
-    variance: Tensor
 
     def __init__(self) -> None:
         super().__init__()
-        self.register_buffer("variance", torch.tensor(0.0))
+        self.variance = nn.Buffer(torch.tensor(0.0))  # of the gradient of a logit
 
     def draw(self, logits: Tensor, mask: Tensor, sides: int = 1, copies: int = 1) -> Gates:
         """A choice in training. Its gradient is watched, for the log."""

@@ -148,8 +148,7 @@ class Recurrent(Speaks):
         dropout: Annotated[Dropout, "dropout on the embeddings, between layers and before the output layer"] = 0.2,
         mixture: Annotated[
             FewOrNone,
-            "number of most attended positions that each predict alone, their predictions mixed by weight (hard attention "
-            "by marginal likelihood; needs place=after feed=false); 0 mixes the positions into one vector",
+            "predict from each of so many positions alone and mix the predictions (place=after feed=false); 0: do not",
         ] = 0,
     ) -> None:
         if mixture and (place == "before" or feed):
