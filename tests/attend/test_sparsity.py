@@ -10,20 +10,20 @@ from regard.find import check
 
 
 def test_a_price_is_paid_for_the_share() -> None:
-    share = torch.tensor([0.25, 0.5], requires_grad=True)
-    cost = Sparsity(price=0.4)(share)
-    assert_close(cost, torch.tensor([0.1, 0.2]))
+    share = torch.tensor([[0.25, 0.5], [0.75, 0.5]], requires_grad=True)
+    cost = Sparsity(policies=2, price=0.4)(share)
+    assert_close(cost, torch.tensor([0.2, 0.2]))
     cost.sum().backward()
-    assert_close(share.grad, torch.tensor([0.4, 0.4]))
+    assert_close(share.grad, torch.full((2, 2), 0.2))
 
 
 def test_a_target_by_hand() -> None:
     """0.9 of the tokens where 0.5 are wished: μ = 0.1 · 0.4, λ = μ + 2 · 0.4 = 0.84, and the cost is 0.84 · 0.4."""
-    part, share = Sparsity(target=0.5, rate=0.1, damping=2.0), torch.full((2,), 0.9, requires_grad=True)
+    part, share = Sparsity(1, target=0.5, rate=0.1, damping=2.0), torch.full((1, 2), 0.9, requires_grad=True)
     cost = part(share)
     assert_close(cost.detach(), torch.full((2,), 0.336))
     cost.sum().backward()
-    assert_close(share.grad, torch.full((2,), 0.84))
+    assert_close(share.grad, torch.full((1, 2), 0.84))
     assert part.multiplier.item() == pytest.approx(0.04)
     part.eval()(share)
     assert part.multiplier.item() == pytest.approx(0.04)
@@ -33,23 +33,31 @@ def test_a_target_by_hand() -> None:
 def test_a_target_is_met(worth: float) -> None:
     """Each token is worth the same, much or less than nothing: the price finds the share."""
     torch.manual_seed(0)
-    part, logit = Sparsity(target=0.3), torch.zeros(40, requires_grad=True)
+    part, logit = Sparsity(1, target=0.3), torch.zeros(40, requires_grad=True)
     optimiser = torch.optim.Adam([logit], lr=0.02)
     for _ in range(600):
         p = torch.sigmoid(logit)
         optimiser.zero_grad()
-        (part(p.mean()[None]) - worth * p.mean()).sum().backward()
+        (part(p.mean()[None, None]) - worth * p.mean()).sum().backward()
         optimiser.step()
     assert torch.sigmoid(logit).mean().item() == pytest.approx(0.3, abs=0.03)
     assert part.multiplier.item() == pytest.approx(worth, abs=0.15)
 
 
 def test_what_is_learned_is_kept() -> None:
-    part = Sparsity(target=0.5)
-    part(torch.ones(3))
-    other = Sparsity(target=0.5)
+    part, other = Sparsity(2, target=0.5), Sparsity(2, target=0.5)
+    part(torch.ones(2, 3))
     other.load_state_dict(part.state_dict())
-    assert other.multiplier == part.multiplier > 0
+    assert torch.equal(other.multiplier, part.multiplier)
+    assert (other.multiplier > 0).all()
+
+
+def test_each_policy_has_a_price_of_its_own() -> None:
+    """One that chooses everything and one that chooses nothing are half of the tokens, and both must move."""
+    part, share = Sparsity(2, target=0.5), torch.tensor([[1.0], [0.0]], requires_grad=True)
+    part(share).sum().backward()
+    assert share.grad is not None
+    assert share.grad[0] > 0 > share.grad[1]
 
 
 def test_shares_that_are_none_are_refused() -> None:

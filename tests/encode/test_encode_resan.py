@@ -172,6 +172,29 @@ def test_hiding_and_gathering_give_the_same(monkeypatch: pytest.MonkeyPatch, unc
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("chance", [0.0, 0.3, 0.8])
+def test_what_was_not_chosen_can_be_skipped(monkeypatch: pytest.MonkeyPatch, chance: float) -> None:
+    """Chosen tokens side by side have the states that they have among all."""
+    part, given = made(unchosen="none").eval(), sequences(torch.randn(3, 7, 5).double(), lengths)
+    choosing(part, monkeypatch, **drawn(chance))
+    whole, few = part(given), part(given, narrow=True)
+    assert whole.mask is not None
+    assert few.mask is not None
+    assert few.keys.shape[1] <= whole.keys.shape[1]
+    assert few.mask.sum() == whole.mask.sum()
+    for row in range(3):
+        torch.testing.assert_close(few.keys[row, few.mask[row]], whole.keys[row, whole.mask[row]])
+    torch.testing.assert_close(few.summary, whole.summary)
+    assert torch.equal(chosen_of(few), chosen_of(whole))
+    assert chance or few.keys.shape[1] == 1
+
+
+def test_skipping_needs_heads_without_a_substitute() -> None:
+    """The mean of the others is of all tokens, chosen or not."""
+    part, given = made(start=0.0).eval(), sequences(torch.randn(3, 7, 5).double(), lengths)
+    assert torch.equal(part(given, narrow=True).keys, part(given).keys)
+
+
 def test_a_cpu_gathers_where_something_is_left_out() -> None:
     mask = sequences(torch.zeros(3, 7, 1), lengths).mask
     fewer = mask.clone()

@@ -3,7 +3,8 @@
     price        λ E[Σ z_i] / len(x)                 Shen et al. 2018, "Reinforced Self-Attention Network", section 3.3
     target       λ (E[Σ z_i] / len(x) − t),  λ = μ + κ (s − t),  μ ← μ + η (s − t)
 
-With a target the price is learned: s is a moving average of the share, and the Lagrange multiplier μ rises while more
+With a target each policy has a price of its own, and all meet it (else one might choose everything and the other
+nothing). The price is learned: s is a moving average of the share, and the Lagrange multiplier μ rises while more
 tokens than wished are chosen and falls while there are fewer (dual ascent, as in Bastings, Aziz & Titov 2019, section 4,
 after Rezende & Viola 2018). The term κ (s − t) is that of an augmented Lagrangian. It reacts at once, so that the share
 comes to rest in place of swinging around its target. λ may fall below 0: a policy that dropped too much comes back.
@@ -11,7 +12,7 @@ comes to rest in place of swinging around its target. λ may fall below 0: a pol
 The expected share is a sum of probabilities, so its gradient is exact. The sampled share, as part of the reward, has
 the same gradient on average, but what a token costs then drowns in what sentences differ by (docs/LOG.md).
 
-    cost = Sparsity(target=0.5)(expected)                # [batch], to be added to the loss of each example
+    cost = Sparsity(policies=2, target=0.5)(expected)    # [2, batch] → [batch], to be added to the loss of each example
 """
 
 from typing import Annotated
@@ -36,6 +37,7 @@ class Sparsity(nn.Module):
     @ranged
     def __init__(
         self,
+        policies: int,
         price: Annotated[NonNegative, "weight of the penalty on the share of tokens selected; without a target"] = 0.03,
         target: Annotated[
             Probability | None, "share of tokens to select, kept by a learned price; none: the fixed price"
@@ -48,19 +50,19 @@ class Sparsity(nn.Module):
         super().__init__()
         self.price, self.target, self.rate, self.most, self.decay = price, target, rate, most, decay
         self.damping = damping
-        self.register_buffer("multiplier", torch.tensor(0.0))
-        self.register_buffer("share", torch.tensor(0.0))
+        self.register_buffer("multiplier", torch.zeros(policies))
+        self.register_buffer("share", torch.zeros(policies))
         self.register_buffer("started", torch.tensor(False))
 
-    def forward(self, expected: Float[Tensor, " batch"]) -> Float[Tensor, " batch"]:
-        """What the share of each example costs. In training a learned price moves first."""
+    def forward(self, expected: Float[Tensor, "policy batch"]) -> Float[Tensor, " batch"]:
+        """What the shares of each example cost, the mean over the policies. In training a learned price moves first."""
         if self.target is None:
-            return self.price * expected
+            return self.price * expected.mean(0)
         if self.training:
             with torch.no_grad():
-                now = wide(expected).mean().to(self.share.dtype)
+                now = wide(expected).mean(1).to(self.share.dtype)
                 self.share.copy_(torch.where(self.started, torch.lerp(now, self.share, self.decay), now))
                 self.started.fill_(True)
                 self.multiplier.add_(self.rate * (self.share - self.target)).clamp_(-self.most, self.most)
         learned = (self.multiplier + self.damping * (self.share - self.target)).clamp(-self.most, self.most)
-        return learned.to(expected.dtype) * (expected - self.target)
+        return (learned.to(expected.dtype).unsqueeze(1) * (expected - self.target)).mean(0)

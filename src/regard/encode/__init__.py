@@ -28,6 +28,7 @@ class Encoder(nn.Module):
     features: ClassVar[bool] = False  # whether each feature has attention weights of its own
     pretrained: ClassVar[bool] = False  # whether it comes with a tokenizer and word vectors of its own
     steady: ClassVar[bool] = False  # whether it never waits for a GPU, whatever it reads (see `Network.steady`)
+    policy_names: ClassVar[tuple[str, ...]] = ()  # what each of its policies selects tokens as, where it selects
     selects: bool = False  # whether it selects tokens, learned by reinforcement; it is then called with a phase
 
     def phase(self, progress: float) -> Phase:

@@ -39,9 +39,9 @@ from regard.errors import RegardError
 from regard.kernels.feature import feature_weights
 from regard.kernels.selected import selected_attention
 from regard.ranges import Dropout, Positive, Probability, Range, Width, ranged
-from regard.types import Memory, Sequences, wide
+from regard.types import Memory, Selection, Sequences, wide
 
-__all__ = ["Resan", "at_once", "others", "weights_of_others"]
+__all__ = ["Resan", "at_once", "narrowed", "others", "weights_of_others"]
 
 NEVER = -1e4
 PAIRS = 2**25  # numbers of all pairs and features that are in memory at once where gates pass a gradient
@@ -82,6 +82,22 @@ def others(
     return (torch.stack([sums[0], sums[1].flip(1)]) / count.clamp(min=1).unsqueeze(-1)).to(h.dtype)
 
 
+def narrowed(inputs: Sequences, choices: tuple[Selection, ...]) -> tuple[Sequences, tuple[Selection, ...]]:
+    """The tokens that any policy chose, side by side in their order, and the choices among them."""
+    seen = torch.stack([choice.chosen for choice in choices]).any(0)
+    lengths = seen.sum(-1)
+    room = max(1, int(lengths.max()))  # a GPU is waited for
+    index = (~seen).int().argsort(dim=-1, stable=True)[:, :room]
+    mask = seen.gather(1, index)
+    values = inputs.values.gather(1, index.unsqueeze(-1).expand(-1, -1, inputs.values.shape[-1]))
+
+    def fewer(choice: Selection) -> Selection:
+        gates = None if choice.gates is None else choice.gates.gather(1, index)
+        return replace(choice, chosen=choice.chosen.gather(1, index) & mask, gates=gates)
+
+    return Sequences(values, mask, lengths.cpu()), tuple(map(fewer, choices))
+
+
 def _gated(
     q: Float[Tensor, "2 batch head hidden"],
     k: Float[Tensor, "2 batch dependent hidden"],
@@ -104,6 +120,7 @@ class Resan(Disan):
     """DiSAN over selected tokens; the selection is learned with REINFORCE"""
 
     selects = True
+    policy_names: ClassVar[tuple[str, ...]] = ("heads", "dependents")
     reinforce: ClassVar[dict[str, Any]] = {"baseline": "others", "bonus": 0.003}  # where nothing else is asked for
 
     @ranged
@@ -127,7 +144,7 @@ class Resan(Disan):
             raise RegardError(
                 f"encoder.soft={soft}, encoder.policy={policy}", expected="shares of training that sum to at most 1"
             )
-        self.policies = Selector(inputs, hidden, start, ("heads", "dependents"))
+        self.policies = Selector(inputs, hidden, start, self.policy_names)
         self.soft, self.policy, self.unchosen, self.sample = soft, policy, unchosen, sample
 
     def phase(self, progress: float) -> Phase:
@@ -135,9 +152,16 @@ class Resan(Disan):
             return "supervised"
         return "policy" if progress < self.soft + self.policy else "both"
 
-    def forward(self, inputs: Sequences, phase: Phase = "both", draw: Draw | None = None) -> Memory:
+    def forward(
+        self, inputs: Sequences, phase: Phase = "both", draw: Draw | None = None, narrow: bool = False
+    ) -> Memory:
         """`draw` chooses the tokens by the logits of the policies; without one they are sampled in training, and the
-        most likely ones are taken else."""
+        most likely ones are taken else.
+
+        With `narrow` and `unchosen="none"`, tokens chosen as neither head nor dependent are left out before anything
+        but the policies has read them, so that all work falls with the choice. The memory then has the chosen tokens
+        side by side, and what is predicted from it is the same.
+        """
         if self.training and phase == "supervised":
             return super().forward(inputs)
         mask = inputs.mask
@@ -146,6 +170,10 @@ class Resan(Disan):
             heads, dependents = self.policies(inputs.values, mask, sample)
         else:
             heads, dependents = self.policies(inputs.values, mask, True, draw)
+        choices = heads, dependents
+        if narrow and self.unchosen == "none":
+            inputs, (heads, dependents) = narrowed(inputs, choices)
+            mask = inputs.mask
         h = self.tokens(inputs)
         q, k = self.asked(h)
         asks, answers = heads.chosen, dependents.chosen
@@ -165,7 +193,7 @@ class Resan(Disan):
         if self.unchosen == "none" and heads.gates is not None:
             u = u * heads.gates.to(u.dtype).unsqueeze(-1)
         kept = mask if self.unchosen == "mean" else asks
-        return replace(self.memory(u, kept, weights), choices=(heads, dependents))
+        return replace(self.memory(u, kept, weights), choices=choices)
 
     def _by_gates(
         self, q: Tensor, k: Tensor, h: Tensor, mask: Tensor, asks: Tensor, answers: Tensor

@@ -50,6 +50,10 @@ def lines(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     found.append((f"JS of adversarial weights, ε = {other['epsilon']:g}", _number(other["median_js"]), spread))
     half = f"above half of that in {_share(other['share_above_half'])}"
     found.append(("  largest", _number(other["max_js"]), f"at most {math.log(2):.3f}; {half}"))
+    for kind, one in summary.get("rationales", {}).items():
+        what = {"chosen": "chosen tokens", "weights": "heaviest tokens", "random": "random tokens"}[kind]
+        found.append((f"sufficiency of {what}", _number(one["sufficiency"]), f"{_share(one['share'])} of the tokens"))
+        found.append(("  comprehensiveness", _number(one["comprehensiveness"]), "what the answer loses without them"))
     return found
 
 

@@ -135,9 +135,11 @@ class Reader(Network):
         told = {name: one.detach().mean() for name, one in notes.items()}
         told["gradient_variance"] = self.estimator.variance.clone()
         if self.sparsity is not None and taught.expected is not None:
-            if self.sparsity.target is not None:
-                told["multiplier"] = self.sparsity.multiplier.clone()
             found = found + self.sparsity(taught.expected).sum()
+            for number, choice in enumerate(read.choices):
+                told[choice.name] = taught.expected[number].detach().mean()
+                if self.sparsity.target is not None:
+                    told[f"multiplier_{choice.name}"] = self.sparsity.multiplier[number].clone()
         return found, told
 
     def vectors(self, inputs: Sequence[Any]) -> Sequences:
@@ -145,10 +147,26 @@ class Reader(Network):
         sides = [self.embed(one) for one in inputs]
         return sides[0] if len(sides) == 1 else stacked(sides)
 
-    def read(self, inputs: Sequence[Any], progress: float = 1.0, copies: int = 1) -> Read:
-        """What the network makes of its inputs, which may be several `copies` of a batch, one after the other."""
+    def encoded(
+        self, words: Sequences, sides: int = 1, progress: float = 1.0, copies: int = 1, narrow: bool = False
+    ) -> Memory:
+        """The states of the words of so many inputs. `narrow` leaves out tokens that were not chosen, where the
+        encoder can: then states are not one for each position, and cannot be looked at."""
+        if not self.encoder.selects:
+            return self.encoder(words)  # type: ignore[no-any-return]
+        phase, estimator = self.encoder.phase(progress), self.estimator
+        draw: Draw | None = None
+        if estimator is not None:
+            draw = partial(estimator.draw, sides=sides, copies=copies) if self.training else estimator.decide
+        return self.encoder(words, phase, draw, narrow)  # type: ignore[no-any-return]
+
+    def read(
+        self, inputs: Sequence[Any], progress: float = 1.0, copies: int = 1, narrow: bool = False
+    ) -> Read:
+        """What the network makes of its inputs, which may be several `copies` of a batch, one after the other. With
+        `narrow` it skips tokens that were not chosen; its answer is the same, but nobody can look at it."""
         words = read = self.vectors(inputs)
-        memory: Memory = self.encoder(words, *self._selecting(len(inputs), progress, copies))
+        memory = self.encoded(words, len(inputs), progress, copies, narrow and self.pool is not None)
         summary = self._summary(words, len(inputs))
         if self.pool is None:
             return Read(self.head(self.dropout(memory.values)), memory, None, read, summary)
@@ -158,16 +176,6 @@ class Reader(Network):
         # Dropped after the match: two sentences that each lost other features would seem to differ in them.
         vector = self.dropout(vectors[0] if self.match is None else self.match(*vectors))
         return Read(self.head(vector), memory, pooled, read, summary, kept)
-
-    def _selecting(self, sides: int, progress: float, copies: int) -> tuple[Any, ...]:
-        """What an encoder that selects is told: the phase, and who draws."""
-        if not self.encoder.selects:
-            return ()
-        phase, estimator = self.encoder.phase(progress), self.estimator
-        if estimator is None:
-            return (phase,)
-        draw: Draw = partial(estimator.draw, sides=sides, copies=copies) if self.training else estimator.decide
-        return phase, draw
 
     def _summary(self, words: Sequences, sides: int) -> Float[Tensor, "batch size"] | None:
         """The mean of each input's words: what comes later knows what was chosen, and a baseline may not."""
@@ -207,7 +215,7 @@ class _Taught:
     score: Float[Tensor, " batch"]
     entropy: Float[Tensor, " batch"]
     chosen: Float[Tensor, " batch"]
-    expected: Float[Tensor, " batch"] | None
+    expected: Float[Tensor, "policy batch"] | None
 
 
 def _choice(read: Read, sides: int) -> _Taught | None:
@@ -224,9 +232,9 @@ def _choice(read: Read, sides: int) -> _Taught | None:
         return _Taught(score, entropy, torch.zeros_like(score), None)
     shares = share(torch.stack([choice.chosen for choice in read.choices]), read.inputs.mask, score.dtype)
     expected = [choice.expected for choice in read.choices if choice.expected is not None]
-    each = len(read.choices) * sides
-    mean = torch.stack(expected).reshape(each, -1).mean(0) if expected else None
-    return _Taught(score, entropy, shares.reshape(each, -1).mean(0), mean)
+    policies = len(read.choices)
+    mean = torch.stack(expected).reshape(policies, sides, -1).mean(1) if expected else None
+    return _Taught(score, entropy, shares.reshape(policies * sides, -1).mean(0), mean)
 
 
 def stacked(inputs: Sequence[Sequences]) -> Sequences:

@@ -150,7 +150,7 @@ class Decision(Task):
         if not encoder.selects or reinforce is None:
             return None, None
         given = {"size": size * len(self.inputs), "samples": reinforce.copies}
-        return call(Sparsity, table(self.sparsity)), build("attend.estimator", self.estimator, **given)
+        return call(Sparsity, table(self.sparsity), policies=len(encoder.policy_names)), build("attend.estimator", self.estimator, **given)
 
     # --- predictions -------------------------------------------------------------------------------------
 
@@ -166,20 +166,20 @@ class Decision(Task):
         assert isinstance(network, Reader)
         items, device = self.items(examples), next(network.parameters()).device
         found: list[Prediction | None] = [None] * len(items)
-        nats, tokens, shares = 0.0, 0, list[float]()
-        policies = 1
+        nats, tokens, shares = 0.0, 0, dict[str, float]()
         for rows in in_order([item.lengths for item in items], tokens=16_384):
             batch = self.collate([items[row] for row in rows]).to(device)
-            read = network.read(batch.inputs)
+            read = network.read(batch.inputs, narrow=True)
             nats += float(network.head.loss(read.logits, batch.target).sum())  # type: ignore[operator]
             tokens += network.count(batch)
-            policies = max(1, len(read.choices))
-            shares += [float(share(one.chosen, read.inputs.mask).mean()) * len(rows) for one in read.choices]
+            for one in read.choices:
+                part = float(share(one.chosen, read.inputs.mask).mean()) * len(rows) / len(items)
+                shares[one.name] = shares.get(one.name, 0.0) + part
             for row, answer in zip(rows, self._answers(network, read, len(rows)), strict=True):
                 found[row] = answer
         predictions = [one for one in found if one is not None]
-        chosen = sum(shares) / len(items) / policies if shares else None
-        return Results(examples, predictions, nats, tokens, chosen=chosen)
+        chosen = sum(shares.values()) / len(shares) if shares else None
+        return Results(examples, predictions, nats, tokens, chosen=chosen, policies=shares)
 
     @torch.no_grad()
     def predict(
@@ -194,7 +194,7 @@ class Decision(Task):
         device, found = next(network.parameters()).device, list[Prediction | None]([None] * len(texts))
         for rows in in_order([tuple(one) for one in lengths], tokens=tokens):
             inputs = [one.to(device) for one in self.batched([encoded[row] for row in rows])]
-            read = network.read(inputs)
+            read = network.read(inputs, narrow=not ask.look)
             answers = self._answers(network, read, len(rows))
             seen = Seen.of(read, network.encoder.head_names, ask.features) if ask.look else None
             regions = self._regions([texts[row] for row in rows], read) if seen is not None else []
