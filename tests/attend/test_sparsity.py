@@ -63,3 +63,12 @@ def test_each_policy_has_a_price_of_its_own() -> None:
 def test_shares_that_are_none_are_refused() -> None:
     with pytest.raises(RegardError, match="target: got"):
         check(Sparsity, {"target": 1.5})
+
+
+def test_the_price_follows_what_would_be_decided() -> None:
+    """A policy that is unsure of every token chooses half of them on average, and all of them outside training."""
+    part, share = Sparsity(1, target=0.5), torch.tensor([[0.51]], requires_grad=True)
+    part(share, decided=torch.ones(1, 1)).sum().backward()
+    assert part.share.item() == 1
+    assert share.grad is not None
+    assert share.grad.item() == pytest.approx(5.0 * 0.5 + 0.01 * 0.5)

@@ -123,7 +123,7 @@ def test_gates_of_0_and_1_are_choices(monkeypatch: pytest.MonkeyPatch, unchosen:
     def gated(x: Tensor, mask: Tensor, sample: bool) -> tuple[Selection, ...]:
         nothing = torch.zeros(len(x)).double()
         return tuple(
-            Selection(name, chosen[name] & mask, nothing, nothing, nothing, gates[name]) for name in part.policies.names
+            Selection(name, chosen[name] & mask, nothing, nothing, nothing, nothing, gates[name]) for name in part.policies.names
         )
 
     monkeypatch.setattr(part.policies, "forward", gated)
@@ -145,7 +145,7 @@ def test_the_gradient_of_a_gate_is_what_it_changes(monkeypatch: pytest.MonkeyPat
             nothing = torch.zeros(len(x)).double()
             both = (heads.masked_fill(~mask, 0.0), dependents.masked_fill(~mask, 0.0))
             named = zip(part.policies.names, both, strict=True)
-            return tuple(Selection(name, one > 0, nothing, nothing, nothing, one) for name, one in named)
+            return tuple(Selection(name, one > 0, nothing, nothing, nothing, nothing, one) for name, one in named)
 
         monkeypatch.setattr(part.policies, "forward", gated)
         return part(given).keys[given.mask]

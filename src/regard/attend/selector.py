@@ -76,6 +76,7 @@ class Selector(nn.Module):
         `draw` makes a choice of the logits: an estimator's, in training (`regard.attend.estimator`).
         """
         gates: Gates = (draw if sample else most_likely)(self.logits(x, mask), mask)
-        values = [None] * len(self.names) if gates.values is None else gates.values
-        each = zip(self.names, gates.chosen, gates.score, gates.entropy, gates.expected, values, strict=True)
+        none = [None] * len(self.names)
+        decided, values = (none if one is None else one for one in (gates.decided, gates.values))
+        each = zip(self.names, gates.chosen, gates.score, gates.entropy, gates.expected, decided, values, strict=True)
         return tuple(Selection(*one) for one in each)

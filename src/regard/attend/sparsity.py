@@ -4,7 +4,8 @@
     target       λ (E[Σ z_i] / len(x) − t),  λ = μ + κ (s − t),  μ ← μ + η (s − t)
 
 With a target each policy has a price of its own, and all meet it (else one might choose everything and the other
-nothing). The price is learned: s is a moving average of the share, and the Lagrange multiplier μ rises while more
+nothing). The price is learned: s is a moving average of the share that would be chosen outside training (the share of
+tokens with p ≥ ½, which may be far from the mean of p while the policy is unsure), and the Lagrange multiplier μ rises while more
 tokens than wished are chosen and falls while there are fewer (dual ascent, as in Bastings, Aziz & Titov 2019, section 4,
 after Rezende & Viola 2018). The term κ (s − t) is that of an augmented Lagrangian. It reacts at once, so that the share
 comes to rest in place of swinging around its target. λ may fall below 0: a policy that dropped too much comes back.
@@ -54,13 +55,15 @@ class Sparsity(nn.Module):
         self.register_buffer("share", torch.zeros(policies))
         self.register_buffer("started", torch.tensor(False))
 
-    def forward(self, expected: Float[Tensor, "policy batch"]) -> Float[Tensor, " batch"]:
+    def forward(
+        self, expected: Float[Tensor, "policy batch"], decided: Float[Tensor, "policy batch"] | None = None
+    ) -> Float[Tensor, " batch"]:
         """What the shares of each example cost, the mean over the policies. In training a learned price moves first."""
         if self.target is None:
             return self.price * expected.mean(0)
         if self.training:
             with torch.no_grad():
-                now = wide(expected).mean(1).to(self.share.dtype)
+                now = wide(expected if decided is None else decided).mean(1).to(self.share.dtype)
                 self.share.copy_(torch.where(self.started, torch.lerp(now, self.share, self.decay), now))
                 self.started.fill_(True)
                 self.multiplier.add_(self.rate * (self.share - self.target)).clamp_(-self.most, self.most)

@@ -135,9 +135,10 @@ class Reader(Network):
         told = {name: one.detach().mean() for name, one in notes.items()}
         told["gradient_variance"] = self.estimator.variance.clone()
         if self.sparsity is not None and taught.expected is not None:
-            found = found + self.sparsity(taught.expected).sum()
+            found = found + self.sparsity(taught.expected, taught.decided).sum()
             for number, choice in enumerate(read.choices):
-                told[choice.name] = taught.expected[number].detach().mean()
+                shares = taught.expected if taught.decided is None else taught.decided
+                told[choice.name] = shares[number].detach().mean()
                 if self.sparsity.target is not None:
                     told[f"multiplier_{choice.name}"] = self.sparsity.multiplier[number].clone()
         return found, told
@@ -210,12 +211,14 @@ class Reader(Network):
 @dataclass(frozen=True)
 class _Taught:
     """What was sampled for each example: what the reward teaches by, how open the choice was, and, of an encoder that
-    selects, the share of tokens that it chose and the share that its probabilities choose on average."""
+    selects, the share of tokens that it chose, that its probabilities choose on average, and that it would decide for
+    outside training."""
 
     score: Float[Tensor, " batch"]
     entropy: Float[Tensor, " batch"]
     chosen: Float[Tensor, " batch"]
     expected: Float[Tensor, "policy batch"] | None
+    decided: Float[Tensor, "policy batch"] | None
 
 
 def _choice(read: Read, sides: int) -> _Taught | None:
@@ -229,12 +232,16 @@ def _choice(read: Read, sides: int) -> _Taught | None:
     rows = len(sampled) * sides  # of each policy and each input, one after the other
     score, entropy = (torch.stack(part).reshape(rows, -1).sum(0) for part in zip(*sampled, strict=True))
     if not read.choices:
-        return _Taught(score, entropy, torch.zeros_like(score), None)
+        return _Taught(score, entropy, torch.zeros_like(score), None, None)
     shares = share(torch.stack([choice.chosen for choice in read.choices]), read.inputs.mask, score.dtype)
-    expected = [choice.expected for choice in read.choices if choice.expected is not None]
     policies = len(read.choices)
-    mean = torch.stack(expected).reshape(policies, sides, -1).mean(1) if expected else None
-    return _Taught(score, entropy, shares.reshape(policies * sides, -1).mean(0), mean)
+
+    def mean(each: list[Tensor | None]) -> Tensor | None:
+        there = [one for one in each if one is not None]
+        return torch.stack(there).reshape(policies, sides, -1).mean(1) if there else None
+
+    expected, decided = mean([one.expected for one in read.choices]), mean([one.decided for one in read.choices])
+    return _Taught(score, entropy, shares.reshape(policies * sides, -1).mean(0), expected, decided)
 
 
 def stacked(inputs: Sequence[Sequences]) -> Sequences:

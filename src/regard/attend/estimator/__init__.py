@@ -18,14 +18,14 @@ other, of each copy the whole batch.
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from regard.attend.bernoulli import chosen_with, expected_share, log_prob_and_entropy
+from regard.attend.bernoulli import chosen_with, expected_share, log_prob_and_entropy, share
 from regard.attend.reinforce import Reinforce, surrogate
 
 __all__ = ["Draw", "Estimator", "Gates", "hard", "most_likely", "sampled", "uniform"]
@@ -36,7 +36,8 @@ class Gates:
     """A choice of tokens by each policy.
 
     `score` is what the reward teaches by: its gradient, times the reward, is the estimate. `expected` is the share of
-    tokens chosen on average, exact and with a gradient. `values` are the gates where a gradient passes through them.
+    tokens chosen on average, exact and with a gradient, `decided` the share that would be chosen outside training.
+    `values` are the gates where a gradient passes through them.
     """
 
     chosen: Bool[Tensor, "policy row time"]
@@ -44,6 +45,7 @@ class Gates:
     entropy: Float[Tensor, "policy row"]
     expected: Float[Tensor, "policy row"]
     values: Float[Tensor, "policy row time"] | None = None
+    decided: Float[Tensor, "policy row"] | None = None
 
 
 Draw = Callable[[Tensor, Tensor], Gates]
@@ -88,7 +90,9 @@ class Estimator(nn.Module):
     def draw(self, logits: Tensor, mask: Tensor, sides: int = 1, copies: int = 1) -> Gates:
         """A choice in training. Its gradient is watched, for the log."""
         self._watch(logits, mask, copies)
-        return self.choose(logits, mask, sides, copies)
+        with torch.no_grad():
+            decided = share(self.decide(logits, mask).chosen, mask, logits.dtype)
+        return replace(self.choose(logits, mask, sides, copies), decided=decided)
 
     @abstractmethod
     def choose(
