@@ -4,7 +4,8 @@
     2. how much the prediction changes when the weights are shuffled
     3. the most different weights that keep the prediction within ε
 
-and, of decisions, whether the heaviest tokens, or those that an encoder chose, are sufficient and necessary (`rationale`).
+and, of decisions, whether the heaviest tokens, or those that an encoder chose, are sufficient and necessary
+(`rationale`), and which words it chooses (`chosen_words`).
 
 Jain & Wallace 2019, "Attention is not Explanation". docs/faithful.md says how to read the figures. `measures` has the
 measures and the rules of the verdict, `probe` what is asked of a network, `adversary` the other weights, `report` the
@@ -25,6 +26,7 @@ import torch
 
 from regard.errors import RegardError
 from regard.faithful.adversary import adversarial, shuffled
+from regard.faithful.chosen_words import chosen_words
 from regard.faithful.decoder import Writes, probe_decoder
 from regard.faithful.histories import probe_histories
 from regard.faithful.measures import Case, kendall, summary
@@ -91,7 +93,9 @@ def faithful(
         raise RegardError("no input has more than one position", expected="at least one input with two")
     found = summary(cases, len(examples), epsilon, shuffles)
     if isinstance(model.network, Reader):
-        found["rationales"] = rationales(model.task, frozen(model.network), examples, share, seed)
+        network = frozen(model.network)
+        found["rationales"] = rationales(model.task, network, examples, share, seed)
+        found["chosen_words"] = chosen_words(model.task, network, examples)
     cases.sort(key=lambda case: (case.example, case.input, case.word or 0))
     weights = model.run.folder / "model.safetensors"
     return finite(  # type: ignore[no-any-return]
