@@ -192,7 +192,10 @@ def name_of(given: argparse.Namespace) -> str:
 def kept(given: argparse.Namespace, rows: Mapping[str, Mapping[int, Mapping[str, Any]]]) -> None:
     told = []
     for name, seeds in rows.items():
-        row = {"name": name, **spread({seed: {k: v for k, v in one.items() if k != "log"} for seed, one in seeds.items()})}
+        row = {
+            "name": name,
+            **spread({seed: {k: v for k, v in one.items() if k != "log"} for seed, one in seeds.items()}),
+        }
         for metric in ("accuracy", "pearson", "bleu", "chosen", "chosen_heads", "chosen_dependents", "aer"):
             values = [value for value in row.get(metric, ()) if value is not None]
             if values:
@@ -270,7 +273,9 @@ def translate_part(given: argparse.Namespace) -> None:
                 (folder / path.name.removesuffix(".gz")).write_text("\n".join(some) + "\n", encoding="utf-8")
         small = {"tokenizer": {"name": "bpe", "vocab_size": 120}}
         shared = merge(shared, {"data": {"train": str(folder)}, "source": small, "target": small, **TINY})
-        shared = merge(shared, {"encoder": {"name": "recurrent", "hidden": 8, "layers": 1}, "target": {"max_length": 20}})
+        shared = merge(
+            shared, {"encoder": {"name": "recurrent", "hidden": 8, "layers": 1}, "target": {"max_length": 20}}
+        )
     shared = merge(shared, parse_pairs(given.options))
     wanted = given.only.split(",") if given.only else list(TRANSLATORS)
     names = {name.replace(",", ""): name for name in TRANSLATORS}
@@ -343,9 +348,9 @@ def long_part(given: argparse.Namespace) -> None:
 # --- cost ------------------------------------------------------------------------------------------------------
 
 
-def cost_part(given: argparse.Namespace) -> None:
-    """Time and memory of an encoder and its pooling against the share of tokens that is chosen at random: a training
-    step, and a reading as in use, where tokens that were not chosen are skipped. DiSAN reads all of them."""
+def costs(name: str, share: float, length: int, batch: int, width: int, repeats: int) -> dict[str, Any]:
+    """Of an encoder and its pooling, with tokens chosen at random: seconds and MiB (of a GPU) of a training step, and
+    of a reading as in use, where tokens that were not chosen are skipped. DiSAN reads all of them."""
     import torch
 
     from regard.attend.bernoulli import expected_share
@@ -357,14 +362,39 @@ def cost_part(given: argparse.Namespace) -> None:
     from regard.types import Sequences
 
     device = device_of("auto")
-    width, repeats = (16, 2) if given.tiny else (300, given.repeats)
-    cells = 512 if given.tiny else CELLS if device.type == "cuda" else 2_048
-    shares = [float(one) for one in given.shares.split(",")] if given.shares != SENTENCES else list(SHARES)
+    gpu = device.type == "cuda"
+    torch.manual_seed(1)
+    values = torch.randn(batch, length, width, device=device)
+    mask = torch.ones(batch, length, dtype=torch.bool, device=device)
+    inputs = Sequences(values, mask, torch.full((batch,), length))
+    few = torch.rand(2, batch, length, device=device) < share
+    part: Any = Disan(width, width) if name == "disan" else Resan(width, width, unchosen=name)  # type: ignore[arg-type]
+    network = torch.nn.ModuleList([part, Source2token(2 * width)]).to(device)
 
-    def timed(work: Any) -> tuple[float, float | None]:
-        gpu = device.type == "cuda"
+    def draw(logits: torch.Tensor, mask: torch.Tensor) -> Gates:
+        nothing = logits.sum(-1)
+        return Gates(few & mask, nothing, nothing, expected_share(torch.sigmoid(logits), mask))
+
+    told: tuple[Any, ...] = () if name == "disan" else ("both", draw)
+
+    def step() -> None:
+        with torch.autocast(device.type, torch.bfloat16, enabled=gpu):
+            memory = part(inputs, *told)
+            total = network[1](memory).vector.float().square().sum()
+        for choice in memory.choices:
+            total = total + choice.log_prob.sum()
+        total.backward()
+        network.zero_grad(set_to_none=True)
+
+    def use() -> None:
+        with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=gpu):
+            network[1](part(inputs, *told, *([True] if told else [])))
+
+    row: dict[str, Any] = {"name": name, "length": length, "batch": batch, "share": share}
+    for what, work in (("step", step), ("use", use)):
+        network.train(what == "step")
         times = []
-        for number in range(repeats + 2):
+        for _ in range(repeats + 2):
             if gpu:
                 torch.cuda.synchronize()
                 torch.cuda.reset_peak_memory_stats()
@@ -372,51 +402,25 @@ def cost_part(given: argparse.Namespace) -> None:
             work()
             if gpu:
                 torch.cuda.synchronize()
-            if number > 1:
-                times.append(time.perf_counter() - began)
-        return statistics.median(times), torch.cuda.max_memory_allocated() / 2**20 if gpu else None
+            times.append(time.perf_counter() - began)
+        row[f"{what}_seconds"] = statistics.median(times[2:])
+        row[f"{what}_mib"] = torch.cuda.max_memory_allocated() / 2**20 if gpu else None
+    return row
 
+
+def cost_part(given: argparse.Namespace) -> None:
+    """Time and memory against the share of tokens and the length."""
+    import torch
+
+    width, repeats = (16, 2) if given.tiny else (300, given.repeats)
+    cells = 512 if given.tiny else CELLS if torch.cuda.is_available() else 2_048
+    shares = [float(one) for one in given.shares.split(",")] if given.shares != SENTENCES else list(SHARES)
     rows = []
     for length in LENGTHS[: 2 if given.tiny else None]:
-        batch = max(1, cells // length)
-        values = torch.randn(batch, length, width, device=device)
-        mask = torch.ones(batch, length, dtype=torch.bool, device=device)
-        inputs = Sequences(values, mask, torch.full((batch,), length))
         for name in ("disan", "mean", "none"):
             for share in [1.0] if name == "disan" else shares:
-                torch.manual_seed(1)
-                part = Disan(width, width) if name == "disan" else Resan(width, width, unchosen=name)  # type: ignore[arg-type]
-                pool = Source2token(2 * width)
-                network = torch.nn.ModuleList([part, pool]).to(device)
-                few = torch.rand(2, batch, length, device=device) < share
-
-                def draw(logits: Any, mask: Any, few: Any = few) -> Gates:
-                    nothing = logits.sum(-1)
-                    return Gates(few & mask, nothing, nothing, expected_share(torch.sigmoid(logits), mask))
-
-                given_ = () if name == "disan" else ("both", draw)
-
-                def step(part: Any = part, pool: Any = pool, network: Any = network, given_: Any = given_) -> None:
-                    network.train()
-                    with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-                        memory = part(inputs, *given_)
-                        total = pool(memory).vector.float().square().sum()
-                    for choice in memory.choices:
-                        total = total + choice.log_prob.sum()
-                    total.backward()
-                    network.zero_grad(set_to_none=True)
-
-                @torch.inference_mode()
-                def use(part: Any = part, pool: Any = pool, network: Any = network, given_: Any = given_) -> None:
-                    network.eval()
-                    with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-                        pool(part(inputs, *given_, *([True] if given_ else [])))
-
-                row: dict[str, Any] = {"name": name, "length": length, "batch": batch, "share": share}
-                row["step_seconds"], row["step_mib"] = timed(step)
-                row["use_seconds"], row["use_mib"] = timed(use)
-                rows.append(row)
-                print({key: value for key, value in row.items() if value is not None}, flush=True)
+                rows.append(costs(name, share, length, max(1, cells // length), width, repeats))
+                print({key: value for key, value in rows[-1].items() if value is not None}, flush=True)
                 record(name_of(given), {"rows": rows, "width": width, "repeats": repeats})
 
 
@@ -456,7 +460,7 @@ def variance_part(given: argparse.Namespace) -> None:
             part = find.build("attend.estimator", name, size=size, samples=reinforce.copies).to(device)
             network.estimator = part
             network.train()
-            for one in range(3):  # baselines and averages begin
+            for _ in range(3):  # baselines and averages begin
                 network(batch, 0.5)
             found, began = [], time.perf_counter()
             for one in range(draws):
@@ -478,7 +482,9 @@ def variance_part(given: argparse.Namespace) -> None:
                 for other in rows:
                     mean = means[str(other["name"])]
                     other["cosine"] = float(torch.cosine_similarity(mean, best, dim=0))
-            record(name_of(given), {"rows": rows, "draws": draws, "examples": len(examples), "test": done.test["accuracy"]})
+            record(
+                name_of(given), {"rows": rows, "draws": draws, "examples": len(examples), "test": done.test["accuracy"]}
+            )
             print(row, flush=True)
 
 

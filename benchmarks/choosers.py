@@ -2,8 +2,8 @@
 
 random      the tokens of each sentence with the highest random numbers, drawn anew at each reading
 frequency   its rarest words, counted in the training data
-soft        its tokens with the largest weights in the pooling of the same model, as it was at the end of the first phase,
-            in which all tokens are read
+soft        its tokens with the largest weights in the pooling of the same model, as it was at the end of the first
+            phase, in which all tokens are read
 
 Each selects the same share of every sentence, at least one token, for heads and dependents alike.
 

@@ -1,9 +1,9 @@
 """Long documents with a label, made of the data at hand.
 
-needle   mails of AESLC one after the other, 500 to 2,000 words, with a question of TREC between two sentences; the label
-         is the class of the question (6 classes). All but ten words are of no use.
-titles   paragraphs of SQuAD about one subject, 500 to 2,000 words in random order; the label is the subject (the 20 with
-         the most paragraphs). Every sentence helps. A paragraph is in one part of the data alone.
+needle   mails of AESLC one after the other, 500 to 2,000 words, with a question of TREC between two sentences; the
+         label is the class of the question (6 classes). All but ten words are of no use.
+titles   paragraphs of SQuAD about one subject, 500 to 2,000 words in random order; the label is the subject (the 20
+         with the most paragraphs). Every sentence helps. A paragraph is in one part of the data alone.
 
     made("needle", DATA, folder, documents=3000)         # train.tsv, valid.tsv, test.tsv
 """

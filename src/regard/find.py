@@ -245,7 +245,9 @@ def full(thing: Callable[..., Any], options: Mapping[str, Any], path: str = "") 
         else:
             default = parameter.default
             if isinstance(found, Of) and found.short:
-                given, default = ({found.short: one} if isinstance(one, int | float) else one for one in (given, default))
+                given, default = (
+                    {found.short: one} if isinstance(one, int | float) else one for one in (given, default)
+                )
             if isinstance(found, Of) and not isinstance(given, Mapping):
                 some = next(iter(settable(_target(found, {}, path + key))), "…")
                 expected = explained(f"its own options, for example {path + key}.{some}=", about(parameter))

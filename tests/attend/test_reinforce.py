@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from regard import find
+from regard.attend.bernoulli import log_prob_and_entropy, share
 from regard.attend.normalizer.sample import Sample
 from regard.attend.reinforce import Reinforce, mix, surrogate
-from regard.attend.bernoulli import log_prob_and_entropy, share
 from regard.attend.selector import Selector
 from regard.errors import RegardError
 from regard.types import Selection

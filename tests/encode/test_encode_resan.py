@@ -115,7 +115,11 @@ def test_with_some_chosen_it_is_the_published_equations(
 @pytest.mark.parametrize("chance", [0.0, 0.5, 1.0])
 def test_gates_of_0_and_1_are_choices(monkeypatch: pytest.MonkeyPatch, unchosen: str, chance: float) -> None:
     """Gates that pass a gradient give what hard choices give, also where the batch is taken in parts."""
-    part, given, chosen = made(unchosen=unchosen).eval(), sequences(torch.randn(3, 7, 5).double(), lengths), drawn(chance)
+    part, given, chosen = (
+        made(unchosen=unchosen).eval(),
+        sequences(torch.randn(3, 7, 5).double(), lengths),
+        drawn(chance),
+    )
     choosing(part, monkeypatch, **chosen)
     wanted = part(given)
     gates = {name: (one & given.mask).double().requires_grad_() for name, one in chosen.items()}
@@ -123,7 +127,8 @@ def test_gates_of_0_and_1_are_choices(monkeypatch: pytest.MonkeyPatch, unchosen:
     def gated(x: Tensor, mask: Tensor, sample: bool) -> tuple[Selection, ...]:
         nothing = torch.zeros(len(x)).double()
         return tuple(
-            Selection(name, chosen[name] & mask, nothing, nothing, nothing, nothing, gates[name]) for name in part.policies.names
+            Selection(name, chosen[name] & mask, nothing, nothing, nothing, nothing, gates[name])
+            for name in part.policies.names
         )
 
     monkeypatch.setattr(part.policies, "forward", gated)

@@ -104,7 +104,9 @@ def test_every_estimator_teaches_the_policies(estimator: str, unchosen: str) -> 
     for progress in (0.0, 0.9):
         part.zero_grad(set_to_none=True)
         found = part(batch, progress)
-        assert {"chosen", "entropy", "reward", "heads", "multiplier_dependents", "gradient_variance"} <= set(found.notes)
+        assert {"chosen", "entropy", "reward", "heads", "multiplier_dependents", "gradient_variance"} <= set(
+            found.notes
+        )
         found.total.backward()
         assert found.total.isfinite()
         taught = {name.split(".")[1] for name, p in part.named_parameters() if p.grad is not None and p.grad.any()}

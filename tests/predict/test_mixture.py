@@ -132,9 +132,7 @@ def test_what_a_sum_over_one_step_cannot_do_is_refused(options: dict[str, object
 
 def test_several_heads_are_refused() -> None:
     with pytest.raises(RegardError, match="several weights"):
-        Recurrent(
-            5, 4, 6, lambda **sizes: make(**sizes, score="dot", heads=2), place="after", feed=False, mixture=2
-        )
+        Recurrent(5, 4, 6, lambda **sizes: make(**sizes, score="dot", heads=2), place="after", feed=False, mixture=2)
 
 
 def test_the_likelihood_of_two_positions_by_hand() -> None:

@@ -1,9 +1,9 @@
 """Independent choices, a yes or no for each token: how likely they were, how open, and which share was chosen.
 
-    p(z) = Π_i p_i^{z_i} (1 − p_i)^{1 − z_i},   p_i = σ(l_i)
+p(z) = Π_i p_i^{z_i} (1 − p_i)^{1 − z_i},   p_i = σ(l_i)
 
-    log_p, H = log_prob_and_entropy(logits, chosen, mask)
-    expected_share(torch.sigmoid(logits), mask)                  # E[Σ z_i / len(x)], exact and with a gradient
+log_p, H = log_prob_and_entropy(logits, chosen, mask)
+expected_share(torch.sigmoid(logits), mask)                  # E[Σ z_i / len(x)], exact and with a gradient
 """
 
 from typing import Any

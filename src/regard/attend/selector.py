@@ -27,6 +27,7 @@ from regard.types import Selection, wide
 
 __all__ = ["Selector"]
 
+
 class Selector(nn.Module):
     """`p(z_i = 1) = σ(wᵀ elu(W f_i + b) + b')`, a yes or no for each token, by one policy for each name
 

@@ -5,10 +5,11 @@
 
 With a target each policy has a price of its own, and all meet it (else one might choose everything and the other
 nothing). The price is learned: s is a moving average of the share that would be chosen outside training (the share of
-tokens with p ≥ ½, which may be far from the mean of p while the policy is unsure), and the Lagrange multiplier μ rises while more
-tokens than wished are chosen and falls while there are fewer (dual ascent, as in Bastings, Aziz & Titov 2019, section 4,
-after Rezende & Viola 2018). The term κ (s − t) is that of an augmented Lagrangian. It reacts at once, so that the share
-comes to rest in place of swinging around its target. λ may fall below 0: a policy that dropped too much comes back.
+tokens with p ≥ ½, which may be far from the mean of p while the policy is unsure), and the Lagrange multiplier μ rises
+while more tokens than wished are chosen and falls while there are fewer (dual ascent, as in Bastings, Aziz & Titov
+2019, section 4, after Rezende & Viola 2018). The term κ (s − t) is that of an augmented Lagrangian. It reacts at once,
+so that the share comes to rest in place of swinging around its target. λ may fall below 0: a policy that dropped too
+much comes back.
 
 The expected share is a sum of probabilities, so its gradient is exact. The sampled share, as part of the reward, has
 the same gradient on average, but what a token costs then drowns in what sentences differ by (docs/LOG.md).

@@ -198,16 +198,14 @@ class Resan(Disan):
     def _by_gates(
         self, q: Tensor, k: Tensor, h: Tensor, mask: Tensor, asks: Tensor, answers: Tensor
     ) -> Float[Tensor, "2 batch time hidden"]:
-        """`s` with gates from 0 to 1 that a gradient passes through: `Σ_i g_i e^{e_ij} h_i / Σ_i g_i e^{e_ij}`, and of a
-        head with gate g the part g of it. All pairs are compared, in parts of the batch that are computed again on the
-        way back, so that memory stays bounded."""
+        """`s` with gates from 0 to 1 that a gradient passes through: `Σ_i g_i e^{e_ij} h_i / Σ_i g_i e^{e_ij}`, and of
+        a head with gate g the part g of it. All pairs are compared, in parts of the batch that are computed again on
+        the way back, so that memory stays bounded."""
         batch, time = mask.shape
         pairs = _earlier_later(1 << time.bit_length(), mask.device)[..., :time, :time] & mask[:, None, :]
         size = max(1, PAIRS // (2 * time * time * h.shape[-1]))
         parts = [
-            checkpoint(
-                _gated, *(t[:, rows] for t in (q, k, h, pairs)), answers[rows], self.c, use_reentrant=False
-            )
+            checkpoint(_gated, *(t[:, rows] for t in (q, k, h, pairs)), answers[rows], self.c, use_reentrant=False)
             for rows in (slice(first, first + size) for first in range(0, batch, size))
         ]
         s = torch.cat(parts, 1) * asks.to(h.dtype).unsqueeze(-1)

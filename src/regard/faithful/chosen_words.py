@@ -28,8 +28,8 @@ SEEN = 5  # times a word must come to be listed
 LISTED = 20  # words that are listed of each end
 TOKENS = 8_192  # positions in a batch
 
-FUNCTION = frozenset(
-    """a an the this that these those some any no every each either neither both all such
+WORDS = """
+    a an the this that these those some any no every each either neither both all such
     i me my mine myself you your yours yourself he him his himself she her hers herself it its itself we us our ours
     ourselves they them their theirs themselves who whom whose which what there one ones someone somebody something
     anyone anybody anything nobody nothing everyone everybody everything
@@ -38,8 +38,9 @@ FUNCTION = frozenset(
     and or but nor so yet if because while although though unless until than as whether
     am is are was were be been being do does did done doing have has had having will would shall should can could may
     might must ought 's 're 've 'll 'd 'm not n't don't isn't aren't doesn't didn't
-    then here when where why how very too also just only again now own other another more most""".split()
-)
+    then here when where why how very too also just only again now own other another more most
+"""
+FUNCTION = frozenset(WORDS.split())
 
 
 def kind_of(word: str) -> str:

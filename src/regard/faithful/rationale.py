@@ -3,9 +3,9 @@
     comprehensiveness   p(ŷ | x) − p(ŷ | x without r)     high: the answer needs them
     sufficiency         p(ŷ | x) − p(ŷ | r alone)         near 0: they are enough
 
-DeYoung et al. 2020, "ERASER: A Benchmark to Evaluate Rationalized NLP Models" (ACL), section 4. ŷ is the answer to the
-whole input, and r is dropped from (or kept of) all inputs at once, before anything is encoded. Three kinds of r with the
-same number of tokens in each input: what the encoder `chosen` (as head or dependent), the heaviest `weights` of the
+DeYoung et al. 2020, "ERASER: A Benchmark to Evaluate Rationalized NLP Models" (ACL), section 4. ŷ is the answer to
+the whole input, and r is dropped from (or kept of) all inputs at once, before anything is encoded. Three kinds of r
+with the same number of tokens in each input: what the encoder `chosen` (as head or dependent), the heaviest `weights` of the
 pooling, and `random` tokens. A model that does not choose is asked for a `share` of the tokens.
 
     rationales(task, network, examples, share=0.2)["weights"]["sufficiency"]
@@ -65,9 +65,7 @@ def rationales(
     }
 
 
-def _kinds(
-    read: Read, lengths: list[list[int]], share: float, chance: torch.Generator
-) -> dict[str, list[Places]]:
+def _kinds(read: Read, lengths: list[list[int]], share: float, chance: torch.Generator) -> dict[str, list[Places]]:
     """The rationales of each example of a batch."""
     batch, sides = len(lengths), len(lengths[0])
     kinds: dict[str, list[Places]] = {}

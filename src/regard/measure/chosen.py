@@ -1,6 +1,6 @@
 """Chosen: the share of input tokens that an encoder selected (resan).
 
-Chosen()(results)  →  {"chosen": 0.34, "chosen_heads": 0.4, "chosen_dependents": 0.28}, or {} where none were chosen from
+Chosen()(results)  →  {"chosen": 0.34, "chosen_heads": 0.4, "chosen_dependents": 0.28}, or {} where all are read
 """
 
 from typing import Literal

@@ -161,9 +161,7 @@ class Reader(Network):
             draw = partial(estimator.draw, sides=sides, copies=copies) if self.training else estimator.decide
         return self.encoder(words, phase, draw, narrow)  # type: ignore[no-any-return]
 
-    def read(
-        self, inputs: Sequence[Any], progress: float = 1.0, copies: int = 1, narrow: bool = False
-    ) -> Read:
+    def read(self, inputs: Sequence[Any], progress: float = 1.0, copies: int = 1, narrow: bool = False) -> Read:
         """What the network makes of its inputs, which may be several `copies` of a batch, one after the other. With
         `narrow` it skips tokens that were not chosen; its answer is the same, but nobody can look at it."""
         words = read = self.vectors(inputs)

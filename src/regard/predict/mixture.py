@@ -8,8 +8,8 @@ is exact. Wu, Shapiro & Cotterell 2018, "Hard Non-Monotonic Attention for Charac
 3; Deng, Kim, Chiu, Guo & Rush 2018, "Latent Alignment and Variational Attention" (NeurIPS), section 3.1.
 
 The output layer runs once for each position, so only the `top` positions of each step take part, with their weights
-divided by their sum. With `top` at least the number of positions the sum is exact. The sum is over one step, so no later
-step may depend on what was looked at: the decoder attends after its step and feeds nothing back.
+divided by their sum. With `top` at least the number of positions the sum is exact. The sum is over one step, so no
+later step may depend on what was looked at: the decoder attends after its step and feeds nothing back.
 
     log_p = mixed(look.weights, memory.values, logits_of, top=4)       # [batch, query, vocab]
 """

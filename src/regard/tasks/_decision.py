@@ -150,7 +150,9 @@ class Decision(Task):
         if not encoder.selects or reinforce is None:
             return None, None
         given = {"size": size * len(self.inputs), "samples": reinforce.copies}
-        return call(Sparsity, table(self.sparsity), policies=len(encoder.policy_names)), build("attend.estimator", self.estimator, **given)
+        return call(Sparsity, table(self.sparsity), policies=len(encoder.policy_names)), build(
+            "attend.estimator", self.estimator, **given
+        )
 
     # --- predictions -------------------------------------------------------------------------------------
 

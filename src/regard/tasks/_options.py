@@ -6,7 +6,16 @@ from regard.find import In, Of, Spec
 from regard.ranges import BelowOne
 
 __all__ = [
-    *("BestMetric", "Estimator", "LabelSmoothing", "Metrics", "Pooling", "Reading", "SampledAttention", "SampledTokens"),
+    *(
+        "BestMetric",
+        "Estimator",
+        "LabelSmoothing",
+        "Metrics",
+        "Pooling",
+        "Reading",
+        "SampledAttention",
+        "SampledTokens",
+    ),
     *("Searching", "Sparsity", "Teaching"),
 ]
 

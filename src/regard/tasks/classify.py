@@ -58,4 +58,6 @@ class Classify(Decision):
         best_metric: BestMetric = "accuracy",
         dropout: Annotated[Dropout, "dropout on the vector of the input"] = 0.3,
     ) -> None:
-        super().__init__(input, Label(), encoder, head, reinforce, sparsity, metrics, best_metric, dropout, pool, estimator=estimator)
+        super().__init__(
+            input, Label(), encoder, head, reinforce, sparsity, metrics, best_metric, dropout, pool, estimator=estimator
+        )

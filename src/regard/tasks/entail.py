@@ -61,4 +61,17 @@ class Entail(Decision):
         best_metric: BestMetric = "accuracy",
         dropout: Annotated[Dropout, "dropout on the vector of the pair"] = 0.3,
     ) -> None:
-        super().__init__(input, Label(), encoder, head, reinforce, sparsity, metrics, best_metric, dropout, pool, match, estimator=estimator)
+        super().__init__(
+            input,
+            Label(),
+            encoder,
+            head,
+            reinforce,
+            sparsity,
+            metrics,
+            best_metric,
+            dropout,
+            pool,
+            match,
+            estimator=estimator,
+        )

@@ -63,4 +63,17 @@ class Relate(Decision):
     ) -> None:
         scale = call(RegressHead, head if not isinstance(head, str) else {}, inputs=1)
         target = Number(scale.low, scale.high)
-        super().__init__(input, target, encoder, head, reinforce, sparsity, metrics, best_metric, dropout, pool, match, estimator=estimator)
+        super().__init__(
+            input,
+            target,
+            encoder,
+            head,
+            reinforce,
+            sparsity,
+            metrics,
+            best_metric,
+            dropout,
+            pool,
+            match,
+            estimator=estimator,
+        )

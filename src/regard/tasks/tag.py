@@ -65,7 +65,9 @@ class Tag(Decision):
         best_metric: BestMetric = "tag_accuracy",
         dropout: Annotated[Dropout, "dropout on the encoder's states"] = 0.3,
     ) -> None:
-        super().__init__(input, Tags(), encoder, head, reinforce, sparsity, metrics, best_metric, dropout, estimator=estimator)
+        super().__init__(
+            input, Tags(), encoder, head, reinforce, sparsity, metrics, best_metric, dropout, estimator=estimator
+        )
 
     def encode(self, examples: Sequence[Example]) -> list[Encoded]:
         items = super().encode(examples)

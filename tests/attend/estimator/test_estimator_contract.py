@@ -1,4 +1,4 @@
-"""What every estimator promises: the exact gradient by enumeration where it says so, padding left alone, exact shares."""
+"""What every estimator promises: the exact gradient by enumeration, if it says so; padding left alone; exact shares."""
 
 import pytest
 import torch

@@ -19,4 +19,4 @@ def test_by_hand() -> None:
     score, R, x = (torch.tensor(values, dtype=f64) for values in ([-0.3], [1.0], [[1.0]]))
     reinforce = Reinforce(None, bonus=0.1)
     found = part.loss(score, R, reinforce, entropy=torch.tensor([0.7], dtype=f64), summary=x)
-    assert_close(found, torch.tensor([-(-0.5) * -0.3 + 1 - 0.07], dtype=f64))
+    assert_close(found, torch.tensor([0.5 * -0.3 + 1 - 0.07], dtype=f64))

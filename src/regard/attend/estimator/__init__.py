@@ -1,7 +1,7 @@
 """Estimators: how a policy learns from choices that were drawn. One module per estimator.
 
-A policy gives a logit for each token, and z_i = 1 with p_i = σ(l_i). Wanted is the gradient of `E[R(z)]` with respect to
-the logits, R being the log-likelihood of the right answer after this choice. There are two kinds of estimators:
+A policy gives a logit for each token, and z_i = 1 with p_i = σ(l_i). Wanted is the gradient of `E[R(z)]` with respect
+to the logits, R being the log-likelihood of the right answer after this choice. There are two kinds of estimators:
 
 - **By reward** (`passes = False`): z is hard, no gradient passes through it, and the loss is `−R · score`, where the
   gradient of `score` is what the estimator says of each token. Each example may be read several times (`copies`).
@@ -71,9 +71,7 @@ def sampled(logits: Tensor, mask: Tensor) -> Gates:
 def most_likely(logits: Tensor, mask: Tensor) -> Gates:
     """The tokens with p ≥ ½."""
     chosen = (logits >= 0) & mask
-    return Gates(
-        chosen, *log_prob_and_entropy(logits, chosen, mask), expected_share(torch.sigmoid(logits), mask)
-    )
+    return Gates(chosen, *log_prob_and_entropy(logits, chosen, mask), expected_share(torch.sigmoid(logits), mask))
 
 
 class Estimator(nn.Module):

@@ -2,8 +2,8 @@
 
     s = σ((log u − log(1 − u) + l) / β),   z = min(1, max(0, s (ζ − γ) + γ)),   P(z ≠ 0) = σ(l − β log(−γ/ζ))
 
-Louizos, Welling & Kingma 2018, "Learning Sparse Neural Networks through L0 Regularization" (ICLR), section 2.2, with its
-β = ⅔, γ = −0.1 and ζ = 1.1. The gradient is that of the relaxed gates, and exact for them; as an estimate for hard
+Louizos, Welling & Kingma 2018, "Learning Sparse Neural Networks through L0 Regularization" (ICLR), section 2.2, with
+its β = ⅔, γ = −0.1 and ζ = 1.1. The gradient is that of the relaxed gates, and exact for them; as an estimate for hard
 choices it is biased. The share of tokens is that of gates that are not 0, in closed form.
 
 Outside training a token has the gate `min(1, max(0, σ(l) (ζ − γ) + γ))`, as in the paper (section 3.1).

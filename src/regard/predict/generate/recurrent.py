@@ -166,7 +166,9 @@ class Recurrent(Speaks):
         self.rnn = CELLS[cell](embed + more, hidden, layers, batch_first=True, dropout=between)
         self.attention = attention(query=hidden, key=memory, value=memory)
         if mixture and (self.attention.heads is not None or self.attention.score.features):
-            raise RegardError(f"mixture={mixture} with several weights for a position", expected="attention with one head")
+            raise RegardError(
+                f"mixture={mixture} with several weights for a position", expected="attention with one head"
+            )
         if mixture and not self.attention.normalizer.passes:
             raise RegardError(f"mixture={mixture} and a normalizer that picks one position", expected="softmax")
         self.bridge = nn.Linear(summary, layers * hidden)
