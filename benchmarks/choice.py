@@ -262,7 +262,7 @@ def translate_part(given: argparse.Namespace) -> None:
 
     data = str(given.data / "multi30k" / "tok")
     shared = merge(RECIPE, {"data": {"train": data, "source": "de", "target": "en"}, "train": {"time": given.time}})
-    shared = merge(shared, {"search": {"name": "beam", "size": 5}, "train": {"epochs": 1_000, "patience": 100}})
+    shared = merge(shared, {"search": {"name": "beam", "beam_size": 5}, "train": {"epochs": 1_000, "patience": 100}})
     if given.tiny:
         folder = Path(tempfile.mkdtemp())
         from regard.data.lines import lines
@@ -319,7 +319,8 @@ def long_part(given: argparse.Namespace) -> None:
 
     hidden = 8 if given.tiny else 128
     shared: dict[str, Any] = {
-        "input": {"tokenizer": {"name": "word", "split": "space", "min_frequency": 2}, "embed": {"dim": hidden}},
+        "input": {"tokenizer": {"name": "word", "split": "space", "min_frequency": 2}, "embed": {"dim": hidden},
+                  "max_length": 2_100},
         "head": {"hidden": hidden},
         "train": {
             "epochs": 1_000, "time": given.time, "batch_size": 32, "batch_tokens": 0, "lr": 1e-3, "warmup": 100,

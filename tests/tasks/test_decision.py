@@ -379,3 +379,22 @@ def test_a_model_that_chooses_settles_when_it_learns_with_its_choices() -> None:
     found = [model.ready(progress) for progress in (0.0, 0.4, 0.5, 0.6, 0.7, 0.9)]
     assert found == [False, False, False, False, True, True]
     assert task_of("classify").network().ready(0.0)
+
+
+@pytest.mark.parametrize("unchosen", ["mean", "none"])
+@pytest.mark.parametrize("name", ["entail", "classify", "tag"])
+def test_skipping_what_was_not_chosen_changes_no_answer(name: str, unchosen: str) -> None:
+    """Answers without attention maps skip it, those with maps do not."""
+    encoder = {**choosing, "unchosen": unchosen, "start": 0.2}
+    task, model = both(name, encoder=encoder)
+    with torch.no_grad():
+        model.encoder.policies.w.mul_(60)
+    texts = [example.inputs for example in examples[name]]
+    plain, looked = (task.predict(model, texts, Ask(look=look)) for look in (False, True))
+    assert [one.text for one in plain] == [one.text for one in looked]
+    for one, other in zip(plain, looked, strict=True):
+        assert one.log_prob == pytest.approx(other.log_prob, abs=1e-5)
+    results = task.results(model, examples[name])
+    assert 0 < results.chosen < 1
+    assert set(results.policies) == {"heads", "dependents"}
+    assert results.chosen == pytest.approx(sum(results.policies.values()) / 2)

@@ -29,7 +29,9 @@ class Encoder(nn.Module):
     pretrained: ClassVar[bool] = False  # whether it comes with a tokenizer and word vectors of its own
     steady: ClassVar[bool] = False  # whether it never waits for a GPU, whatever it reads (see `Network.steady`)
     policy_names: ClassVar[tuple[str, ...]] = ()  # what each of its policies selects tokens as, where it selects
-    selects: bool = False  # whether it selects tokens, learned by reinforcement; it is then called with a phase
+    # Whether it selects tokens by policies that learn; it is then called with a phase, with who draws (or None), and
+    # with whether to leave out tokens that were not chosen (see `resan`).
+    selects: bool = False
 
     def phase(self, progress: float) -> Phase:
         """Which parts are trained at this share of the training (0 to 1)."""

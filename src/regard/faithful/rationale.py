@@ -5,8 +5,8 @@
 
 DeYoung et al. 2020, "ERASER: A Benchmark to Evaluate Rationalized NLP Models" (ACL), section 4. ŷ is the answer to
 the whole input, and r is dropped from (or kept of) all inputs at once, before anything is encoded. Three kinds of r
-with the same number of tokens in each input: what the encoder `chosen` (as head or dependent), the heaviest `weights` of the
-pooling, and `random` tokens. A model that does not choose is asked for a `share` of the tokens.
+with the same number of tokens in each input: what the encoder `chosen` (as head or dependent), the heaviest `weights`
+of the pooling, and `random` tokens. A model that does not choose is asked for a `share` of the tokens.
 
     rationales(task, network, examples, share=0.2)["weights"]["sufficiency"]
 """
