@@ -273,9 +273,7 @@ def translate_part(given: argparse.Namespace) -> None:
                 (folder / path.name.removesuffix(".gz")).write_text("\n".join(some) + "\n", encoding="utf-8")
         small = {"tokenizer": {"name": "bpe", "vocab_size": 120}}
         shared = merge(shared, {"data": {"train": str(folder)}, "source": small, "target": small, **TINY})
-        shared = merge(
-            shared, {"encoder": {"name": "recurrent", "hidden": 8, "layers": 1}, "target": {"max_length": 20}}
-        )
+        shared = merge(shared, {"encoder": {"name": "recurrent", "hidden": 8, "layers": 1}})
     shared = merge(shared, parse_pairs(given.options))
     wanted = given.only.split(",") if given.only else list(TRANSLATORS)
     names = {name.replace(",", ""): name for name in TRANSLATORS}

@@ -72,3 +72,22 @@ def test_the_price_follows_what_would_be_decided() -> None:
     assert part.share.item() == 1
     assert share.grad is not None
     assert share.grad.item() == pytest.approx(5.0 * 0.5 + 0.01 * 0.5)
+
+
+def test_the_target_falls_from_1_by_hand() -> None:
+    """Choices begin at 0.2 of the training; half of the rest is 0.4, so at 0.4 half of the way to 0.5 is done."""
+    part, share = Sparsity(1, target=0.5, anneal=0.5, rate=0.1, damping=0.0), torch.tensor([[1.0]])
+    assert not part.settled(0.9)
+    part(share, progress=0.2)
+    assert part.multiplier.item() == 0
+    assert part.wanted(0.4) == pytest.approx(0.75)
+    part(share, progress=0.4)
+    assert part.multiplier.item() == pytest.approx(0.1 * 0.25)
+    assert not part.settled(0.4)
+    assert part.settled(0.61)
+    assert part.wanted(1.0) == 0.5
+    other = Sparsity(1, target=0.5, anneal=0.5)
+    other.load_state_dict(part.state_dict())
+    other.eval()(share, progress=0.4)
+    assert other.wanted(0.4) == pytest.approx(0.75)
+    assert Sparsity(1, price=0.1).settled(0.0)

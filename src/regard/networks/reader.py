@@ -82,8 +82,12 @@ class Reader(Network):
         return self.encoder.features or (self.pool is not None and self.pool.features)
 
     def ready(self, progress: float) -> bool:
-        """An encoder that selects tokens is not, while it takes all of them or only its policies learn."""
-        return not self.encoder.selects or self.encoder.phase(progress) == "both"
+        """An encoder that selects tokens is not, while it takes all of them, more than are wished in the end, or only
+        its policies learn."""
+        if not self.encoder.selects:
+            return True
+        settled = self.sparsity is None or self.sparsity.settled(progress)
+        return settled and self.encoder.phase(progress) == "both"
 
     def count(self, batch: Batch) -> int:
         """What a loss is counted over: tokens where each has a label, else examples."""
@@ -112,7 +116,7 @@ class Reader(Network):
         if read.pooled is not None and read.pooled.penalty is not None:
             total = total + read.pooled.penalty.sum()
         if self.reinforce is not None and (taught := _choice(read, len(batch.inputs))) is not None:
-            policy, told = self._policy(taught, -nats.detach(), read, copies)
+            policy, told = self._policy(taught, -nats.detach(), read, copies, progress)
             # Where gates pass the gradient the task's loss teaches the policies, so it cannot be left out.
             passes = self.estimator is not None and self.estimator.passes
             alone = self.encoder.phase(progress) == "policy" and not passes
@@ -123,7 +127,7 @@ class Reader(Network):
         return Output(total, count, notes, shown)
 
     def _policy(
-        self, taught: "_Taught", reward: Float[Tensor, " batch"], read: Read, copies: int
+        self, taught: "_Taught", reward: Float[Tensor, " batch"], read: Read, copies: int, progress: float
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """The loss that teaches what was chosen, and what to log of it."""
         assert self.reinforce is not None
@@ -135,7 +139,7 @@ class Reader(Network):
         told = {name: one.detach().mean() for name, one in notes.items()}
         told["gradient_variance"] = self.estimator.variance.clone()
         if self.sparsity is not None and taught.expected is not None:
-            found = found + self.sparsity(taught.expected, taught.decided).sum()
+            found = found + self.sparsity(taught.expected, taught.decided, progress).sum()
             for number, choice in enumerate(read.choices):
                 shares = taught.expected if taught.decided is None else taught.decided
                 told[choice.name] = shares[number].detach().mean()
