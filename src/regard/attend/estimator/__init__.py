@@ -135,4 +135,4 @@ class Estimator(nn.Module):
             found = (each - mean).masked_fill(~there, 0.0).square().sum() / n
             self.variance.lerp_(found.to(self.variance.dtype), 0.1)
 
-        logits.register_hook(follow)
+        logits.register_hook(follow)  # type: ignore[no-untyped-call]

@@ -27,7 +27,16 @@ class Nvil(Estimator):
     def choose(self, logits: Tensor, mask: Tensor, sides: int = 1, copies: int = 1) -> Gates:
         return sampled(logits, mask)
 
-    def loss(self, score: Tensor, reward: Tensor, reinforce: Reinforce, **known: Tensor | int | None) -> Tensor:
-        summary, entropy = known.pop("summary"), known["entropy"]
-        found: Tensor = self.baseline(score, reward, summary, **known)
+    def loss(
+        self,
+        score: Tensor,
+        reward: Tensor,
+        reinforce: Reinforce,
+        *,
+        entropy: Tensor,
+        summary: Tensor | None = None,
+        kept: Tensor | None = None,
+        copies: int = 1,
+    ) -> Tensor:
+        found: Tensor = self.baseline(score, reward, summary, entropy=entropy, kept=kept, copies=copies)
         return found - reinforce.bonus * entropy if reinforce.bonus else found

@@ -25,6 +25,16 @@ class ScoreFunction(Estimator):
     def choose(self, logits: Tensor, mask: Tensor, sides: int = 1, copies: int = 1) -> Gates:
         return sampled(logits, mask)
 
-    def loss(self, score: Tensor, reward: Tensor, reinforce: Reinforce, **known: Tensor | int | None) -> Tensor:
-        summary = known.pop("summary", None)
-        return reinforce(score, reward, summary, **known)  # type: ignore[no-any-return]
+    def loss(
+        self,
+        score: Tensor,
+        reward: Tensor,
+        reinforce: Reinforce,
+        *,
+        entropy: Tensor,
+        summary: Tensor | None = None,
+        kept: Tensor | None = None,
+        copies: int = 1,
+    ) -> Tensor:
+        found: Tensor = reinforce(score, reward, summary, entropy=entropy, kept=kept, copies=copies)
+        return found
