@@ -10,6 +10,7 @@ import torch
 from torch.nn.functional import cross_entropy
 from torch.utils._pytree import tree_map
 
+from regard.api import configure
 from regard.data.batch import in_order
 from regard.errors import RegardError
 from regard.networks.reader import Reader
@@ -398,3 +399,12 @@ def test_skipping_what_was_not_chosen_changes_no_answer(name: str, unchosen: str
     assert 0 < results.chosen < 1
     assert set(results.policies) == {"heads", "dependents"}
     assert results.chosen == pytest.approx(sum(results.policies.values()) / 2)
+
+
+def test_a_configuration_has_what_teaches_its_encoder_best() -> None:
+    """All defaults are filled in before a task is made, and must not take the place of the encoder's own."""
+    found = configure("entail", {"encoder": "resan", "data": {"train": "pairs.tsv"}})
+    assert (found["reinforce"]["baseline"], found["reinforce"]["bonus"]) == ("others", 0.003)
+    asked = configure("entail", {"encoder": {"name": "resan", "hidden": 8}, "reinforce": {"baseline": "moving"}})
+    assert (asked["reinforce"]["baseline"], asked["reinforce"]["bonus"]) == ("moving", 0.003)
+    assert configure("entail", {"encoder": "disan"})["reinforce"]["baseline"] == "moving"

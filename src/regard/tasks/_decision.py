@@ -19,7 +19,7 @@ from regard.data.batch import in_order
 from regard.encode import Encoder
 from regard.errors import RegardError
 from regard.fields import Field, input_field
-from regard.find import Spec, build, call, table
+from regard.find import Spec, build, call, find, named, names, table
 from regard.look.attention_map import AttentionMap
 from regard.measure import Results
 from regard.networks.hard_attention import must_learn
@@ -76,7 +76,11 @@ class Decision(Task):
 
     @classmethod
     def implied(cls, options: Mapping[str, Any]) -> dict[str, Any]:
-        return implied(options)
+        """Those of a pre-trained encoder; and of one that selects tokens, what teaches its choice best."""
+        encoder = options.get("encoder", "")
+        name = named(encoder) if isinstance(encoder, str | Mapping) else ""
+        own = find("encode", name).reinforce if name in names("encode") else {}
+        return {**({"reinforce": own} if own else {}), **implied(options)}
 
     def learn(self, examples: Sequence[Example]) -> None:
         super().learn(examples)
