@@ -262,7 +262,7 @@ def translate_part(given: argparse.Namespace) -> None:
 
     data = str(given.data / "multi30k" / "tok")
     shared = merge(RECIPE, {"data": {"train": data, "source": "de", "target": "en"}, "train": {"time": given.time}})
-    shared = merge(shared, {"search": {"name": "beam", "beam_size": 5}, "train": {"epochs": 1_000, "patience": 100}})
+    shared = merge(shared, {"search": {"name": "beam", "beam_size": 5}})
     if given.tiny:
         folder = Path(tempfile.mkdtemp())
         from regard.data.lines import lines
