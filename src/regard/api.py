@@ -450,7 +450,7 @@ def suited(
     Built-in data comes with options measured for it, and a run that goes on has all of its options already.
     """
     plan = config["train"]
-    if not plan["auto"] or _preset(type(task), options) or type(task).implied(options) or not splits.train:
+    if not plan["auto"] or _preset(type(task), options) or "train" in type(task).implied(options) or not splits.train:
         return config, ()
     where = device_of(plan["device"]).type
     facts = Facts.of(splits.train, list(task.fields.values()), where, usable_cores(), seconds(plan["time"]))

@@ -213,12 +213,20 @@ class Batch(Rows):
 
 @dataclass(frozen=True)
 class Selection(Rows):
-    """Which tokens a network chose, and how likely (log-probability) and how open (entropy) that choice was."""
+    """Which tokens a network chose, and how likely (log-probability) and how open (entropy) that choice was.
+
+    `expected` is the share of tokens that its probabilities choose on average, `decided` the share that the most likely
+    choice has, where another one was drawn. `gates` are there where a gradient
+    passes through the choice: 0 for what was not chosen.
+    """
 
     name: str  # "heads", "dependents": what they were chosen as
     chosen: Bool[Tensor, "batch time"]
     log_prob: Float[Tensor, " batch"]
     entropy: Float[Tensor, " batch"]
+    expected: Float[Tensor, " batch"] | None = None
+    decided: Float[Tensor, " batch"] | None = None
+    gates: Float[Tensor, "batch time"] | None = None
 
 
 @dataclass(frozen=True)

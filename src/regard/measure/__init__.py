@@ -8,8 +8,8 @@ whether higher or lower is better. Metrics of generated text count every referen
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -36,7 +36,8 @@ class Results:
 
     Teacher-forced: `nats` is the sum of −log p over the target's tokens, `tokens` how many there were
     (the end counted), `right` how many of them were the likeliest. Where the answer is one label or one score,
-    it counts as one token. `chosen` is the mean share of the input's tokens that an encoder kept, where it chooses.
+    it counts as one token. `chosen` is the mean share of the input's tokens that an encoder kept, where it chooses;
+    `policies` has that of each of its policies.
     `read` are the true targets as the model reads them, with where it looks, for examples whose grounding is known.
     `ranks` say where each target stands, where answers are ranked.
     """
@@ -49,6 +50,7 @@ class Results:
     chosen: float | None = None
     read: Sequence[Prediction] = ()
     ranks: Sequence[Rank] = ()
+    policies: Mapping[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<results: {len(self.predictions):,} predictions for {len(self.examples):,} examples>"
