@@ -22,6 +22,7 @@ attention before its step:
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -80,9 +81,10 @@ class RecurrentState(Beams):
     memory: Memory
 
 
-def whole(memory: Memory) -> torch.autocast:
+def whole(memory: Memory) -> AbstractContextManager[Any]:
     """Steps are small and wait for each other: casting to half precision and back would cost more than it saves."""
-    return torch.autocast(memory.keys.device.type, enabled=False)
+    kind = memory.keys.device.type
+    return torch.autocast(kind, enabled=False) if torch.is_autocast_enabled(kind) else nullcontext()
 
 
 def in_kind(memory: Memory, kind: torch.dtype) -> Memory:
