@@ -12,7 +12,7 @@ for all hypotheses of a sentence, is left alone. So a memory is never copied onc
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import zip_longest
 from typing import Any, TypeVar
 
@@ -110,15 +110,22 @@ B = TypeVar("B", bound="Beams")
 
 def _through(value: Any, change: Callable[[Tensor], Tensor], skip: tuple[type, ...] = ()) -> Any:
     """Apply `change` to every tensor inside a field: a tensor, a tuple of fields, or another of these types."""
-    if isinstance(value, skip):
+    if value is None or isinstance(value, skip):
         return value
     if isinstance(value, Tensor):
         return change(value)
     if isinstance(value, tuple):
-        return tuple(_through(item, change, skip) for item in value)
+        return tuple([_through(item, change, skip) for item in value])
     if isinstance(value, Rows):
-        return replace(value, **{f.name: _through(getattr(value, f.name), change, skip) for f in fields(value)})
+        kind = type(value)
+        return kind(**{name: _through(getattr(value, name), change, skip) for name in _names(kind)})
     return value
+
+
+@cache
+def _names(kind: type[Any]) -> tuple[str, ...]:
+    """Of the fields; asked for in every step of a search."""
+    return tuple(field.name for field in fields(kind))
 
 
 @dataclass(frozen=True)
