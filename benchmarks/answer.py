@@ -4,15 +4,20 @@
     python benchmarks/answer.py babi DATA/babi --name answer_babi                 # en.zip; tasks 1, 4, 6 and 12
     python benchmarks/answer.py cloze DATA/squad --name answer_cloze              # two readers, three seeds
     python benchmarks/answer.py pack DATA/squad GLOVE SPACY --out packed          # for another machine: 32 MiB
-    python benchmarks/answer.py squad packed --time 1100s --stop 540 --keep runs             # half of 20 minutes,
-    python benchmarks/answer.py squad packed --time 1100s --keep runs --name answer_squad    # and the rest
+    python benchmarks/answer.py squad packed --time 1040s --stop 530 --keep runs             # half of 20 minutes,
+    python benchmarks/answer.py squad packed --time 1040s --keep runs --name answer_squad    # and the rest
     python benchmarks/answer.py speed packed --keep runs --name answer_speed      # questions/s, memory by length
 
 `pack` copies train.json.gz and dev.json.gz and writes one file of vectors: GLOVE (glove.6B.100d.txt.gz) and SPACY
 (spacy.en_md.300d.txt.gz) side by side, cut to the words of SQuAD and to half precision. `squad` trains all models at
 once on one device (--jobs); --models picks some. With --stop a call ends after so many seconds, and the same call
-without it resumes all of them where they stopped, so that both together train for --time. The machine has to keep
-the folder of the runs between the two. `--tiny` checks any of them in a minute.
+without it resumes all of them where they stopped, so that both together train for --time; the full development set is
+answered after that, in about a minute. The machine has to keep the folder of the runs between the two. The record is
+written whenever a model is done. The best weights are chosen on the first 1,000 questions of the development set, as
+papers did. `--tiny` checks any of them in a few minutes.
+
+Models: `dcn` is the published network. `dcn_overlap` also tells each word whether it is in both texts, and `dcn_deep`
+reads both texts with two layers in both directions besides.
 
 Cloze questions are made from SQuAD: of a paragraph whose answer is one word that occurs in it at least twice, the
 question is the sentence that holds the first occurrence, with XXXXX in its place, and the document the rest.
@@ -28,6 +33,7 @@ import tempfile
 import threading
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +60,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "dcn_overlap": {**DCN, "overlap": True},
     "bilstm": {**DCN, "encoder": AGAIN, "interact": "attention", "point": "linear"},
     "transformer": {**DCN, "encoder": TRANSFORMER, "again": "identity", "interact": "concatenation", "point": "linear"},
+    "dcn_deep": {**DCN, "encoder": {**AGAIN, "layers": 2, "dropout": 0.3}, "overlap": True},
     "no_coattention": {**DCN, "interact": "attention"},
     "no_iteration": {**DCN, "point": {**DCN["point"], "turns": 1}},
     "no_sentinel": {**DCN, "interact": {"name": "coattention", "sentinel": False}},
@@ -110,6 +117,12 @@ def stories(tiny: bool) -> dict[str, Any]:
         return {**measured, "whole_seconds": seconds, "answered_per_second": len(test) / (time.monotonic() - begun)}
 
 
+def needs(*paths: Path) -> None:
+    """Ends at once where a file is missing."""
+    if missing := [str(path) for path in paths if not path.exists()]:
+        raise SystemExit(f"not found: {', '.join(missing)}")
+
+
 def babi(folder: Path, tiny: bool, seeds: int, jobs: int) -> dict[str, Any]:
     """1,000 training questions of each task, the official test set."""
     small = {
@@ -121,6 +134,7 @@ def babi(folder: Path, tiny: bool, seeds: int, jobs: int) -> dict[str, Any]:
     plan = {"auto": False, "batch_tokens": 0, "batch_size": 32, "lr": 4e-3, "warmup": 50, "ema": 0.99, "epochs": 30}
     plan |= {"patience": 1000, "threads": 1, "device": "cpu"} | ({"steps": 2} if tiny else {})
     work = {}
+    needs(folder / "en.zip")
     with tempfile.TemporaryDirectory() as place:
         zipfile.ZipFile(folder / "en.zip").extractall(place)
         for task in BABI:
@@ -174,6 +188,7 @@ def cloze(folder: Path, tiny: bool, seeds: int, jobs: int, seconds: str) -> dict
     }
     plan = {"auto": False, "batch_tokens": 0, "batch_size": 32, "lr": 2e-3, "warmup": 100, "ema": 0.99, "epochs": 30}
     plan |= {"time": seconds} | ({"steps": 2, "max_validation": 40} if tiny else {})
+    needs(*(folder / f"{part}.json.gz" for part in ("train", "dev")))
     with tempfile.TemporaryDirectory() as place:
         for part in ("train", "dev"):
             rows = cloze_of(folder / f"{part}.json.gz")[: 200 if tiny else None]
@@ -205,6 +220,7 @@ def pack(squad: Path, vectors: list[Path], out: Path) -> None:
 
     from regard.fields._vectors import read_vectors, side_by_side
 
+    needs(squad / "train.json.gz", squad / "dev.json.gz", *vectors)
     out.mkdir(parents=True, exist_ok=True)
     words: set[str] = set()
     for part in ("train", "dev"):
@@ -222,24 +238,43 @@ def pack(squad: Path, vectors: list[Path], out: Path) -> None:
 
 
 def squad(
-    folder: Path, models: list[str], tiny: bool, jobs: int, seconds: str, stop: float, keep: Path, device: str
+    folder: Path,
+    models: list[str],
+    tiny: bool,
+    jobs: int,
+    seconds: str,
+    stop: float,
+    keep: Path,
+    device: str,
+    done: Callable[[dict[str, Any]], None],
 ) -> dict[str, Any]:
-    """All models at once; what was trained before in `keep` is resumed, with a longer time."""
+    """All models at once; what was trained before in `keep` is resumed. `done` is told the figures so far whenever a
+    model is finished."""
+    if unknown := sorted({*models} - {*MODELS}):
+        raise SystemExit(f"no model {', '.join(unknown)}; there are {', '.join(MODELS)}")
+    files = [folder / name for name in ("train.json.gz", "dev.json.gz", "vectors.txt.gz")]
+    needs(*files)
     plan: dict[str, Any] = {
-        "auto": False, "batch_tokens": 0, "batch_size": 64, "lr": 1e-3, "warmup": 500, "ema": 0.999, "epochs": 20,
-        "time": seconds, "patience": 1000, "max_validation": 2000, "device": device, "decay": "linear",
+        "auto": False, "batch_tokens": 0, "batch_size": 128, "lr": 1.5e-3, "warmup": 300, "ema": 0.999, "epochs": 30,
+        "time": seconds, "patience": 1000, "max_validation": 1000, "device": device, "decay": "linear",
     }  # fmt: skip
-    data: dict[str, Any] = {"train": str(folder / "train.json.gz"), "valid": str(folder / "dev.json.gz")}
-    reading: dict[str, Any] = {"embed": {"vectors": str(folder / "vectors.txt.gz"), "mode": "missing", "dropout": 0.2}}
-    reading["tokenizer"] = {"name": "word", "lower": True, "split": "punctuation", "min_frequency": 2}
+    data: dict[str, Any] = {"train": str(files[0]), "valid": str(files[1])}
+    vectors = {"vectors": str(files[2]), "mode": "missing", "max_vectors": 100_000, "dropout": 0.2}
+    words = {"name": "word", "lower": True, "split": "punctuation", "vocab_size": 100_000, "min_frequency": 2}
+    reading: dict[str, Any] = {"embed": vectors, "tokenizer": words}
     if tiny:
         plan |= {"steps": 2, "batch_size": 2, "max_validation": 4, "time": "10m"}
-        data |= {"train": _few(folder / "train.json.gz", keep), "valid": _few(folder / "dev.json.gz", keep)}
+        data |= {"train": _few(files[0], keep), "valid": _few(files[1], keep)}
+        vectors["max_vectors"] = 100
     work = {}
     for name in models:
         options = {**MODELS[name], "input": reading, "train": plan}
         work[name] = (train, data, options, str(keep / name), False, stop)
-    return {name: {**one, "published": PUBLISHED.get(name)} for name, one in together(work, jobs)}
+    found: dict[str, Any] = {}
+    for name, one in together(work, jobs):
+        found[name] = {**one, "published": PUBLISHED.get(name)}
+        done(found)
+    return found
 
 
 def _few(path: Path, keep: Path) -> str:
@@ -259,6 +294,7 @@ def speed(folder: Path, tiny: bool, keep: Path, device: str) -> dict[str, Any]:
     from regard import api
     from regard.types import Batch, Sequences
 
+    needs(keep / "dcn", folder / "dev.json.gz")
     model = api.load(keep / "dcn", device)
     examples, _ = model.examples(_few(folder / "dev.json.gz", keep) if tiny else str(folder / "dev.json.gz"))
     texts = [one.inputs for one in examples]
@@ -289,7 +325,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("packed"))
     parser.add_argument("--keep", type=Path, default=Path("runs"), help="folder of the runs of squad and speed")
     parser.add_argument("--models", default=",".join(MODELS), help="of squad, with commas")
-    parser.add_argument("--time", default="550s", help="of each training, counted from its first call")
+    parser.add_argument("--time", default="1040s", help="of each training of squad, counted from its first call")
     parser.add_argument("--stop", type=float, default=0.0, help="seconds after which squad is interrupted; 0: never")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=0, help="trainings at once; 0: all on a GPU, one on a CPU")
@@ -300,6 +336,11 @@ def main() -> None:
     import torch
 
     jobs = given.jobs or (len(MODELS) if torch.cuda.is_available() else 1)
+
+    def done(figures: dict[str, Any]) -> None:
+        if given.name and not given.stop:
+            record(given.name, figures)
+
     if given.what == "pack":
         pack(given.data[0], given.data[1:], given.out)
         return
@@ -311,7 +352,8 @@ def main() -> None:
         figures = cloze(given.data[0], given.tiny, given.seeds, jobs, given.time)
     elif given.what == "squad":
         models = given.models.split(",")
-        figures = squad(given.data[0], models, given.tiny, jobs, given.time, given.stop, given.keep, given.device)
+        given_time = given.time, given.stop, given.keep, given.device
+        figures = squad(given.data[0], models, given.tiny, jobs, *given_time, done)
     else:
         figures = speed(given.data[0], given.tiny, given.keep, given.device)
     print(json.dumps(figures, indent=1))

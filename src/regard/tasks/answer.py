@@ -196,6 +196,10 @@ class Answer(Task):
         if self.went_on is None:
             self.reading.begin()
 
+    def values(self, examples: Sequence[Example]) -> dict[int, list[str]]:
+        """Each document and each question once: a document counts no more for having many questions."""
+        return {number: [*dict.fromkeys(texts)] for number, texts in super().values(examples).items()}
+
     def restore(self, kept: dict[str, Any]) -> None:
         super().restore(kept)
         self.reading.check()
