@@ -7,6 +7,7 @@
     python benchmarks/answer.py squad packed --time 1040s --stop 530 --keep runs             # half of 20 minutes,
     python benchmarks/answer.py squad packed --time 1040s --keep runs --name answer_squad    # and the rest
     python benchmarks/answer.py speed packed --keep runs --name answer_speed      # questions/s, memory by length
+    python benchmarks/answer.py speed packed --keep runs --device cpu --questions 1000 --name answer_speed_cpu
 
 `pack` copies train.json.gz and dev.json.gz and writes one file of vectors: GLOVE (glove.6B.100d.txt.gz) and SPACY
 (spacy.en_md.300d.txt.gz) side by side, cut to the words of SQuAD and to half precision. `squad` trains all models at
@@ -303,35 +304,58 @@ def _few(path: Path, keep: Path) -> str:
     return str(made)
 
 
-def speed(folder: Path, tiny: bool, keep: Path, device: str) -> dict[str, Any]:
+LENGTHS = (100, 200, 400, 800, 1600)
+
+
+def speed(folder: Path, tiny: bool, keep: Path, device: str, questions: int) -> dict[str, Any]:
     """Questions/s of the trained dcn over the development set, and the peak memory of a training step by length."""
+    from regard import api
+
+    needs(keep / "dcn", folder / "dev.json.gz")
+    model = api.load(keep / "dcn", device)
+    examples, _ = model.examples(_few(folder / "dev.json.gz", keep) if tiny else str(folder / "dev.json.gz"))
+    texts = [one.inputs for one in examples][: questions or None]
+    model.predict(texts[:64], look=False)
+    begun = time.monotonic()
+    model.predict(texts, look=False)
+    found: dict[str, Any] = {"questions_per_second": len(texts) / (time.monotonic() - begun), "questions": len(texts)}
+    found["device"] = next(model.network.parameters()).device.type
+    del model
+    rows = 2 if tiny else 32
+    work = {str(size): (_memory, keep / "dcn", device, size, rows) for size in ((16, 32) if tiny else LENGTHS)}
+    memory = dict(together(work, 1))  # each in a process of its own, whose peak is its own
+    return {**found, "batch": rows, "peak_mib_by_length": {size: memory[size].get("mib") for size in work}}
+
+
+def _memory(run: Path, device: str, length: int, rows: int) -> dict[str, Any]:
+    """What a training step needs beside the model, at its peak."""
+    import resource
+
     import torch
 
     from regard import api
     from regard.types import Batch, Sequences
 
-    needs(keep / "dcn", folder / "dev.json.gz")
-    model = api.load(keep / "dcn", device)
-    examples, _ = model.examples(_few(folder / "dev.json.gz", keep) if tiny else str(folder / "dev.json.gz"))
-    texts = [one.inputs for one in examples]
-    model.predict(texts[:64], look=False)
-    begun = time.monotonic()
-    model.predict(texts, look=False)
-    found: dict[str, Any] = {"questions_per_second": len(texts) / (time.monotonic() - begun), "questions": len(texts)}
+    model = api.load(run, device)
     where = next(model.network.parameters()).device
-    rows, memory = 2 if tiny else 32, {}
-    for length in (16, 32) if tiny else (100, 200, 400, 800, 1600, 3200):
-        sides = [Sequences.pad([[5] * size] * rows).to(where) for size in (length, 16)]
-        batch = Batch(tuple(sides), torch.zeros(rows, 2, dtype=torch.long, device=where))
-        if where.type == "cuda":
-            torch.cuda.reset_peak_memory_stats()
-        model.network.train()
-        with model.precision():
-            (model.network(batch).total / rows).backward()
-        model.network.zero_grad(set_to_none=True)
-        peak = torch.cuda.max_memory_allocated() / 2**20 if where.type == "cuda" else None
-        memory[str(length)] = peak
-    return {**found, "peak_mib_by_length": memory, "batch": rows}
+    sides = [Sequences.pad([[5] * size] * rows).to(where) for size in (length, 16)]
+    batch = Batch(tuple(sides), torch.zeros(rows, 2, dtype=torch.long, device=where))
+    on_gpu = where.type == "cuda"
+    if on_gpu:
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated() / 2**20
+    else:
+        before = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
+    model.network.train()
+    with model.precision():
+        total = model.network(batch).total / rows
+    total.backward()
+    most = (
+        torch.cuda.max_memory_allocated() / 2**20
+        if on_gpu
+        else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+    )
+    return {"mib": most - before}
 
 
 def main() -> None:
@@ -346,6 +370,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=0, help="trainings at once; 0: all on a GPU, one on a CPU")
     parser.add_argument("--device", default="auto")
+    parser.add_argument("--questions", type=int, default=0, help="of the development set, for speed; 0: all")
     parser.add_argument("--tiny", action="store_true", help="does it run?")
     parser.add_argument("--name", default="", help="the name of the results file; nothing is kept without one")
     given = parser.parse_args()
@@ -371,7 +396,7 @@ def main() -> None:
         given_time = given.time, given.stop, given.keep, given.device
         figures = squad(given.data[0], models, given.tiny, jobs, *given_time, done)
     else:
-        figures = speed(given.data[0], given.tiny, given.keep, given.device)
+        figures = speed(given.data[0], given.tiny, given.keep, given.device, given.questions)
     print(json.dumps(figures, indent=1))
     if given.name:
         print(record(given.name, figures))

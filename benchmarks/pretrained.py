@@ -271,7 +271,8 @@ def trained(folder: Path, wanted: list[Key], steps: int, at_once: int) -> Iterat
     try:
         while wanted or running:
             while wanted and len(running) < at_once:
-                running[wanted[0]] = Training(folder, wanted.pop(0), steps)
+                key = wanted.pop(0)
+                running[key] = Training(folder, key, steps)
             for key in [key for key, one in running.items() if one.over()]:
                 found = running.pop(key).found()
                 print(*key, json.dumps(found), flush=True)
