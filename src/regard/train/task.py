@@ -128,10 +128,8 @@ class Task(ABC):
 
     def learn(self, examples: Sequence[Example]) -> None:
         """Fit the fields to the training examples. A mistake in the data is told here, before a run is begun."""
-        values: dict[int, list[str]] = {}
         seen = self.prepared(examples)
-        for side, field in enumerate(self.inputs.values()):
-            values.setdefault(id(field), []).extend(example.inputs[side] for example in seen)
+        values = self.values(seen)
         try:
             for number, (role, field) in self._own_inputs().items():
                 if field is self._begun:
@@ -146,6 +144,13 @@ class Task(ABC):
             where = examples[0].where if examples else ""
             raise RegardError(f"{where}: {error}" if where and where not in str(error) else str(error)) from None
         self._learned = examples, self.encode(seen)
+
+    def values(self, examples: Sequence[Example]) -> dict[int, list[str]]:
+        """What each field of an input learns from, by its id."""
+        found: dict[int, list[str]] = {}
+        for side, field in enumerate(self.inputs.values()):
+            found.setdefault(id(field), []).extend(example.inputs[side] for example in examples)
+        return found
 
     def _own_inputs(self) -> dict[int, tuple[str, Input]]:
         """Each field of an input once, by its id, with the first of its roles."""
