@@ -1,0 +1,72 @@
+"""Messages on which nothing should be suggested, however likely a reply: illness, death, dismissal, threats, passwords.
+
+A list of terms by subject, sensitive.txt, which anyone can read: a message with one of them is sensitive. It is crude,
+and meant to be: a suggestion too few costs little, a cheerful one under the news of a death costs much.
+
+    sensitive("my father passed away last night")       # "death"
+    sensitive("see you on Friday")                      # ""
+
+In the list a line is a term: words in small letters, `*` for any letters at the end of a word, ` ... ` for up to four
+words between two.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib.resources import files
+
+from regard.messages.normal import normal
+
+__all__ = ["Terms", "listed", "lists", "sensitive"]
+
+
+def listed(text: str) -> dict[str, list[str]]:
+    """A list of terms by its headings, which stand in brackets; lines that begin with # are remarks."""
+    found: dict[str, list[str]] = {}
+    subject = ""
+    for line in map(str.strip, text.split("\n")):
+        if line.startswith("[") and line.endswith("]"):
+            subject = line[1:-1]
+        elif line and not line.startswith("#"):
+            found.setdefault(subject, []).append(line.lower())
+    return found
+
+
+class Terms:
+    """Terms that are looked for as whole words; a text in which none of them begins is told at once."""
+
+    def __init__(self, terms: Iterable[str]) -> None:
+        every = sorted(terms, key=len, reverse=True)
+        self.pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(_form, every))})(?!\w)", re.IGNORECASE)
+        firsts = [re.split(r"[^\w*]", term)[0] for term in every]
+        self.words = {first for first in firsts if not first.endswith("*")}
+        self.stems = {first[:-1] for first in firsts if first.endswith("*")}
+
+    def __call__(self, text: str) -> bool:
+        begun = any(
+            word in self.words or any(word[:end] in self.stems for end in range(2, len(word) + 1))
+            for word in re.findall(r"\w+", text.lower())
+        )
+        return begun and self.pattern.search(text) is not None
+
+
+def _form(term: str) -> str:
+    """A term as a pattern: four words at most stand where it has "..."."""
+    form = ""
+    for word in term.split():
+        gap = r"\W+" if form and not form.endswith("{0,4}?\\W+") else ""
+        form += r"(?:\W+\w+){0,4}?\W+" if word == "..." else gap + re.escape(word).replace(r"\*", r"\w*")
+    return form
+
+
+@cache
+def lists(name: str) -> Sequence[tuple[str, Terms]]:
+    """The subjects of a list of this package, with their terms."""
+    text = files("regard.messages").joinpath(name).read_text(encoding="utf-8")
+    return [(subject, Terms(terms)) for subject, terms in listed(text).items()]
+
+
+def sensitive(message: str) -> str:
+    """The first subject of the list that the message touches; "" for none."""
+    message = normal(message)
+    return next((subject for subject, there in lists("sensitive.txt") if there(message)), "")
