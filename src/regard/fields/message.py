@@ -55,12 +55,16 @@ class Message(Text):
 
     def fit(self, values: Sequence[str]) -> None:
         texts = [self.cleaned(value) for value in values]
-        if self.asked == "auto":
-            found = Counter(filter(None, map(language, texts[:20_000])))
-            self.language = found.most_common(1)[0][0] if found else "any"
+        self.settle(values)
         super().fit(texts)
         others = Counter(filter(None, map(self.unread, values)))
         self.notes += [f"no suggestion is learned for {counted(n, 'message')}: {why}" for why, n in sorted(others.items())]
+
+    def settle(self, values: Sequence[str]) -> None:
+        """Take the language of most messages for that of the model, where none was named."""
+        if self.asked == "auto":
+            found = Counter(filter(None, (language(self.cleaned(value)) for value in values[:20_000])))
+            self.language = found.most_common(1)[0][0] if found else "any"
 
     def unread(self, value: str) -> str:
         """Why nothing may be suggested for a message, whatever the model says; "" where something may."""

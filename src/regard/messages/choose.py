@@ -18,8 +18,8 @@ def choose(
     scores: Sequence[float] | Mapping[int, float],
     replies: Sequence[AllowedReply],
     count: int = 3,
-    within: float = 6.0,
-    opposite: float = 4.0,
+    within: float = 3.0,
+    opposite: float = 3.0,
 ) -> list[int]:
     """The replies to suggest. `order` has replies by falling score; a suggestion is at most `within` nats below the
     first, and one of the opposite polarity at most `opposite`."""

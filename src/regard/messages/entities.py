@@ -9,6 +9,8 @@ they are not found.
 
 import re
 
+from regard.messages.language import SMALL_WORDS
+
 __all__ = ["PLACEHOLDERS", "placeholders"]
 
 MONTH = (
@@ -32,11 +34,14 @@ FORMS: tuple[tuple[str, str], ...] = (
 )
 PATTERNS = tuple((name, re.compile(form, re.IGNORECASE)) for name, form in FORMS)
 PLACEHOLDERS = frozenset(name for name, _ in FORMS)
-# Words that have a capital and name nobody.
-COMMON = frozenset(
-    "i i'm i'll i've i'd ok okay monday tuesday wednesday thursday friday saturday sunday january february march april"
-    " may june july august september october november december english french german spanish chinese christmas easter"
-    " tv pm am usa uk us".split()
+# Words that may have a capital inside a text and name nobody: people who write no full stops begin sentences with them.
+COMMON = frozenset().union(*SMALL_WORDS.values()) | frozenset(
+    "i i'm i'll i've i'd ok okay oh wow hi hey hello thanks thank sure nice well maybe its havent im ive dont cant lol haha"
+    " monday tuesday wednesday thursday friday saturday sunday january february march april may june july august"
+    " september october november december english french german spanish chinese christmas easter tv pm am usa uk us"
+    " then now also only still here let lets yeah yep nope sorry great good many most every after before until while"
+    " because since though although really actually though tell see go come want need think should may might must"
+    " whats hows where when which who whom whose these those such too very being am are were having does doing".split()
 )
 CAPITAL = re.compile(r"(?<=[\w,;:)'\"] )[A-ZÀ-Ý][a-zà-ÿ]+(?:['-][A-ZÀ-Ý]?[a-zà-ÿ]+)*(?: [A-ZÀ-Ý][a-zà-ÿ]+)*\b")
 

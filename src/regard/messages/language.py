@@ -10,7 +10,7 @@ words of each language.
 
 import re
 
-__all__ = ["LANGUAGES", "language"]
+__all__ = ["LANGUAGES", "SMALL_WORDS", "language"]
 
 WORDS = {
     "en": "the of and to in is you that it he was for on are as with his they at be this have from or had by not but what"
@@ -35,7 +35,7 @@ WORDS = {
     " você olá sim pode",
 }
 LANGUAGES = frozenset(WORDS) | {"el", "ru", "zh", "ja", "ko", "ar", "he", "hi"}
-SETS = {name: frozenset(words.split()) for name, words in WORDS.items()}
+SMALL_WORDS = {name: frozenset(words.split()) for name, words in WORDS.items()}
 SCRIPTS = {
     "ja": re.compile(r"[\u3040-\u30ff]"),
     "ko": re.compile(r"[\uac00-\ud7af]"),
@@ -57,6 +57,6 @@ def language(text: str) -> str:
         if letters and len(pattern.findall(text)) > 0.3 * letters:
             return name
     words = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", text.lower())
-    counts = sorted(((sum(word in known for word in words), name) for name, known in SETS.items()), reverse=True)
+    counts = sorted(((sum(word in known for word in words), name) for name, known in SMALL_WORDS.items()), reverse=True)
     (first, name), (second, _) = counts[:2]
     return name if first >= LEAST and first >= LEAD * second else ""

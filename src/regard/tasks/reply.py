@@ -7,8 +7,8 @@ With nothing given it learns from made conversations. Your own data are pairs of
     regard predict runs/reply "Shall we meet on Friday?"
     regard serve runs/reply
 
-A message is cleaned (fields/message.py), and nothing is suggested for one that is sensitive, in another language, or
-that the trigger holds no short reply for. Else every allowed reply is scored, exactly and all at once (predict/
+A message is cleaned (fields/message.py), and nothing is suggested for one that is sensitive, in another language, full
+of unknown words, or that the trigger holds no short reply for. Else every allowed reply is scored, exactly and all at once (predict/
 prefix_tree.py), and three are chosen that differ in meaning (messages/choose.py):
 
     score(r) = log p(r | m) − λ log p(r)            λ is `prior`, p(r) how frequent the reply is
@@ -19,8 +19,10 @@ follows.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -30,7 +32,7 @@ from torch.nn.functional import cross_entropy
 
 from regard.data.batch import in_order
 from regard.data.splits import Splits
-from regard.errors import RegardError
+from regard.errors import RegardError, brief, counted
 from regard.fields.message import Message
 from regard.fields.suggestion import ReplyRow, Suggestion
 from regard.files import read_whole, write_whole
@@ -64,6 +66,7 @@ ABOUT_UNSUITABLE = (
     "# * stands for any letters at the end of a word, ... for up to four words between two.\n"
 )
 LIST = 2**20  # bytes of a list
+SEEN, EXAMPLES = 2_000, 3  # messages of which cleaning is counted, and shown
 BEST = 200  # replies from which suggestions are chosen
 MANY = 400  # validation messages by which the threshold and the prior are chosen
 PRIORS = tuple(n / 10 for n in range(9))
@@ -120,6 +123,9 @@ class Reply(Generation):
             "how much the log-frequency of a reply is taken off its score, against bland replies; -1 chooses it on the "
             "validation set",
         ] = -1.0,
+        unknown: Annotated[
+            Probability, "share of unknown words in a message from which on nothing is suggested; 1 never minds"
+        ] = 0.3,
         suggestions: Annotated[Few, "largest number of suggestions"] = 3,
         metrics: Metrics = (
             *("reply_rank", "coverage", "trigger", "distinct_intents", "click_share", "sensitive_answered"),
@@ -134,7 +140,7 @@ class Reply(Generation):
             field, PLAIN, encoder, attention, decoder, "greedy", metrics, best_metric, label_smoothing, teach
         )
         self.message, self.target = field, call(Suggestion, table(reply))
-        self.trigger_weight, self.suggestions = trigger_weight, suggestions
+        self.trigger_weight, self.suggestions, self.unknown = trigger_weight, suggestions, unknown
         self.asked = {"threshold": threshold, "prior": prior}
         self.threshold, self.prior = threshold or 0.5, max(prior, 0.0)
         self.never: Terms | None = None  # what the run's own list of unsuitable replies says
@@ -149,6 +155,26 @@ class Reply(Generation):
             replace(item, target=silent, lengths=(*item.lengths[:-1], 0)) if self.message.unread(one.source) else item
             for item, one in zip(super().encode(examples), examples, strict=True)
         ]
+
+    def prepared_lines(self, examples: Sequence[Example]) -> list[str]:
+        """How many messages each step of cleaning changed, and what it made of a few."""
+        some = examples[:SEEN]
+        self.message.settle([one.source for one in some])
+        steps = [self.message.clean.steps(one.source) for one in some]
+        changed = Counter(name for row in steps for (_, old), (name, new) in pairwise(row) if new != old)
+        unread = Counter(filter(None, (self.message.unread(one.source) for one in some)))
+        lines = [f"cleaning, of {counted(len(some), 'message')}:"]
+        lines += [f"  {name}: changes {changed[name]:,}" for name, _ in (steps[0][1:-1] if steps else ())]
+        lines += [f"  nothing would be suggested for {count:,}: {why}" for why, count in sorted(unread.items())]
+        most = sorted(range(len(some)), key=lambda n: -len({text for _, text in steps[n]}))[:EXAMPLES]
+        for n in most:
+            lines += ["", f"  {some[n].where}"]
+            before = None
+            for name, text in steps[n]:
+                if text != before:
+                    lines.append(f"    {name}: {brief(text, 300)}")
+                before = text
+        return lines
 
     def said(self, item: Encoded) -> Sequence[int]:
         return item.target.tokens  # type: ignore[no-any-return]
@@ -194,6 +220,17 @@ class Reply(Generation):
         each = dict(zip(best.indices.tolist(), best.values.tolist(), strict=True))
         return choose(order, each, self.target.allowed, self.suggestions)
 
+    def _reason(self, message: str, row: Sequence[int], chance: float | None = None) -> str:
+        """Why nothing is suggested for a message; "" where something is."""
+        if reason := self.message.unread(message):
+            return reason
+        missing = sum(token == Tokenizer.unknown for token in row)
+        if self.unknown < 1 and missing > self.unknown * (len(row) - 1):
+            return f"too many unknown words ({missing} of {len(row) - 1})"
+        if chance is not None and chance < self.threshold:
+            return f"no short reply is likely to do (p = {chance:.2f})"
+        return ""
+
     # --- predictions -------------------------------------------------------------------------------------
 
     @torch.no_grad()
@@ -204,12 +241,13 @@ class Reply(Generation):
         assert isinstance(network, Replier)
         at = places(texts, where)
         rows = [row for (row,) in self.rows(texts, ask, at)]
-        found = {n: _silent(text[0], reason) for n, text in enumerate(texts) if (reason := self.message.unread(text[0]))}
+        reasons = [self._reason(text, row) for (text,), row in zip(texts, rows, strict=True)]
+        found = {n: _silent(texts[n][0], reason) for n, reason in enumerate(reasons) if reason}
         heard = [n for n in range(len(texts)) if n not in found]
         for place, one in self._scored(network, [rows[n] for n in heard]):
             n = heard[place]
-            if one.chance < self.threshold:
-                found[n] = _silent(texts[n][0], f"no short reply is likely to do (p = {one.chance:.2f})")
+            if reason := self._reason(texts[n][0], rows[n], one.chance):
+                found[n] = _silent(texts[n][0], reason)
                 continue
             scores = self._order(one.log_probs, self.prior)
             among = scores.log_softmax(0)
@@ -301,15 +339,14 @@ class Reply(Generation):
         found = [Prediction("", None, reason="") for _ in examples]
         told = [Suggested(bool(one.target.strip()), None, False, ()) for one in examples]
         for n, scored in self._scored(network, [item.inputs[0] for item in items]):
-            found[n], told[n] = self._measured(examples[n], scored)
+            found[n], told[n] = self._measured(examples[n], items[n].inputs[0], scored)
         return Results(examples, found, nats, tokens, right, suggested=told)
 
-    def _measured(self, example: Example, scored: Scored) -> tuple[Prediction, Suggested]:
+    def _measured(self, example: Example, row: Sequence[int], scored: Scored) -> tuple[Prediction, Suggested]:
         """What is suggested for a message, beside its true reply."""
         scores = self._order(scored.log_probs, self.prior)
-        number, reason = self.target.place(example.target), self.message.unread(example.source)
-        silent = bool(reason) or scored.chance < self.threshold
-        chosen = [] if silent else self._chosen(scores)
+        number, reason = self.target.place(example.target), self._reason(example.source, row, scored.chance)
+        chosen = [] if reason else self._chosen(scores)
         replies = [self.target.allowed[n] for n in chosen]
         true = None if number is None else self.target.allowed[number]
         told = Suggested(
@@ -320,8 +357,9 @@ class Reply(Generation):
             exact=number in chosen,
             alike=true is not None and any(one.intent == true.intent for one in replies),
         )
-        prediction = self._suggested(example.source, chosen, scores.log_softmax(0)[chosen].tolist())
-        return (_silent(example.source, reason or "no short reply is likely to do") if silent else prediction), told
+        if reason:
+            return _silent(example.source, reason), told
+        return self._suggested(example.source, chosen, scores.log_softmax(0)[chosen].tolist()), told
 
     # --- the run's folder ----------------------------------------------------------------------------------
 
@@ -383,14 +421,16 @@ class Reply(Generation):
 
 
 def best_threshold(chances: Sequence[tuple[float, bool]]) -> float:
-    """The probability from which to suggest: of the chances given, each with whether it was right to, the one with the
-    best F1 of those not below it; the highest of equals. One half where nothing was right."""
-    wanted = sum(right for _, right in chances)
+    """The probability from which to suggest: of the chances given, each with whether it was right to, halfway between
+    the last shown and the first held back where the F1 of those shown is best. One half where nothing was right."""
+    ordered = sorted(chances, reverse=True)
+    wanted = sum(right for _, right in ordered)
     best, threshold, both = 0.0, 0.5, 0
-    for shown, (chance, right) in enumerate(sorted(chances, reverse=True), 1):
+    for shown, (chance, right) in enumerate(ordered, 1):
         both += right
-        if (f1 := 2 * both / (shown + wanted)) > best:
-            best, threshold = f1, chance
+        below = ordered[shown][0] if shown < len(ordered) else 0.0
+        if below < chance and (f1 := 2 * both / (shown + wanted)) > best:
+            best, threshold = f1, (chance + below) / 2
     return threshold
 
 

@@ -279,6 +279,10 @@ class Task(ABC):
         """The inputs of an example as somebody would ask them of the trained model, also from elsewhere."""
         return [field.source(value) or value for field, value in zip(self.inputs.values(), example.inputs, strict=True)]
 
+    def prepared_lines(self, examples: Sequence[Example]) -> list[str]:
+        """What becomes of inputs before they are read, for looking at it; none where they are read as they come."""
+        return []
+
     def groups(self, examples: Sequence[Example]) -> dict[str, Sequence[int | str]]:
         """Beyond input length, by what an error report groups its examples: a number or a word for each, by name."""
         return {}
