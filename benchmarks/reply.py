@@ -47,8 +47,9 @@ WORD = re.compile(r"\w+")
 
 
 def trained(data: str, out: str, limit: str) -> Any:
-    """A run with nothing chosen but the time."""
-    return regard.train("reply", data=data, out=out, time=limit, quiet=True)
+    """A run with nothing chosen but the time, on one thread."""
+    torch.set_num_threads(1)
+    return regard.train("reply", data=data, out=out, time=limit, quiet=True, train={"threads": 1})
 
 
 # --- baselines -------------------------------------------------------------------------------------------------------

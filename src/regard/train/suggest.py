@@ -651,7 +651,7 @@ def replies(facts: Facts, parts: Parts) -> list[Choice]:
         return facts.budget * 1e6 / max(1.0, facts.examples * an_example)
 
     width = max((one for one in (48, 64, 96, 128) if facts.examples >= 100 * one and passes(one) >= 4), default=48)
-    epochs = int(_clamp(round(passes(width)), 1, REPLY_EPOCHS))
+    epochs = round(_clamp(passes(width), 1, REPLY_EPOCHS))
     enough, often = f"{counted(facts.examples, 'message')}; {facts.time}", f"about {counted(epochs, 'epoch')}"
     dropout = 0.1 if epochs < 5 else 0.3
     choices = [Choice("message.embed.dim", width, enough), Choice("message.embed.dropout", dropout, often)]
