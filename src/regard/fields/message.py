@@ -68,13 +68,17 @@ class Message(Text):
 
     def unread(self, value: str) -> str:
         """Why nothing may be suggested for a message, whatever the model says; "" where something may."""
-        text = self.cleaned(value)
+        return self._unread(self.cleaned(value), self.language)
+
+    @staticmethod
+    @lru_cache(100_000)
+    def _unread(text: str, own: str) -> str:
         if not any(map(str.isalnum, text)):
             return "nothing is left after cleaning"
         if subject := sensitive(text):
             return f"sensitive ({subject})"
         told = language(text)
-        return f"not in the language of the model ({told})" if told and self.language not in (told, "any") else ""
+        return f"not in the language of the model ({told})" if told and own not in (told, "any", "auto") else ""
 
     def state(self) -> dict[str, Any]:
         return {**super().state(), "language": self.language}

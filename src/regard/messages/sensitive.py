@@ -12,12 +12,12 @@ words between two.
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 from regard.messages.normal import normal
 
-__all__ = ["Terms", "listed", "lists", "sensitive"]
+__all__ = ["Terms", "listed", "sensitive", "subject_of"]
 
 
 def listed(text: str) -> dict[str, list[str]]:
@@ -42,12 +42,12 @@ class Terms:
         self.words = {first for first in firsts if not first.endswith("*")}
         self.stems = {first[:-1] for first in firsts if first.endswith("*")}
 
+    def begins(self, word: str) -> bool:
+        """Whether a term may begin with this word."""
+        return word in self.words or any(word[:end] in self.stems for end in range(2, len(word) + 1))
+
     def __call__(self, text: str) -> bool:
-        begun = any(
-            word in self.words or any(word[:end] in self.stems for end in range(2, len(word) + 1))
-            for word in re.findall(r"\w+", text.lower())
-        )
-        return begun and self.pattern.search(text) is not None
+        return any(map(self.begins, re.findall(r"\w+", text.lower()))) and self.pattern.search(text) is not None
 
 
 def _form(term: str) -> str:
@@ -66,7 +66,18 @@ def lists(name: str) -> Sequence[tuple[str, Terms]]:
     return [(subject, Terms(terms)) for subject, terms in listed(text).items()]
 
 
+@lru_cache(100_000)
+def begun(name: str, word: str) -> frozenset[str]:
+    """The subjects of a list of which a term may begin with this word."""
+    return frozenset(subject for subject, there in lists(name) if there.begins(word))
+
+
+def subject_of(name: str, text: str) -> str:
+    """The first subject of a list that the text touches; "" for none."""
+    near = frozenset().union(*(begun(name, word) for word in re.findall(r"\w+", text.lower())))
+    return next((subject for subject, there in lists(name) if subject in near and there.pattern.search(text)), "")
+
+
 def sensitive(message: str) -> str:
     """The first subject of the list that the message touches; "" for none."""
-    message = normal(message)
-    return next((subject for subject, there in lists("sensitive.txt") if there(message)), "")
+    return subject_of("sensitive.txt", normal(message))

@@ -9,7 +9,7 @@ unsuitable too.
 """
 
 from regard.messages.entities import PLACEHOLDERS
-from regard.messages.sensitive import lists, sensitive
+from regard.messages.sensitive import sensitive, subject_of
 
 __all__ = ["unsuitable"]
 
@@ -20,5 +20,4 @@ def unsuitable(reply: str) -> str:
         return "no words"
     if any(name in reply for name in PLACEHOLDERS):
         return "placeholder"
-    found = next((subject for subject, there in lists("unsuitable.txt") if there(reply)), "")
-    return found or sensitive(reply)
+    return subject_of("unsuitable.txt", reply) or sensitive(reply)
