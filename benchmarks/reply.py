@@ -6,8 +6,8 @@
     python benchmarks/reply.py DATA --part hostile --out runs/dailydialog --name reply_hostile
     python benchmarks/reply.py DATA --part speed --name reply_speed
 
-DATA is a folder with dailydialog, chitchat and aeslc (docs/datasets.md). The first two have conversations, of which each
-turn replies to the one before. AESLC has mails without replies: with them only cleaning and silence are measured.
+DATA is a folder with dailydialog, chitchat and aeslc (docs/datasets.md). The first two have conversations, of which
+each turn replies to the one before. AESLC has mails without replies: with them only cleaning and silence are measured.
 
 Baselines rank the same allowed replies: `frequency` by how often the training data has them, `tfidf` by how alike the
 likeliest of the messages is that got the reply in training (cosine of tf-idf vectors; ties by frequency).
@@ -27,14 +27,15 @@ import statistics
 import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from record import record
 
 import regard
-from record import record
 from regard.messages.sensitive import sensitive
 from regard.predict.prefix_tree import PrefixTree
 from regard.search import forced
@@ -117,7 +118,7 @@ def conversations(data: str, out: str, limit: str) -> dict[str, Any]:
         "intents": len({one.intent for one in task.target.allowed}), "known": len(known), "limit": limit,
         "seconds": round(seconds), "steps": done.outcome.step, "threads": torch.get_num_threads(),
         "threshold": task.threshold, "prior": task.prior,
-        "model": {name: value for name, value in task.measure(results).items()},
+        "model": task.measure(results),
         "frequency": figures_of([ranks_of(frequency, number) for _, number in known]),
         "tfidf": figures_of([ranks_of(nearest(one.source), number) for one, number in known]),
         "rule_silent": statistics.fmean(float(bool(sensitive(task.message.cleaned(one.source)))) for one in test),
@@ -139,14 +140,17 @@ def mails(folder: str, out: str) -> dict[str, Any]:
         bodies = [json.loads(line)["body"] for line in lines][:MOST]
     steps = [model.task.message.clean.steps(body) for body in bodies]
     changed = Counter(
-        name for row in steps for (_, old), (name, new) in zip(row, row[1:], strict=False) if old.split() != new.split()
+        name for row in steps for (_, old), (name, new) in pairwise(row) if old.split() != new.split()
     )
     found = model.predict(bodies, look=False)
+    silent = Counter(kind_of(one.reason) for one in found if one.reason)
     return {
         "mails": len(bodies),
         "changed": {name: changed[name] / len(bodies) for name, _ in steps[0][1:-1]},
         "suggested": statistics.fmean(float(bool(one.text)) for one in found),
-        "silent": {why: n / len(bodies) for why, n in Counter(kind_of(one.reason) for one in found if one.reason).items()},
+        "silent": {
+            why: n / len(bodies) for why, n in Counter(kind_of(one.reason) for one in found if one.reason).items()
+        },
     }
 
 
@@ -222,7 +226,13 @@ def speed(folder: str, count: int, rounds: int) -> dict[str, Any]:
         begun, batches = time.perf_counter(), 0
         for first in range(0, 5_000, 500):  # in batches of one size, as a search without a tree would score them
             batch = rows[first : first + 500]
-            forced(decoder, memory.select(torch.zeros(len(batch), dtype=torch.long)), batch, start=Tokenizer.start, weights=False)
+            forced(
+                decoder,
+                memory.select(torch.zeros(len(batch), dtype=torch.long)),
+                batch,
+                start=Tokenizer.start,
+                weights=False,
+            )
             batches += len(batch)
         in_batches = 1e3 * (time.perf_counter() - begun) / batches * count
     return {

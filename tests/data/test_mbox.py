@@ -95,5 +95,7 @@ def test_what_is_no_mbox(tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPa
 
 def test_noise_is_never_a_traceback(tmp_path: Path) -> None:
     place = tmp_path / "noise.mbox"
-    place.write_bytes(MAILS.encode() + b"From x\nSubject: =?utf-8?q?=ff=fe?=\nMessage-ID: \xff\xfe\n\n\x00\xff\xfe hi \r\n\n" * 3)
+    place.write_bytes(
+        MAILS.encode() + b"From x\nSubject: =?utf-8?q?=ff=fe?=\nMessage-ID: \xff\xfe\n\n\x00\xff\xfe hi \r\n\n" * 3
+    )
     assert read_mbox(str(place), ReadLog())[-1].source.strip().endswith("hi")

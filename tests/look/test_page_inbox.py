@@ -23,13 +23,25 @@ MESSAGE = "Hi Ann,\ncan you <b>come</b>?"
 
 def weights(reply: str) -> AttentionMap:
     words = tuple(Token(word, n, n + 1) for n, word in enumerate(reply.split()))
-    return AttentionMap(np.full((len(words), 2), 0.5), words, (Token("can", 0, 3), Token("come", 8, 12)), "can you come")
+    return AttentionMap(
+        np.full((len(words), 2), 0.5), words, (Token("can", 0, 3), Token("come", 8, 12)), "can you come"
+    )
 
 
 @pytest.fixture
 def suggested() -> Prediction:
-    others = tuple(Prediction(text, log_prob, intent=intent) for text, log_prob, intent in (("No.", -1.5, "decline"), ("When?", -2.0, "ask when")))
-    return Prediction("Yes, sure.", -1.0, weights("yes , sure"), others=others, looks=(weights("no"), weights("when ?")), intent="accept")
+    others = tuple(
+        Prediction(text, log_prob, intent=intent)
+        for text, log_prob, intent in (("No.", -1.5, "decline"), ("When?", -2.0, "ask when"))
+    )
+    return Prediction(
+        "Yes, sure.",
+        -1.0,
+        weights("yes , sure"),
+        others=others,
+        looks=(weights("no"), weights("when ?")),
+        intent="accept",
+    )
 
 
 def test_what_the_page_is_told(suggested: Prediction) -> None:
@@ -67,7 +79,9 @@ def test_a_reply_is_chosen_and_can_be_edited(browser: Any, tmp_path: Path, sugge
 
 def test_silence_says_why(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "silent.html"
-    path.write_text(page(scene([item(0, (MESSAGE,), Prediction("", None, reason="sensitive (death)"))], [RUN])), encoding="utf-8")
+    path.write_text(
+        page(scene([item(0, (MESSAGE,), Prediction("", None, reason="sensitive (death)"))], [RUN])), encoding="utf-8"
+    )
     with visit(browser, path) as one:
         assert one.page.locator(".inbox .note").inner_text() == "No suggestion: sensitive (death)."
         assert one.page.locator(".suggestions button").count() == 0

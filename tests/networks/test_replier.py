@@ -35,7 +35,9 @@ def test_the_loss_is_that_of_the_tokens_and_of_the_trigger(parts: tuple[Replier,
     found = network(batch)
     memory = network.encode(batch.source)
     chances = torch.sigmoid(network.triggered(memory))
-    nats = -sum(math.log(p if wanted else 1 - p) for p, wanted in zip(chances.tolist(), [True, True, False], strict=True))
+    nats = -sum(
+        math.log(p if wanted else 1 - p) for p, wanted in zip(chances.tolist(), [True, True, False], strict=True)
+    )
     _, logits = network.decoder.unroll(memory, torch.cat([torch.full((3, 1), 2), batch.target.values[:, :-1]], 1))  # type: ignore[union-attr]
     tokens = logits.log_softmax(-1).gather(-1, batch.target.values[..., None]).squeeze(-1)  # type: ignore[union-attr]
     written = -float(tokens[batch.target.mask].sum().detach())  # type: ignore[union-attr]

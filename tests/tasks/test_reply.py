@@ -13,7 +13,7 @@ from regard.data.builtin.conversations import Conversations
 from regard.data.splits import Splits
 from regard.errors import RegardError
 from regard.messages.choose import choose
-from regard.messages.sensitive import Terms
+from regard.messages.sensitive import TermList
 from regard.tasks.reply import best_threshold
 from regard.text import Tokenizer
 from regard.types import Example
@@ -41,7 +41,9 @@ RULES = [
 def trained(tmp_path_factory: pytest.TempPathFactory, one_thread: None) -> api.Trained:
     train = {"steps": 60, "lr": 1e-2, "ema": 0.9, "warmup": 5, "device": "cpu", "validate_every": 30}
     data = {"train": RULES, "valid": RULES[:30], "test": RULES[:30]}
-    return api.train("reply", data=data, out=tmp_path_factory.mktemp("runs") / "reply", quiet=True, train=train, **SMALL)
+    return api.train(
+        "reply", data=data, out=tmp_path_factory.mktemp("runs") / "reply", quiet=True, train=train, **SMALL
+    )
 
 
 def test_it_learns_rules_and_when_to_be_silent(trained: api.Trained) -> None:
@@ -82,11 +84,11 @@ def test_scores_through_the_tree_are_those_one_by_one(trained: api.Trained) -> N
 
 def test_where_it_looks_and_what_is_dropped(trained: api.Trained) -> None:
     found = trained.predict("can you come to us today")
-    assert [one.text for one in found.look.columns] == [*"can you come to us today".split(), "</s>"]
+    assert [one.text for one in found.look.columns] == [*["can", "you", "come", "to", "us", "today"], "</s>"]
     assert [one.text for one in found.look.rows][0] == "sure"
     assert len(found.looks) == len(found.others)
     [fewer] = trained.model.predict(["can you come to us today"], drop_tokens=[[[5]]])
-    assert [one.text for one in fewer.look.columns] == [*"can you come to us".split(), "</s>"]
+    assert [one.text for one in fewer.look.columns] == [*["can", "you", "come", "to", "us"], "</s>"]
 
 
 def test_at_most_one_of_an_intent_and_a_no_beside_a_yes(trained: api.Trained) -> None:
@@ -125,7 +127,7 @@ def test_a_list_of_unsuitable_replies_is_kept_to(trained: api.Trained, tmp_path:
     found = api.load(folder).predict("can you come to us tomorrow")
     assert all("count me" not in one.text for one in (found, *found.others))
     model = api.load(folder)
-    model.task.never = Terms([f"{word}*" for word in "sure no you're let".split()])
+    model.task.never = TermList([f"{word}*" for word in ["sure", "no", "you're", "let"]])
     assert model.predict("can you come to us tomorrow").reason == "every reply is listed as unsuitable"
 
 
@@ -153,10 +155,19 @@ def test_the_threshold_has_the_best_f1() -> None:
 
 def test_messages_that_get_nothing_teach_silence() -> None:
     task = api.make_task(api.configure("reply", SMALL))
-    examples = [Example(("can you come to us?",), "sure"), Example(("my father died",), "sure"), *[Example(("is it you?",), "no")] * 2]
+    examples = [
+        Example(("can you come to us?",), "sure"),
+        Example(("my father died",), "sure"),
+        *[Example(("is it you?",), "no")] * 2,
+    ]
     task.learn(examples)
-    assert [(len(item.target) > 0, item.target.suggest) for item in task.items(examples)][:2] == [(True, True), (False, False)]
-    lines = task.prepared_lines([Example(("Hi Ann,\nis it you?",), "no", "a.tsv:1"), Example(("my father died",), "", "a.tsv:2")])
+    assert [(len(item.target) > 0, item.target.suggest) for item in task.items(examples)][:2] == [
+        (True, True),
+        (False, False),
+    ]
+    lines = task.prepared_lines(
+        [Example(("Hi Ann,\nis it you?",), "no", "a.tsv:1"), Example(("my father died",), "", "a.tsv:2")]
+    )
     assert "  greeting: changes 1" in lines
     assert "  nothing would be suggested for 1: sensitive (death)" in lines
 

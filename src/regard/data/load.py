@@ -40,9 +40,9 @@ from regard.data.folders import folders, read_folders
 from regard.data.given import given_examples, is_given
 from regard.data.hf import read_hf
 from regard.data.histories import columns_of, read_histories, whole_histories
+from regard.data.mbox import is_mbox, read_mbox
 from regard.data.read import Form, Header, Reading, form_of, names_of, read, read_parallel
 from regard.data.readlog import ReadLog
-from regard.data.mbox import is_mbox, read_mbox
 from regard.data.references import each_pair, grouped
 from regard.data.splits import Splits, split
 from regard.data.transcripts import any_beside, find_transcripts, read_beside

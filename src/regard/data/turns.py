@@ -65,5 +65,7 @@ def _turns(value: Any) -> list[str] | None:
         value = next((value[name] for name in LISTS if name in value), None)
     if not isinstance(value, list):
         return None
-    texts = [next((one[name] for name in TEXTS if name in one), None) if isinstance(one, dict) else one for one in value]
+    texts = [
+        next((one[name] for name in TEXTS if name in one), None) if isinstance(one, dict) else one for one in value
+    ]
     return texts if all(isinstance(text, str) for text in texts) else None

@@ -30,7 +30,16 @@ class Message(Text):
 
     kind: ClassVar[str] = "message"
     noun: ClassVar[str] = "a message"
-    headers: ClassVar[tuple[str, ...]] = ("message", "mail", "email", "post", "utterance", "context", "question", "body")
+    headers: ClassVar[tuple[str, ...]] = (
+        "message",
+        "mail",
+        "email",
+        "post",
+        "utterance",
+        "context",
+        "question",
+        "body",
+    )
 
     @ranged
     def __init__(
@@ -58,7 +67,9 @@ class Message(Text):
         self.settle(values)
         super().fit(texts)
         others = Counter(filter(None, map(self.unread, values)))
-        self.notes += [f"no suggestion is learned for {counted(n, 'message')}: {why}" for why, n in sorted(others.items())]
+        self.notes += [
+            f"no suggestion is learned for {counted(n, 'message')}: {why}" for why, n in sorted(others.items())
+        ]
 
     def settle(self, values: Sequence[str]) -> None:
         """Take the language of most messages for that of the model, where none was named."""

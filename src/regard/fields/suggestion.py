@@ -66,7 +66,9 @@ class Suggestion(Tokens):
     def __init__(
         self,
         tokenizer: Annotated[Spec, In("text"), "how replies are split into tokens"] = WORDS,
-        max_length: Annotated[Length, "longest reply that is learned, in tokens; longer ones only teach the trigger"] = 20,
+        max_length: Annotated[
+            Length, "longest reply that is learned, in tokens; longer ones only teach the trigger"
+        ] = 20,
         allowed: Annotated[
             Spec, Of("messages.allowed.made"), "how the set of replies that may be suggested is made of the data"
         ] = PLAIN,

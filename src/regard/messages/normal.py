@@ -1,7 +1,7 @@
 """One form for texts that differ only in how they were typed: quotes, spaces, and spaces before punctuation.
 
-    normal("Well , I ’ m  fine .")          # "Well, I'm fine."
-    key("I'm fine.") == key("i ' m fine!")   # how replies are told apart
+normal("Well , I ’ m  fine .")          # "Well, I'm fine."
+key("I'm fine.") == key("i ' m fine!")   # how replies are told apart
 """
 
 import re

@@ -1,6 +1,6 @@
 """Quoted and forwarded text: what somebody else wrote, below or between the lines of a mail.
 
-    without_quoted("Fine with me.\n\nOn Mon, Mar 4, Ann wrote:\n> Shall we meet?")      # "Fine with me."
+without_quoted("Fine with me.\n\nOn Mon, Mar 4, Ann wrote:\n> Shall we meet?")      # "Fine with me."
 """
 
 import re

@@ -21,7 +21,9 @@ CLOSING = re.compile(
     r"| faithfully)?|all the best|take care|love|xoxo|mit freundlichen grüßen|viele grüße|liebe grüße|cordialement"
     r"|saludos))"
 )
-LAST = re.compile(rf"(?:^|\n|(?<=[.?!] ))\s*{CLOSING.pattern}\s*[,.!–-]*\s*(?:\n?\s*[A-ZÀ-Ý][\w'.-]*(?: [A-ZÀ-Ý][\w'.-]*){{0,2}})?\s*[.,]?\s*$")
+LAST = re.compile(
+    rf"(?:^|\n|(?<=[.?!] ))\s*{CLOSING.pattern}\s*[,.!–-]*\s*(?:\n?\s*[A-ZÀ-Ý][\w'.-]*(?: [A-ZÀ-Ý][\w'.-]*){{0,2}})?\s*[.,]?\s*$"
+)
 NAMED = re.compile(r"\n\s*(?:[-–—~]\s*)?[A-ZÀ-Ý][\w'.-]*(?: [A-ZÀ-Ý][\w'.-]*)?\s*$")  # a last line that is a name
 
 

@@ -17,7 +17,7 @@ from importlib.resources import files
 
 from regard.messages.normal import normal
 
-__all__ = ["Terms", "listed", "sensitive", "subject_of"]
+__all__ = ["TermList", "listed", "sensitive", "subject_of"]
 
 
 def listed(text: str) -> dict[str, list[str]]:
@@ -32,8 +32,8 @@ def listed(text: str) -> dict[str, list[str]]:
     return found
 
 
-class Terms:
-    """Terms that are looked for as whole words; a text in which none of them begins is told at once."""
+class TermList:
+    """TermList that are looked for as whole words; a text in which none of them begins is told at once."""
 
     def __init__(self, terms: Iterable[str]) -> None:
         every = sorted(terms, key=len, reverse=True)
@@ -60,10 +60,10 @@ def _form(term: str) -> str:
 
 
 @cache
-def lists(name: str) -> Sequence[tuple[str, Terms]]:
+def lists(name: str) -> Sequence[tuple[str, TermList]]:
     """The subjects of a list of this package, with their terms."""
     text = files("regard.messages").joinpath(name).read_text(encoding="utf-8")
-    return [(subject, Terms(terms)) for subject, terms in listed(text).items()]
+    return [(subject, TermList(terms)) for subject, terms in listed(text).items()]
 
 
 @lru_cache(100_000)

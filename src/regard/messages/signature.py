@@ -1,6 +1,6 @@
 """Signatures and notices below a mail: what stands under "-- ", how to reach the writer, what the law department adds.
 
-    without_signature("See you there.\n-- \nAnn Miller\n+44 20 7946 0000")      # "See you there."
+without_signature("See you there.\n-- \nAnn Miller\n+44 20 7946 0000")      # "See you there."
 """
 
 import re

@@ -19,11 +19,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-__all__ = ["GroupedSoftmax", "Plan"]
+__all__ = ["GroupedSoftmax", "WordPlan"]
 
 
 @dataclass(frozen=True)
-class Plan:
+class WordPlan:
     """Which products single words need. A pair is a row with one of its groups, ordered by group."""
 
     row: Int[Tensor, " pair"]
@@ -54,15 +54,15 @@ class GroupedSoftmax(nn.Module):
         both = self.group(r).log_softmax(-1).unsqueeze(-1) + words.log_softmax(-1)
         return both.flatten(-2)[..., : self.vocab]
 
-    def plan(self, rows: Int[Tensor, " word"], words: Int[Tensor, " word"]) -> Plan:
+    def plan(self, rows: Int[Tensor, " word"], words: Int[Tensor, " word"]) -> WordPlan:
         """What it takes to score one word after each of these rows."""
         pairs, pair = torch.unique(words // self.size * (int(rows.max()) + 1) + rows, return_inverse=True)
         row, group = pairs % (int(rows.max()) + 1), pairs // (int(rows.max()) + 1)
         edges = torch.searchsorted(group, torch.arange(self.groups + 1, device=group.device)).tolist()
         bounds = tuple((g, edges[g], edges[g + 1]) for g in range(self.groups) if edges[g] < edges[g + 1])
-        return Plan(row, bounds, row * self.groups + group, pair, pair * self.size + words % self.size)
+        return WordPlan(row, bounds, row * self.groups + group, pair, pair * self.size + words % self.size)
 
-    def some(self, r: Float[Tensor, "row width"], plan: Plan) -> Float[Tensor, " word"]:
+    def some(self, r: Float[Tensor, "row width"], plan: WordPlan) -> Float[Tensor, " word"]:
         """log p of the words of a plan."""
         chosen = self.group(r).log_softmax(-1).flatten()[plan.slot]
         weight, bias = self.word.weight.unflatten(0, (-1, self.size)), self._bias().unflatten(0, (-1, self.size))

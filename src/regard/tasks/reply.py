@@ -36,12 +36,12 @@ from regard.errors import RegardError, brief, counted
 from regard.fields.message import Message
 from regard.fields.suggestion import ReplyRow, Suggestion
 from regard.files import read_whole, write_whole
-from regard.find import PLAIN, In, Of, Spec, build, call, table
+from regard.find import PLAIN, In, Of, Spec, call, table
 from regard.look.attention_map import AttentionMap
 from regard.measure import Results, Suggested
 from regard.messages.allowed import read_replies, write_replies
 from regard.messages.choose import choose
-from regard.messages.sensitive import Terms, sensitive
+from regard.messages.sensitive import TermList, sensitive
 from regard.networks.replier import Replier
 from regard.predict.prefix_tree import PrefixTree
 from regard.ranges import Few, NonNegative, Probability, Range, ranged
@@ -128,7 +128,7 @@ class Reply(Generation):
         ] = 0.3,
         suggestions: Annotated[Few, "largest number of suggestions"] = 3,
         metrics: Metrics = (
-            *("reply_rank", "coverage", "trigger", "distinct_intents", "click_share", "sensitive_answered"),
+            *("reply_rank", "reply_coverage", "trigger", "distinct_intents", "click_share", "sensitive_answered"),
             "perplexity",
         ),
         best_metric: BestMetric = "perplexity",
@@ -143,7 +143,7 @@ class Reply(Generation):
         self.trigger_weight, self.suggestions, self.unknown = trigger_weight, suggestions, unknown
         self.asked = {"threshold": threshold, "prior": prior}
         self.threshold, self.prior = threshold or 0.5, max(prior, 0.0)
-        self.never: Terms | None = None  # what the run's own list of unsuitable replies says
+        self.never: TermList | None = None  # what the run's own list of unsuitable replies says
         self._read: tuple[Any, PrefixTree, Any] | None = None
 
     # --- data --------------------------------------------------------------------------------------------
@@ -256,7 +256,9 @@ class Reply(Generation):
         if ask.look:
             for n in heard:
                 if found[n].text:
-                    found[n] = self._looked(network, rows[n], found[n], ask.drop_tokens[n][0] if ask.drop_tokens else ())
+                    found[n] = self._looked(
+                        network, rows[n], found[n], ask.drop_tokens[n][0] if ask.drop_tokens else ()
+                    )
         return [found[n] for n in range(len(texts))]
 
     def _suggested(self, message: str, chosen: Sequence[int], log_probs: Sequence[float]) -> Prediction:
@@ -326,7 +328,9 @@ class Reply(Generation):
         for rows in in_order([item.lengths for item in written], tokens=16_384):
             batch = self.collate([written[row] for row in rows]).to(device)
             assert isinstance(batch.target, Sequences)
-            before = torch.cat([torch.full_like(batch.target.values[:, :1], Tokenizer.start), batch.target.values[:, :-1]], 1)
+            before = torch.cat(
+                [torch.full_like(batch.target.values[:, :1], Tokenizer.start), batch.target.values[:, :-1]], 1
+            )
             _, logits = network.decoder.unroll(network.encode(batch.source), before)
             each = cross_entropy(
                 wide(logits).transpose(1, 2), batch.target.values, ignore_index=Tokenizer.pad, reduction="sum"
@@ -393,13 +397,15 @@ class Reply(Generation):
         if (folder / UNSUITABLE).is_file():
             text = _text(folder / UNSUITABLE)
             terms = [line.strip().lower() for line in text.split("\n") if line.strip() and line.strip()[0] != "#"]
-            self.never = Terms(terms) if terms else None
+            self.never = TermList(terms) if terms else None
         if (folder / CHOSEN).is_file():
             try:
                 chosen = json.loads(_text(folder / CHOSEN))
                 threshold, prior = float(chosen["threshold"]), float(chosen["prior"])
             except (ValueError, TypeError, KeyError, RecursionError):
-                raise RegardError(f"{folder / CHOSEN} is damaged", do="repeat 'regard train' to write it again") from None
+                raise RegardError(
+                    f"{folder / CHOSEN} is damaged", do="repeat 'regard train' to write it again"
+                ) from None
             self.threshold = self.asked["threshold"] or threshold
             self.prior = prior if self.asked["prior"] < 0 else self.asked["prior"]
 

@@ -657,7 +657,10 @@ def replies(facts: Facts, parts: Parts) -> list[Choice]:
     choices = [Choice("message.embed.dim", width, enough), Choice("message.embed.dropout", dropout, often)]
     choices += _sized("encoder", "encode", parts, width, dropout, enough, often)
     if parts.name("decoder") == "prefix":
-        choices += [Choice("decoder.embed", 64, "scoring every reply costs most here"), Choice("decoder.dropout", dropout, often)]
+        choices += [
+            Choice("decoder.embed", 64, "scoring every reply costs most here"),
+            Choice("decoder.dropout", dropout, often),
+        ]
     batch = 2048 if facts.examples < 20_000 else 4096
     return [
         *choices,

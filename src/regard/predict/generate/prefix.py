@@ -27,7 +27,7 @@ from torch.nn.functional import dropout as drop
 
 from regard.attend.attention import Attention
 from regard.predict.generate import Decoder
-from regard.predict.grouped_softmax import GroupedSoftmax, Plan
+from regard.predict.grouped_softmax import GroupedSoftmax, WordPlan
 from regard.predict.prefix_tree import PrefixTree
 from regard.ranges import Dropout, Width, ranged
 from regard.types import Beams, Look, Memory
@@ -47,7 +47,7 @@ class PrefixState(Beams):
 
 
 @dataclass(frozen=True)
-class Piece:
+class TreePiece:
     """Some nodes of a tree, few enough for a processor's cache: the state of each and its part of the readout, and how
     the edges that leave them, `begin` to `end` of the tree's, are scored."""
 
@@ -55,7 +55,7 @@ class Piece:
     said: Float[Tensor, "1 node readout"]
     begin: int
     end: int
-    plan: Plan
+    plan: WordPlan
 
 
 class Prefix(Decoder):
@@ -132,7 +132,7 @@ class Prefix(Decoder):
         r = torch.tanh(self.of_state(hidden) + look.context + memory.summary.unsqueeze(1))
         return self.out(drop(r, self.dropout, self.training))  # type: ignore[no-any-return]
 
-    def read_tree(self, tree: PrefixTree) -> tuple[Piece, ...]:
+    def read_tree(self, tree: PrefixTree) -> tuple[TreePiece, ...]:
         states = self.of_state.weight.new_empty(len(tree), self.rnn.hidden_size)
         above = states.new_zeros(1, self.rnn.hidden_size)
         first = 0  # node of the level above
@@ -143,11 +143,11 @@ class Prefix(Decoder):
             states[begin:end] = above
         return tuple(self._piece(tree, states, begin) for begin in range(0, len(tree), TOGETHER))
 
-    def _piece(self, tree: PrefixTree, states: Tensor, node: int) -> Piece:
+    def _piece(self, tree: PrefixTree, states: Tensor, node: int) -> TreePiece:
         some = states[node : node + TOGETHER]
         begin, end = int(tree.first[node]), int(tree.first[node + len(some)])
         plan = self.out.plan(tree.source[begin:end] - node, tree.word[begin:end])
-        return Piece(some.unsqueeze(0), self.of_state(some).unsqueeze(0), begin, end, plan)
+        return TreePiece(some.unsqueeze(0), self.of_state(some).unsqueeze(0), begin, end, plan)
 
     def tree_log_probs(self, memory: Memory, tree: PrefixTree, read: Any) -> Float[Tensor, "batch edge"]:
         """One look for every node; then only the words that may follow it."""

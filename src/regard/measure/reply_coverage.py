@@ -2,17 +2,17 @@
 
     coverage = |{m : reply(m) ∈ allowed}| / |{m : m has a reply}|
 
-Coverage()(results)  →  {"coverage": 0.42}, or {} where no replies are suggested
+ReplyCoverage()(results)  →  {"coverage": 0.42}, or {} where no replies are suggested
 """
 
 from typing import Literal
 
 from regard.measure import Results
 
-__all__ = ["Coverage"]
+__all__ = ["ReplyCoverage"]
 
 
-class Coverage:
+class ReplyCoverage:
     """Share of true replies that are among those that may be suggested."""
 
     better: Literal["higher", "lower"] = "higher"
