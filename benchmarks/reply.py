@@ -139,18 +139,14 @@ def mails(folder: str, out: str) -> dict[str, Any]:
     with gzip.open(Path(folder) / "aeslc" / "test.jsonl.gz", "rt", encoding="utf-8") as lines:
         bodies = [json.loads(line)["body"] for line in lines][:MOST]
     steps = [model.task.message.clean.steps(body) for body in bodies]
-    changed = Counter(
-        name for row in steps for (_, old), (name, new) in pairwise(row) if old.split() != new.split()
-    )
+    changed = Counter(name for row in steps for (_, old), (name, new) in pairwise(row) if old.split() != new.split())
     found = model.predict(bodies, look=False)
     silent = Counter(kind_of(one.reason) for one in found if one.reason)
     return {
         "mails": len(bodies),
         "changed": {name: changed[name] / len(bodies) for name, _ in steps[0][1:-1]},
         "suggested": statistics.fmean(float(bool(one.text)) for one in found),
-        "silent": {
-            why: n / len(bodies) for why, n in Counter(kind_of(one.reason) for one in found if one.reason).items()
-        },
+        "silent": {why: n / len(bodies) for why, n in silent.items()},
     }
 
 

@@ -9,7 +9,8 @@ def test_three_that_differ() -> None:
         return AllowedReply(text, intent, side, 1)  # type: ignore[arg-type]
 
     replies = [
-        reply("Yes.", "accept", "positive"), reply("Sure.", "accept", "positive"), reply("Great!", "praise", "positive"),
+        reply("Yes.", "accept", "positive"), reply("Sure.", "accept", "positive"),
+        reply("Great!", "praise", "positive"),
         reply("Thanks!", "thank", "positive"), reply("No.", "decline", "negative"), reply("Where?", "where", "neutral"),
     ]  # fmt: skip
     scores = [-1.0, -1.1, -1.5, -1.6, -2.0, -9.0]

@@ -85,7 +85,7 @@ def test_scores_through_the_tree_are_those_one_by_one(trained: api.Trained) -> N
 def test_where_it_looks_and_what_is_dropped(trained: api.Trained) -> None:
     found = trained.predict("can you come to us today")
     assert [one.text for one in found.look.columns] == [*["can", "you", "come", "to", "us", "today"], "</s>"]
-    assert [one.text for one in found.look.rows][0] == "sure"
+    assert found.look.rows[0].text == "sure"
     assert len(found.looks) == len(found.others)
     [fewer] = trained.model.predict(["can you come to us today"], drop_tokens=[[[5]]])
     assert [one.text for one in fewer.look.columns] == [*["can", "you", "come", "to", "us"], "</s>"]
@@ -135,7 +135,7 @@ def test_damaged_choices(trained: api.Trained, tmp_path: Path) -> None:
     folder = copy(trained, tmp_path)
     assert json.loads((folder / "suggest.json").read_text()).keys() == {"threshold", "prior"}
     (folder / "suggest.json").write_text("[]")
-    with pytest.raises(RegardError, match="suggest.json is damaged"):
+    with pytest.raises(RegardError, match=r"suggest\.json is damaged"):
         api.load(folder)
 
 

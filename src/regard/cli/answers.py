@@ -93,7 +93,7 @@ def answers(
 
 
 def _suggested(prediction: "Prediction | None") -> dict[str, Any]:
-    """The suggestions, each with its intent and how probable it is among the allowed replies; and why there are none."""
+    """The suggestions, each with its intent and its probability among the allowed replies; or why there are none."""
     every = [(one, probability) for one, probability in _ranked(prediction) if one.text]
     return {
         "text": every[0][0].text if every else "",

@@ -1,11 +1,11 @@
 """Mails of an mbox → messages and their replies, matched by In-Reply-To and References (RFC 5322, section 3.6.4).
 
 A mail that another one replies to is a message with that reply (the first, where there are several); one that nobody
-replied to is a message without a reply, from which the trigger learns to be silent. Of each mail the plain text is read,
-or the text of its HTML. What is quoted in it, cleaning removes (messages/clean.py).
+replied to is a message without a reply, from which the trigger learns to be silent. Of each mail the plain text is
+read, or the text of its HTML. What is quoted in it, cleaning removes (messages/clean.py).
 
-Mails come from strangers. One that cannot be read is left out and counted; sizes are bounded; nothing is fetched, and no
-attachment is opened.
+Mails come from strangers. One that cannot be read is left out and counted; sizes are bounded; nothing is fetched, and
+no attachment is opened.
 
     read_mbox("mails.mbox", log)
 """

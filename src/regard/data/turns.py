@@ -1,16 +1,17 @@
-"""Conversations → messages and their replies: JSON lines, each a list of turns, of which each replies to the one before.
+"""Conversations → messages and their replies: JSON lines, each a list of turns; each turn replies to the one before.
 
     ["Hi, are you coming tonight?", "Sure!", "Great, see you at eight."]
     {"turns": [{"text": "Hi, are you coming tonight?"}, {"text": "Sure!"}]}
 
-A turn is a text, or an object with one under `text`, `utterance` or `content`; an object may have the list under `turns`,
-`dialog`, `dialogue`, `utterances`, `messages` or `conversation`. The last turn has no reply, which says little: a
+A turn is a text, or an object with one under `text`, `utterance` or `content`; an object may have the list under
+`turns`, `dialog`, `dialogue`, `utterances`, `messages` or `conversation`. The last turn has no reply, which says little: a
 conversation ends somewhere. It is left out.
 
     are_turns("train.jsonl.gz");  read_turns("train.jsonl.gz", "auto", log)
 """
 
 import json
+from itertools import pairwise
 from typing import Any
 
 from regard.data.lines import TextFile
@@ -30,7 +31,7 @@ def are_turns(path: str) -> bool:
     if not path.removesuffix(".gz").lower().endswith(ENDINGS):
         return False
     head = TextFile(path).head.lstrip().split("\n")[0].replace(" ", "")
-    return head.startswith('["') or head.startswith(tuple(f'{{"{name}":[' for name in LISTS))
+    return head.startswith(('["', *(f'{{"{name}":[' for name in LISTS)))
 
 
 def read_turns(path: str, encoding: str, log: ReadLog) -> list[Example]:
@@ -53,7 +54,7 @@ def read_turns(path: str, encoding: str, log: ReadLog) -> list[Example]:
             log.bad("value", where, brief(line, 40), expected)
             continue
         said = [turn for turn in turns if turn.strip()]
-        examples += [Example((a,), b, where) for a, b in zip(said, said[1:], strict=False)]
+        examples += [Example((a,), b, where) for a, b in pairwise(said)]
     if not examples:
         raise RegardError(f"{path}: no turn with a reply", expected=f"conversations, each on a line: {expected}")
     return examples

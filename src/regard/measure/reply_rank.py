@@ -1,9 +1,9 @@
-"""Where the true reply stands among all that may be suggested: mean reciprocal rank, and how often it is in the first 3.
+"""Where the true reply stands among all that may be suggested: mean reciprocal rank, and its share in the first 3.
 
     mrr = mean of 1 / rank        recall_at_3 = share of ranks ≤ 3
 
-Over the messages whose true reply may be suggested; how many these are, `reply_coverage` says. Nothing is left out of the
-ranking: not what the trigger holds back, nor replies that mean the same.
+Over the messages whose true reply may be suggested; how many these are, `reply_coverage` says. Nothing is left out of
+the ranking: not what the trigger holds back, nor replies that mean the same.
 
 ReplyRank()(results)  →  {"mrr": 0.31, "recall_at_3": 0.35}
 """

@@ -1,4 +1,4 @@
-"""Cleaning: what a message says, without what surrounds it. Each step is a function of its own that can be switched off.
+"""Cleaning: what a message says, without what surrounds it. Each step is a function that can be switched off.
 
     Cleaning()("Hi Ann,\nis the report of March 3 ready?\nBest, Ben")       # "is the report of _date_ ready?"
     Cleaning(greeting=False).steps(text)       # [("as it came", …), ("quoted", …), …], for looking at it

@@ -22,7 +22,8 @@ CLOSING = re.compile(
     r"|saludos))"
 )
 LAST = re.compile(
-    rf"(?:^|\n|(?<=[.?!] ))\s*{CLOSING.pattern}\s*[,.!–-]*\s*(?:\n?\s*[A-ZÀ-Ý][\w'.-]*(?: [A-ZÀ-Ý][\w'.-]*){{0,2}})?\s*[.,]?\s*$"
+    rf"(?:^|\n|(?<=[.?!] ))\s*{CLOSING.pattern}\s*[,.!–-]*\s*"
+    r"(?:\n?\s*[A-ZÀ-Ý][\w'.-]*(?: [A-ZÀ-Ý][\w'.-]*){0,2})?\s*[.,]?\s*$"
 )
 NAMED = re.compile(r"\n\s*(?:[-–—~]\s*)?[A-ZÀ-Ý][\w'.-]*(?: [A-ZÀ-Ý][\w'.-]*)?\s*$")  # a last line that is a name
 

@@ -1,4 +1,4 @@
-"""Reply suggestions: a mail or a chat line in, up to three short replies out, or none (Kannan et al. 2016, "Smart Reply").
+"""Reply suggestions: a mail or a chat line in, up to three short replies out (Kannan et al. 2016, "Smart Reply").
 
 With nothing given it learns from made conversations. Your own data are pairs of messages and replies, conversations
 (JSON lines, each a list of turns) or an mbox:
@@ -8,8 +8,8 @@ With nothing given it learns from made conversations. Your own data are pairs of
     regard serve runs/reply
 
 A message is cleaned (fields/message.py), and nothing is suggested for one that is sensitive, in another language, full
-of unknown words, or that the trigger holds no short reply for. Else every allowed reply is scored, exactly and all at once (predict/
-prefix_tree.py), and three are chosen that differ in meaning (messages/choose.py):
+of unknown words, or that the trigger holds no short reply for. Else every allowed reply is scored, exactly and all at
+once (predict/prefix_tree.py), and three are chosen that differ in meaning (messages/choose.py):
 
     score(r) = log p(r | m) − λ log p(r)            λ is `prior`, p(r) how frequent the reply is
 

@@ -141,20 +141,46 @@ KINDS = {
         ("done", "not yet", "check"),
     ),
     "proposal": Kind(
-        ("I think we should {idea}.", "Shall we {idea} {day}?", "What if we {idea}?", "{who} wants to {idea}, do you agree?"),
+        (
+            "I think we should {idea}.",
+            "Shall we {idea} {day}?",
+            "What if we {idea}?",
+            "{who} wants to {idea}, do you agree?",
+        ),
         ("agree", "disagree"),
     ),
-    "thanks": Kind(("Thank you so much for {favour}!", "Thanks again for {favour}, {who} was delighted.", "Many thanks for {favour}."), ("welcome",)),
-    "apology": Kind(("Sorry {slip}.", "I want to apologise {slip}.", "I am so sorry {slip}, it won't happen again."), ("forgive",)),
+    "thanks": Kind(
+        (
+            "Thank you so much for {favour}!",
+            "Thanks again for {favour}, {who} was delighted.",
+            "Many thanks for {favour}.",
+        ),
+        ("welcome",),
+    ),
+    "apology": Kind(
+        ("Sorry {slip}.", "I want to apologise {slip}.", "I am so sorry {slip}, it won't happen again."), ("forgive",)
+    ),
     "news": Kind(("Guess what, {win}!", "I am so happy, {win}!", "Good news: {win}."), ("congratulate",)),
     "notice": Kind(
-        ("{event} is moved to {day}.", "{who} will be away {day}.", "{thing} can be found in {place} now.", "The lift is out of order {day}."),
+        (
+            "{event} is moved to {day}.",
+            "{who} will be away {day}.",
+            "{thing} can be found in {place} now.",
+            "The lift is out of order {day}.",
+        ),
         ("thank",),
     ),
     "hello": Kind(("Good morning {who}!", "Hi, it's {who}.", "Hello from {who}!"), ("greet",)),
-    "parting": Kind(("I have to go now, bye!", "See you {day}!", "That's all for now, talk to you {day}."), ("goodbye",)),
+    "parting": Kind(
+        ("I have to go now, bye!", "See you {day}!", "That's all for now, talk to you {day}."), ("goodbye",)
+    ),
     "where": Kind(
-        ("Where did you put {thing}?", "Where is {event} {day}?", "Who has {thing}?", "What should I write to {who} about the {doc}?"),
+        (
+            "Where did you put {thing}?",
+            "Where is {event} {day}?",
+            "Who has {thing}?",
+            "What should I write to {who} about the {doc}?",
+        ),
         (),
         (
             "Look behind the door of {place}, {who} left it there after the last time we used it.",
@@ -170,7 +196,7 @@ KINDS = {
         ),
         (),
     ),
-}  # fmt: skip
+}
 SHARES = {"invitation": 4, "request": 4, "question": 3, "proposal": 2, "where": 3, "newsletter": 3}  # of 25; others 1
 GREETINGS = ("Hi {who},\n", "Dear {who},\n\n", "Hello {who},\n", "Good morning,\n\n")
 CLOSINGS = ("\n\nBest regards,\n{who}", "\nThanks,\n{who}", "\n\nCheers\n{who}", "\n{who}")
