@@ -4,8 +4,8 @@
     {"turns": [{"text": "Hi, are you coming tonight?"}, {"text": "Sure!"}]}
 
 A turn is a text, or an object with one under `text`, `utterance` or `content`; an object may have the list under
-`turns`, `dialog`, `dialogue`, `utterances`, `messages` or `conversation`. The last turn has no reply, which says little: a
-conversation ends somewhere. It is left out.
+`turns`, `dialog`, `dialogue`, `utterances`, `messages` or `conversation`. The last turn has no reply, which says
+little: a conversation ends somewhere. It is left out.
 
     are_turns("train.jsonl.gz");  read_turns("train.jsonl.gz", "auto", log)
 """
@@ -66,7 +66,10 @@ def _turns(value: Any) -> list[str] | None:
         value = next((value[name] for name in LISTS if name in value), None)
     if not isinstance(value, list):
         return None
-    texts = [
-        next((one[name] for name in TEXTS if name in one), None) if isinstance(one, dict) else one for one in value
-    ]
-    return texts if all(isinstance(text, str) for text in texts) else None
+    texts: list[str] = []
+    for one in value:
+        text = next((one[name] for name in TEXTS if name in one), None) if isinstance(one, dict) else one
+        if not isinstance(text, str):
+            return None
+        texts.append(text)
+    return texts

@@ -105,4 +105,4 @@ class Message(Text):
         return super().regions([self.cleaned(value) for value in values])
 
     def title(self, value: str) -> str:
-        return self.cleaned(value)
+        return str(self.cleaned(value))

@@ -3,7 +3,7 @@
 Common intents are told by how a reply begins (intents.txt, first match): "Sure, I'd love to" accepts, "Sorry, I can't"
 declines. The others are clustered by their words, in two steps that need no random start: from the most frequent reply
 on, one that is unlike all leaders before it leads a new cluster; then k-means moves the centres (Hartigan 1975,
-chapters 3 and 4). A reply is the sum of its words' and word pairs' vectors, weighted by how rare they are (tf-idf) and hashed to
+chapters 3 and 4). A reply is the sum of its words and word pairs, weighted by how rare they are (tf-idf) and hashed to
 256 numbers (Weinberger et al. 2009). Replies of different polarity are never in one cluster. A cluster is called by its
 most frequent reply.
 
@@ -108,7 +108,7 @@ def hashed(texts: Sequence[str]) -> NDArray[np.float32]:
             weight = np.log((1 + len(texts)) / (1 + met[feature])) + 1
             found[row, code % WIDTH] += weight if code >> 31 else -weight
     norms: NDArray[np.float32] = np.linalg.norm(found, axis=1, keepdims=True)
-    return found / np.maximum(norms, 1e-9)  # type: ignore[no-any-return]
+    return (found / np.maximum(norms, 1e-9)).astype(np.float32)
 
 
 def _features(text: str) -> list[str]:

@@ -57,4 +57,4 @@ class Replier(EncoderDecoder):
     @torch.no_grad()
     def chance(self, memory: Memory) -> list[float]:
         """The probability, for each message, that one of the allowed replies will do."""
-        return torch.sigmoid(self.triggered(memory).float()).tolist()  # type: ignore[no-any-return]
+        return torch.sigmoid(self.triggered(memory).float()).tolist()

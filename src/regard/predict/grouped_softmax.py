@@ -50,8 +50,9 @@ class GroupedSoftmax(nn.Module):
         return self.word.bias.masked_fill(self.missing, -math.inf)
 
     def forward(self, r: Float[Tensor, "*lead width"]) -> Float[Tensor, "*lead vocab"]:
-        words = nn.functional.linear(r, self.word.weight, self._bias()).unflatten(-1, (self.groups, self.size))
-        both = self.group(r).log_softmax(-1).unsqueeze(-1) + words.log_softmax(-1)
+        logits = nn.functional.linear(r, self.word.weight, self._bias())
+        words = logits.reshape(*r.shape[:-1], self.groups, self.size)
+        both: Tensor = self.group(r).log_softmax(-1).unsqueeze(-1) + words.log_softmax(-1)
         return both.flatten(-2)[..., : self.vocab]
 
     def plan(self, rows: Int[Tensor, " word"], words: Int[Tensor, " word"]) -> WordPlan:
@@ -64,8 +65,9 @@ class GroupedSoftmax(nn.Module):
 
     def some(self, r: Float[Tensor, "row width"], plan: WordPlan) -> Float[Tensor, " word"]:
         """log p of the words of a plan."""
-        chosen = self.group(r).log_softmax(-1).flatten()[plan.slot]
-        weight, bias = self.word.weight.unflatten(0, (-1, self.size)), self._bias().unflatten(0, (-1, self.size))
+        chosen: Tensor = self.group(r).log_softmax(-1).flatten()[plan.slot]
+        weight = self.word.weight.reshape(self.groups, self.size, -1)
+        bias = self._bias().reshape(self.groups, self.size)
         asked, logits = r[plan.row], r.new_empty(len(plan.row), self.size)
         for group, begin, end in plan.bounds:
             torch.addmm(bias[group], asked[begin:end], weight[group].T, out=logits[begin:end])

@@ -46,7 +46,7 @@ class PrefixTree:
         here = [0] * len(answers)  # the node at which each answer stands
         ends: dict[int, int] = {}  # of each answer its last node
         taken: set[int] = set()
-        alive, depth = range(len(answers)), 0
+        alive, depth = [*range(len(answers))], 0
         while alive:
             known: dict[tuple[int, int], int] = {}
             going = []

@@ -144,7 +144,7 @@ class Reply(Generation):
         self.asked = {"threshold": threshold, "prior": prior}
         self.threshold, self.prior = threshold or 0.5, max(prior, 0.0)
         self.never: TermList | None = None  # what the run's own list of unsuitable replies says
-        self._read: tuple[Any, PrefixTree, Any] | None = None
+        self._scoring: tuple[Any, Any, PrefixTree, Any] | None = None
 
     # --- data --------------------------------------------------------------------------------------------
 
@@ -186,13 +186,12 @@ class Reply(Generation):
 
     def _tree(self, decoder: Any) -> tuple[PrefixTree, Any]:
         """The allowed replies as a tree, and what the decoder makes of it; kept until either changes."""
-        weights = tuple((one.data_ptr(), one._version) for one in decoder.parameters())
-        key = id(self.target.numbers), weights
-        if self._read is None or self._read[0] != key:
+        allowed, weights = self.target.allowed, [(one.data_ptr(), one._version) for one in decoder.parameters()]
+        if self._scoring is None or self._scoring[0] is not allowed or self._scoring[1] != weights:
             rows = self.target.tokens()
             tree = PrefixTree.of(rows, Tokenizer.start, Tokenizer.end).to(next(decoder.parameters()).device)
-            self._read = key, tree, decoder.read_tree(tree)
-        return self._read[1:]
+            self._scoring = allowed, weights, tree, decoder.read_tree(tree)
+        return self._scoring[2:]
 
     def _scored(self, network: Replier, encoded: Sequence[Any]) -> Iterator[tuple[int, Scored]]:
         """Each message by its number, with the scores of all allowed replies."""
@@ -223,7 +222,7 @@ class Reply(Generation):
     def _reason(self, message: str, row: Sequence[int], chance: float | None = None) -> str:
         """Why nothing is suggested for a message; "" where something is."""
         if reason := self.message.unread(message):
-            return reason
+            return str(reason)
         missing = sum(token == Tokenizer.unknown for token in row)
         if self.unknown < 1 and missing > self.unknown * (len(row) - 1):
             return f"too many unknown words ({missing} of {len(row) - 1})"
