@@ -27,7 +27,7 @@ from regard.types import Sequences
 
 __all__ = ["ReplyBatch", "ReplyRow", "Suggestion"]
 
-WORDS: Spec = {"name": "word", "split": "punctuation", "vocab_size": 8_000}
+WORDS: Spec = {"name": "word", "split": "punctuation", "vocab_size": 4_000}
 
 
 @dataclass(frozen=True)
