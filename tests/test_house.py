@@ -37,7 +37,7 @@ ground = {
 stages = [
     {"ground"},
     {"pretrained"},
-    {"text", "records"},
+    {"text", "records", "messages"},
     {"fields"},
     {"kernels"},
     {"attend"},

@@ -668,4 +668,5 @@ def load(folder: str | Path, device: str = "auto", trust: Trust = False) -> Mode
     run.check_sizes(lambda: network_of(task))
     network = run.built(lambda: network_of(task))
     run.load_weights(network)
+    task.opened(run.folder)
     return Model(run, task, network.to(device_of(device)).eval())

@@ -361,6 +361,8 @@ class Prediction:
     `log_prob` is the log-probability of the whole answer: of a label, or the sum over the tokens of a text (its end
     included) or the labels of a sequence. It is None where the answer is a number, which has no probability of its own.
     `log_prob_per_token` is the mean over those tokens, for answers of unequal length. Its exponent is no probability.
+    Of a suggested reply `log_prob` is that of the reply among all that may be suggested, and `intent` what it means;
+    where nothing is suggested, `reason` says why.
     """
 
     text: str
@@ -374,6 +376,8 @@ class Prediction:
     log_prob_per_token: float | None = None  # None where the answer is no sequence
     span: tuple[int, int] | None = None  # characters of the first input that the answer is, where it is a part of it
     fills: tuple[tuple[tuple[str, float], ...], ...] = ()  # of each [MASK] the likeliest words, with log-probabilities
+    intent: str = ""
+    reason: str = ""
 
     def __str__(self) -> str:
         return self.text
