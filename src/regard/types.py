@@ -118,7 +118,8 @@ def _through(value: Any, change: Callable[[Tensor], Tensor], skip: tuple[type, .
         return tuple([_through(item, change, skip) for item in value])
     if isinstance(value, Rows):
         kind = type(value)
-        return kind(**{name: _through(getattr(value, name), change, skip) for name in _names(kind)})
+        names = _names(kind)  # type: ignore[arg-type]
+        return kind(**{name: _through(getattr(value, name), change, skip) for name in names})
     return value
 
 

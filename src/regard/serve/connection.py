@@ -339,7 +339,8 @@ class Lingers:
             self.transport.write(data)
 
     def is_closing(self) -> bool:
-        return self.transport.is_closing()
+        closing: bool = self.transport.is_closing()
+        return closing
 
     def close(self) -> None:
         if self.head:
