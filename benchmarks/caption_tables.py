@@ -31,6 +31,9 @@ def captions(results: Results) -> str:
         ]
         for kind, label, model in _models(results, "caption_flickr8k")
     ]
+    if human := results.get("caption_flickr8k_coco", {}).get("figures", {}).get("human"):
+        shown = ["–" if name == "meteor" else f"{human[name]:.1f}" for name in names]
+        rows.append(["a person, beside four others", *shown, f"{human['meteor']:.1f}", "–", "–"])
     return _table(["model", *names.values(), "METEOR 1.5", "published: BLEU-1 / BLEU-4 / METEOR", "training"], rows)
 
 
