@@ -117,7 +117,7 @@ def test_coloured_npz(tmp_path: Path) -> None:
         ({"x": pictures, "y": [1, 2]}, "3 pictures; expected as many as labels, 2"),
         ({"x": pictures[..., None], "y": [1, 2, 3]}, "pictures of shape"),
         ({"x": pictures - 1.0, "y": [1, 2, 3]}, "pixels outside 0 to 255"),
-        ({"x": pictures, "y": [1, 2, 0.5]}, "labels that are no whole numbers"),
+        ({"x": pictures, "y": [1, 2, 0.5]}, "labels that are not whole numbers"),
         ({"x": pictures, "y": ["a", "b", "c"]}, "y is of type <U1; expected numbers"),
     ],
 )

@@ -51,7 +51,7 @@ def test_many_at_once_are_answered_together_and_each_their_own() -> None:
     def one(n: int) -> bool:
         if n % 10 == 3:
             found = web.post(**ask([["fine"], [f"long {n}"]]))
-            return (found.status_code, found.json()["detail"][:20]) == (422, "text 2: 2,000 tokens")
+            return (found.status_code, found.json()["detail"][:21]) == (422, "input 2: 2,000 tokens")
         found = web.post(**ask([[f"a{n}"], [f"b{n}"]], look=n % 2 == 0))
         return [item["answer"] for item in found.json()["items"]] == [f"A{n}", f"B{n}"]
 
@@ -70,8 +70,8 @@ def test_limits() -> None:
         (b'{"inputs": [["a"]]}', {}, 415, "the body must be JSON"),
         (b"{", json_type, 422, "body: Invalid JSON"),
         (b'{"inputs": [["a"], ["b"], ["c"]]}', json_type, 422, "inputs: 3; expected 1 to 2"),
-        (b'{"inputs": [["aaaaaaaaaaaaaaaaaaaaaaaa"]]}', json_type, 422, "text 1: 24 characters"),
-        (b'{"inputs": [[""]]}', json_type, 422, "text 1: empty text"),
+        (b'{"inputs": [["aaaaaaaaaaaaaaaaaaaaaaaa"]]}', json_type, 422, "input 1: 24 characters"),
+        (b'{"inputs": [[""]]}', json_type, 422, "input 1: empty text"),
     ):
         found = web.post(url, content=content, headers=headers)
         assert (found.status_code, found.json()["detail"][: len(said)]) == (status, said)
@@ -167,10 +167,10 @@ def test_a_real_run(tmp_path_factory: pytest.TempPathFactory) -> None:
     assert [len(item["maps"][0]["columns"]) for item in traced] == [4, 3]  # with the end of the text
     assert [item["drop_tokens"] for item in traced] == [[[]], [[0, 2]]]
     wrong = web.post(**ask([["abc"], ["de"]], "small", drop_tokens=[[[]], [[9]]]))
-    assert (wrong.status_code, wrong.json()["detail"][:35]) == (422, "text 2: source: no token 9 to drop;")
+    assert (wrong.status_code, wrong.json()["detail"][:36]) == (422, "input 2: source: no token 9 to drop;")
     assert (
         web.post(**ask([["a" * 70]], "small"))
         .json()["detail"]
-        .startswith("text 1: 71 tokens in the source; expected at most 64")
+        .startswith("input 1: 71 tokens in the source; expected at most 64")
     )
     assert "NaN" not in json.dumps(items)

@@ -146,7 +146,7 @@ def _examples(pictures: Any, labels: Any, path: str) -> list[Example]:
         raise RegardError(f"{path}: {len(pictures):,} pictures", expected=f"as many as labels, {len(labels):,}")
     pixels, whole = _bytes(pictures, path), labels.astype(np.int64)
     if (whole != labels).any():
-        raise RegardError(f"{path}: labels that are no whole numbers", expected="a number for each class")
+        raise RegardError(f"{path}: labels that are not whole numbers", expected="a number for each class")
     rows = zip(pixels, whole.tolist(), strict=True)
     return [Example((_url(one),), str(label), f"{path}, picture {n}") for n, (one, label) in enumerate(rows, 1)]
 

@@ -1,4 +1,4 @@
-"""One connection to the service: what a client must send, by when, and how much of it, before anything reads it.
+"""One connection to the service: limits on what a client sends, and on how slowly, before anything reads it.
 
 uvicorn has no time limit on the head of a request, and with httptools no size limit on it. A client that sends half a
 request would hold its connection for as long as it likes. Here every connection that owes us something has a deadline:
@@ -339,7 +339,8 @@ class Lingers:
             self.transport.write(data)
 
     def is_closing(self) -> bool:
-        return self.transport.is_closing()
+        closing: bool = self.transport.is_closing()
+        return closing
 
     def close(self) -> None:
         if self.head:

@@ -1,4 +1,4 @@
-"""The door of the service: who may come in, what is refused before it is read, what each answer carries.
+"""Access control of the service: tokens, sizes and headers, checked before a request is read.
 
 Stands outside FastAPI, so that a refusal costs no parsing and no routing: under four times the bearable load most of
 what the service says is 429. Pages of other sites are kept out by site.py.

@@ -1,4 +1,4 @@
-"""The service, listening until it is told to stop (Ctrl-C, SIGTERM), and then finishing what it has begun.
+"""The server process: runs until Ctrl-C or SIGTERM, and then finishes queued requests.
 
 The port is taken first, so that a port in use is told before a model is loaded. When told to stop, requests are
 refused with 503 from that moment, what is queued is answered within the grace time, connections are closed, and the

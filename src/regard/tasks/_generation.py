@@ -1,4 +1,4 @@
-"""What all tasks share that answer an input with a text: embed → encode → attend → predict, token by token.
+"""What tasks that generate text share: embed → encode → attend → predict, token by token.
 
 A task of this kind is a small file that names its defaults; see `translate`.
 """
