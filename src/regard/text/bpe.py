@@ -26,7 +26,7 @@ __all__ = ["Bpe"]
 # What merging stays inside of: a word, or signs, with the space before; or a space before another space.
 inside = rf"{mark}?\w+|{mark}?[^\w{mark}]+|{mark}"
 # Characters of a word that are trained on together. The time of training grows with the square of a word's length: for
-# a line of 350,000 digits it was half a minute.
+# a line of 350,000 digits it was more than 20 s.
 most = 1_000
 endless = re.compile(rf"[^ {mark}]{{{most}}}")
 
