@@ -2,9 +2,10 @@
 
     python benchmarks/reliability_runs.py --scale 0.01
 
-Three small runs (translate, classify, entail), each with two checkpoints, are made once. Each trial copies one, changes
-it (bits, cuts, other types, deep nesting, swapped tensors, links to devices, names of foreign code, …) and tries the
-three verbs in a forked child with limits on time and memory. Expected: an answer, or one line and exit code 2.
+Small runs (of texts, pictures, sounds and histories), each with two checkpoints, are made once. Each trial copies one,
+changes it (bits, cuts, other types, deep nesting, swapped tensors, links to devices, names of foreign code, …) and
+tries the three verbs in a forked child with limits on time and memory. Expected: an answer, or one line and
+exit code 2.
 """
 
 import argparse
@@ -30,6 +31,7 @@ os.environ.update(OMP_NUM_THREADS="1", TOKENIZERS_PARALLELISM="false")  # thread
 
 import tomli_w
 import torch
+from reliability_data import picture, sound
 from safetensors.torch import load_file, save_file
 
 TRIALS, SECONDS, MEMORY = 10_000, 20, 2 * 2**30
@@ -41,6 +43,7 @@ small = [
         "train.validate_every=2",
         "train.save_every=0",
         "train.device=cpu",
+        "train.workers=0",
         "train.lr=0.01",
         "train.warmup=2",
     ),
@@ -65,11 +68,28 @@ kinds = {
     ],
     "classify": ["encoder=bigru", "encoder.hidden=4", "input.embed.dim=4"],
     "entail": ["encoder=disan", "input.embed.dim=8"],
+    "pictures": ["input=image", "input.size=8", "input.embed.dim=6", "input.embed.blocks=2"],
+    "transcribe": [
+        "audio.bands=8",
+        "audio.embed.dim=6",
+        "audio.embed.channels=2",
+        "encoder.hidden=4",
+        "decoder.hidden=8",
+    ],
+    "recommend": ["network=sasrec"],
+    "answer": ["encoder.hidden=4", "input.embed.dim=4"],
+    "pretrain": ["encoder.layers=1", "encoder.heads=2", "encoder.ffn=8", "text.embed.dim=8"],
 }
+tasks = {"pictures": "classify"}  # of the kinds that are not named after theirs
 rows_of_data = {
     "translate": [f"{'one two three four'[: 3 + n % 9]} {n}\t{n}{n % 7}" for n in range(40)],
     "classify": [f"{('red', 'blue', 'old')[n % 3]} dog {n}\t{('colour', 'other')[n % 3 == 2]}" for n in range(40)],
     "entail": [f"a dog {n}\tan animal {n % 5}\t{('yes', 'no')[n % 2]}" for n in range(40)],
+    "pictures": [f"some/{n}.png\t{('red', 'blue')[n % 2]}" for n in range(40)],
+    "transcribe": [f"some/{n}.wav\t{'one two three four'[: 3 + n % 9]}" for n in range(40)],
+    "recommend": [f"{n % 8}\t{n * 7 % 11}\t{n}" for n in range(80)],
+    "answer": [f"a red dog {n} sleeps\twhat sleeps {n % 5}\tdog {n}" for n in range(40)],
+    "pretrain": [f"{('red', 'blue', 'old')[n % 3]} dog {n} [MASK] runs" for n in range(40)],
 }
 weird: list[Any] = [
     *(-1, 0, 1, 2, 10**9, 2**63 - 1, 10**30, 1e308, -1.5, math.nan, math.inf, True, "", "x", "²", "\x00", "x" * 10**5),
@@ -83,7 +103,13 @@ weird: list[Any] = [
 
 def words_of(folder: Path, kind: str, run: Path, steps: int) -> list[str]:
     data = ["--data", str(folder / f"{kind}.tsv"), "--out", str(run), "--quiet"]
-    return ["train", kind, *data, *kinds[kind], *small, f"train.steps={steps}"]
+    return ["train", tasks.get(kind, kind), *data, *kinds[kind], *small, f"train.steps={steps}"]
+
+
+def asked(folder: Path, kind: str) -> list[Path]:
+    """What predictions are asked for: lines of a file, or files."""
+    suffix = {"pictures": "png", "transcribe": "wav"}.get(kind)
+    return [folder / "some" / f"{n}.{suffix}" for n in range(2)] if suffix else [folder / f"{kind}.txt"]
 
 
 def prepare(folder: Path) -> None:
@@ -91,6 +117,10 @@ def prepare(folder: Path) -> None:
 
     canary = "import os, pathlib\npathlib.Path(os.environ['CANARY']).touch()\nclass Thing: pass\n"
     (folder / f"{CANARY}.py").write_text(canary)
+    (folder / "some").mkdir()
+    for n in range(40):
+        (folder / "some" / f"{n}.png").write_bytes(picture(Random(n)))
+        (folder / "some" / f"{n}.wav").write_bytes(sound(Random(n)))
     for kind, lines in rows_of_data.items():
         (folder / f"{kind}.tsv").write_text("".join(f"{line}\n" for line in lines))
         inputs = [line.rpartition("\t")[0] for line in lines[:2]]
@@ -377,7 +407,7 @@ def child(folder: Path, kind: str, run: Path, draw: bool, writer: int) -> None:
     sys.path.insert(0, str(folder))
     if not draw:
         loop.draw = lambda folder: None  # type: ignore[assignment]  # pictures would take most of the time
-    answered("predict", ["predict", str(run), str(folder / f"{kind}.txt")], writer)
+    answered("predict", ["predict", str(run), *map(str, asked(folder, kind))], writer)
     answered("info", ["info", str(run)], writer)
     answered("train", words_of(folder, kind, run, 6), writer)
 
@@ -436,7 +466,7 @@ def rows(scale: float = 1.0, jobs: int = 2, first: int = 0) -> list[dict[str, An
                 return f"{verb}: {line[-200:]}"
         return f"{one['memory'] / 2**30:.1f} GiB" if one["memory"] > MEMORY else ""
 
-    tried = f"predict, info and train with {count:,} changed run folders of translate, classify and entail"
+    tried = f"predict, info and train with {count:,} changed run folders of {', '.join(kinds)}"
     promises: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
         ("A damaged run ends in an answer or in one line with exit code 2.", ends_well),
         ("The line names the run or its file.", names_it),

@@ -76,14 +76,28 @@ def words(verb: str, run: str, task: str) -> list[str]:
         "faithful": ["faithful", run],
         "serve": ["serve", run, "--port", "0"],
         "info": ["info", run],
+        "start": ["train", task, "--start", run, "--out", f"{run}-started", "--quiet", "train.steps=1"],
         "config": ["train", task, "--config", f"{run}/config.toml", "--out", f"{run}-new", "--dry-run"],
         "compare": ["compare", task, "train.lr=0.1,0.2", "--config", f"{run}/config.toml", "--out", f"{run}-several"],
     }[verb]
 
 
-verbs = ("train", "evaluate", "predict", "look", "beside", "align", "faithful", "serve", "info", "config", "compare")
+verbs = (
+    "train",
+    "evaluate",
+    "predict",
+    "look",
+    "beside",
+    "align",
+    "faithful",
+    "serve",
+    "info",
+    "start",
+    "config",
+    "compare",
+)
 
-few = ("train", "info", "config")
+few = ("train", "info", "start", "config")
 
 
 def main(folder: Path, every: bool) -> None:

@@ -1,5 +1,6 @@
 """Pre-trained networks: by name, with weights of which only tensors are read, and what they may give."""
 
+import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -45,6 +46,14 @@ def test_nothing_is_unpickled(tmp_path: Path) -> None:
     torch.save(Tiny(), tmp_path / "whole.pt")
     with pytest.raises(RegardError, match=r"^cannot read weights from '.*whole.pt'"):
         load_network(tiny, str(tmp_path / "whole.pt"))
+
+
+def test_weights_come_from_a_file_and_no_device(tmp_path: Path) -> None:
+    """A run may name them."""
+    os.mkfifo(tmp_path / "pipe.pt")
+    for name in (str(tmp_path / "pipe.pt"), "/dev/zero"):
+        with pytest.raises(RegardError, match="is a device or a named pipe; expected a file"):
+            load_network(tiny, name)
 
 
 def test_the_packaged_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,11 @@
+from typing import Any
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.regions import Token
+from regard.text import bpe
 from regard.text.bpe import Bpe
 
 ALPHABET = "abcß \n\té\u0301<s>/.,😀שİ"
@@ -66,3 +70,22 @@ def test_typed_specials_that_were_merged_are_still_text() -> None:
     text = Bpe().train(["x<s>y x<s>y <s> </s> </s> </s>"] * 9)
     assert not {0, 2, 3} & set(text.encode("x<s>y <s> </s>")[:-1])
     assert text.decode(text.encode("x<s>y </s>")) == "x<s>y </s>"
+
+
+def test_a_word_without_end_is_learned_from_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Training takes a time that grows with the square of a word's length; the split for it is not kept."""
+    seen: list[list[int]] = []
+    learn = bpe.learn
+
+    def watched(tokenizer: Any, trainer: Any, texts: Any) -> Any:
+        seen.append([len(word) for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str("9" * 2_500)])
+        return learn(tokenizer, trainer, texts)
+
+    monkeypatch.setattr(bpe, "learn", watched)
+    usual = Bpe(vocab_size=50).train(["eine Zahl, 1999", "und noch eine, 1999"])
+    long = Bpe(vocab_size=50).train(["eine Zahl, 1999", "9" * 100_000])
+    assert seen == [[2_500], [1_000, 1_000, 500]]
+    for tokenizer in (usual, long):
+        assert tokenizer.decode(tokenizer.encode("9" * 2_500)) == "9" * 2_500
+        pieces = tokenizer.tokenizer.pre_tokenizer.pre_tokenize_str("9" * 2_500)
+        assert [len(word) for word, _ in pieces] == [2_500]

@@ -23,6 +23,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.errors import RegardError
+from regard.reading import open_file
 
 __all__ = ["grid_of", "identity_of", "load_network", "scale_of"]
 
@@ -94,15 +95,18 @@ def _named(name: str) -> nn.Module:
 def _read(path: str) -> dict[str, Tensor]:
     """Weights from safetensors or from a file of torch, of which nothing but tensors is read."""
     file = Path(os.path.expanduser(path))
+    stream = open_file(path)  # a run may name a device
     try:
         if file.suffix == ".safetensors":
             from safetensors.torch import load_file
 
             return load_file(file)
-        found = torch.load(file, map_location="cpu", weights_only=True)
+        found = torch.load(stream, map_location="cpu", weights_only=True)
     except Exception as error:  # of many kinds, for a file of any kind
         reason = getattr(error, "strerror", None) or str(error).splitlines()[0][:200]
         raise RegardError(f"cannot read weights from {path!r} ({reason})") from None
+    finally:
+        stream.close()
     found = found.get("state_dict", found) if isinstance(found, dict) else found
     if not isinstance(found, dict) or not all(isinstance(one, Tensor) for one in found.values()):
         raise RegardError(f"{path!r} has no weights", expected="a state_dict: names with their tensors")
