@@ -146,6 +146,10 @@ class Input(Field):
     def drop(self, row: Any, positions: Sequence[int]) -> Any:
         """The row without these positions, as if they had never been there."""
 
+    def piece(self, value: str) -> Any:
+        """A part of a value that arrives bit by bit, encoded; empty where nothing is in it."""
+        return self.encode([value], ["the token"])[0] if value.strip() else []
+
     def remaining(self, regions: tuple[Region, ...], positions: Sequence[int]) -> tuple[Region, ...]:
         """The regions of a row that `drop` has been called on."""
         out = set(positions)
