@@ -450,7 +450,7 @@ def suited(
     Built-in data comes with options measured for it, and a run that goes on has all of its options already.
     """
     plan = config["train"]
-    if not plan["auto"] or _preset(type(task), options) or type(task).implied(options) or not splits.train:
+    if not plan["auto"] or _preset(type(task), options) or "train" in type(task).implied(options) or not splits.train:
         return config, ()
     where = device_of(plan["device"]).type
     facts = Facts.of(splits.train, list(task.fields.values()), where, usable_cores(), seconds(plan["time"]))
@@ -552,7 +552,7 @@ def train(
     with joined(), restored():
         if not (team := Processes.now()).first:
             with Progress(quiet=True) as show:
-                return _follow(task, folder, show, started, team)
+                return _follow(task, asked, folder, show, started, team)
         with held(folder, Run.is_in(folder)) as hold, Progress(quiet) as show:
             # Held before the data is read: who comes second learns it at once.
             return _train(task, asked, folder, fresh, show, started, trust, hold, team)
@@ -620,12 +620,16 @@ def _fitted(run: Run, ready: Prepared, show: Progress, started: float) -> tuple[
     return Model(run, ready.task, ready.network.eval()), outcome
 
 
-def _follow(task: str, folder: Path, show: Progress, started: float, team: Processes) -> Trained:
+def _follow(
+    task: str, asked: Mapping[str, Any], folder: Path, show: Progress, started: float, team: Processes
+) -> Trained:
     """Train as one of several processes, with what the first has prepared; it alone writes and tests."""
     told = team.told()
     if told is None:
         raise SystemExit(2)  # the first says why
     config = told["config"]
+    # Of rows given in Python the configuration has only a name.
+    config["data"] |= {part: rows for part, rows in asked.get("data", {}).items() if is_given(rows)}
     made = make_task(config)
     splits = read(made, config)
     made.restore(told["kept"])
@@ -664,4 +668,5 @@ def load(folder: str | Path, device: str = "auto", trust: Trust = False) -> Mode
     run.check_sizes(lambda: network_of(task))
     network = run.built(lambda: network_of(task))
     run.load_weights(network)
+    task.opened(run.folder)
     return Model(run, task, network.to(device_of(device)).eval())

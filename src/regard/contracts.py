@@ -20,6 +20,7 @@ BASES = {
     "attend.score": "attend.score.Score",
     "attend.bias": "attend.bias.Bias",
     "attend.normalizer": "attend.normalizer.Normalizer",
+    "attend.estimator": "attend.estimator.Estimator",
     "fields": "fields.Field",
     "attend.interact": "attend.interact.Interact",
     "encode": "encode.Encoder",

@@ -13,7 +13,7 @@ from regard.api import load
 from regard.serve.guard import Guard
 from regard.serve.limits import ServiceLimits
 from regard.serve.schema import PredictRequest
-from regard.serve.service import service_app
+from regard.serve.service import ServiceApp
 
 
 def role(name: str) -> dict[str, str]:
@@ -113,7 +113,7 @@ def test_docs_and_schema_are_our_own() -> None:
 def test_who_goes_away_is_not_answered() -> None:
     echo = Echo(wait=0.2)
     service = started(ServiceLimits(batch=1), echo=echo)
-    app = Guard(service_app(service), service.room, service.metrics)
+    app = Guard(ServiceApp(service), service.room, service.metrics)
 
     async def one(stays: bool) -> int:
         body = b'{"inputs": [["a"], ["b"], ["c"]]}'

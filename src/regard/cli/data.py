@@ -53,7 +53,10 @@ def run(
     if splits.train:
         config, _ = suited(made, options, config, splits)
         errors += refusals(make_task(config), splits, name)
-    found = report(splits, made.fields, errors)
-    print(to_json(found.to_dict()) if as_json else "\n".join(map(plain, [name, *str(found).split("\n")])))
+    found, prepared = report(splits, made.fields, errors), made.prepared_lines(splits.train)
+    if as_json:
+        print(to_json({**found.to_dict(), **({"prepared": prepared} if prepared else {})}))
+    else:
+        print("\n".join(map(plain, [name, *str(found).split("\n"), *([""] if prepared else []), *prepared])))
     if found.refused:
         raise typer.Exit(2)

@@ -8,6 +8,7 @@
 - `hf:name`: one from the Hugging Face hub (see hf.py);
 - a file (see read.py), or parallel files: `train.de,train.en`;
 - a file of users, items and times, where these are histories (see histories.py);
+- conversations (see turns.py) or mails (see mbox.py), where messages are replied to;
 - the idx files of MNIST, or an `.npz` (see arrays.py), where the input is a picture;
 - rows given in Python (see given.py);
 - a folder that holds `train.*`, `valid.*` (or `val.*`, `dev.*`) and `test*.*`, or, with source=de and
@@ -39,14 +40,17 @@ from regard.data.folders import folders, read_folders
 from regard.data.given import given_examples, is_given
 from regard.data.hf import read_hf
 from regard.data.histories import by_user, columns_of, read_histories, whole_histories
+from regard.data.mbox import is_mbox, read_mbox
 from regard.data.read import Form, Header, Reading, form_of, names_of, read, read_parallel
 from regard.data.readlog import ReadLog
 from regard.data.references import each_pair, grouped
 from regard.data.splits import Splits, split
 from regard.data.transcripts import any_beside, find_transcripts, read_beside
+from regard.data.turns import are_turns, read_turns
 from regard.errors import RegardError
 from regard.fields import Field, inputs_of, require
 from regard.fields.history import History
+from regard.fields.message import Message
 from regard.find import build
 from regard.types import Example
 
@@ -181,6 +185,11 @@ def load_part(
         return read_captions(spec, fields, how, log)
     if asks(fields):
         return read_asked(spec, fields, how, log or ReadLog())
+    if isinstance(fields[0], Message) and not how.names:
+        if how.form == "mbox" or (how.form == "auto" and is_mbox(spec)):
+            return read_mbox(spec, log or ReadLog())
+        if how.form == "turns" or (how.form == "auto" and are_turns(spec)):
+            return read_turns(spec, how.encoding, log or ReadLog())
     return located(read(spec, fields, how, log), fields, spec)
 
 

@@ -51,7 +51,7 @@ __all__ = [
     *("read_parallel", "references"),
 ]
 
-Form = Literal["auto", "labelled", "conll", "tsv", "csv", "jsonl", "squad", "numbered", "cnn"]
+Form = Literal["auto", "labelled", "conll", "tsv", "csv", "jsonl", "squad", "numbered", "cnn", "turns", "mbox"]
 Header = bool | Literal["auto"]
 forms: dict[str, Form] = {
     ".tsv": "tsv",
@@ -65,6 +65,7 @@ forms: dict[str, Form] = {
     ".conllu": "conll",
     ".bio": "conll",
     ".iob": "conll",
+    ".mbox": "mbox",
 }
 CHOICES = ("choices", "candidates", "options")  # keys of the answers to choose from
 undecided = {"gold_label": "-"}  # what stands where a label should, by the name of the field
@@ -143,6 +144,8 @@ def read(path: str, fields: Sequence[Field], how: Reading | None = None, log: Re
         )
     if kind in ("squad", "numbered", "cnn"):
         raise RegardError(f"{path}: read as {kind}, which has questions about documents", expected="the task answer")
+    if kind in ("turns", "mbox"):
+        raise RegardError(f"{path}: read as {kind}, which has messages and their replies", expected="the task reply")
     if kind == "tsv" and how.form == "auto" and (not how.names or how.numbers) and _is_conll(path, file, fields, log):
         kind = "conll"
     if kind in ("labelled", "conll") and len(fields) > 2:

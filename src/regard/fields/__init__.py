@@ -152,6 +152,8 @@ class Input(Field):
 
     def remaining(self, regions: tuple[Region, ...], positions: Sequence[int]) -> tuple[Region, ...]:
         """The regions of a row that `drop` has been called on."""
+        if not positions:
+            return regions
         out = set(positions)
         return tuple(one for place, one in enumerate(regions) if place not in out)
 

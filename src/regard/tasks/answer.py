@@ -42,6 +42,7 @@ from regard.tasks._passages import Passage, starts
 from regard.tasks._read_maps import maps_of
 from regard.tasks._reading import InputReading, implied
 from regard.train.metrics import MetricSet
+from regard.train.start import ENCODER, Starts
 from regard.train.suggest import Recipe, reading
 from regard.train.task import Ask, Capability, Encoded, Task, places
 from regard.types import Batch, Example, Prediction, Sequences
@@ -96,6 +97,7 @@ class Answer(Task):
     name: ClassVar[str] = "answer"
     does: str = "Answers a question about a document."
     counts: ClassVar[str] = "examples"
+    starts: ClassVar[Starts | None] = ENCODER
     capabilities: ClassVar[frozenset[Capability]] = frozenset({"lists"})
     known: ClassVar[tuple[tuple[str, ...], ...]] = (
         ("document", "question", "answer"),
@@ -201,6 +203,10 @@ class Answer(Task):
         super().learn(examples)
         if self.went_on is None:
             self.reading.begin()
+
+    def values(self, examples: Sequence[Example]) -> dict[int, list[str]]:
+        """Each document and each question once: a document counts no more for having many questions."""
+        return {number: [*dict.fromkeys(texts)] for number, texts in super().values(examples).items()}
 
     def restore(self, kept: dict[str, Any]) -> None:
         super().restore(kept)

@@ -15,7 +15,7 @@ from regard.find import PLAIN, In, Of, Spec
 from regard.predict.classify import ClassifyHead
 from regard.ranges import Dropout, ranged
 from regard.tasks._decision import Decision
-from regard.tasks._options import BestMetric, Metrics, Pooling, Reading, SampledTokens, Sparsity
+from regard.tasks._options import BestMetric, Estimator, Metrics, Pooling, Reading, SampledTokens, Sparsity
 from regard.train.suggest import Recipe, sentence
 
 __all__ = ["Classify"]
@@ -53,8 +53,11 @@ class Classify(Decision):
         ] = PLAIN,
         reinforce: SampledTokens = PLAIN,
         sparsity: Sparsity = 0.03,
+        estimator: Estimator = "score_function",
         metrics: Metrics = ("accuracy", "loss", "chosen"),
         best_metric: BestMetric = "accuracy",
         dropout: Annotated[Dropout, "dropout on the vector of the input"] = 0.3,
     ) -> None:
-        super().__init__(input, Label(), encoder, head, reinforce, sparsity, metrics, best_metric, dropout, pool)
+        super().__init__(
+            input, Label(), encoder, head, reinforce, sparsity, metrics, best_metric, dropout, pool, estimator=estimator
+        )

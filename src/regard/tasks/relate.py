@@ -15,7 +15,7 @@ from regard.find import PLAIN, In, Of, Spec, call
 from regard.predict.regress import RegressHead
 from regard.ranges import Dropout, ranged
 from regard.tasks._decision import Decision
-from regard.tasks._options import BestMetric, Metrics, Pooling, Reading, SampledTokens, Sparsity
+from regard.tasks._options import BestMetric, Estimator, Metrics, Pooling, Reading, SampledTokens, Sparsity
 from regard.train.suggest import Recipe, sentence
 
 __all__ = ["Relate"]
@@ -56,10 +56,24 @@ class Relate(Decision):
         ] = PLAIN,
         reinforce: SampledTokens = PLAIN,
         sparsity: Sparsity = 0.03,
+        estimator: Estimator = "score_function",
         metrics: Metrics = ("pearson", "spearman", "mse", "loss", "chosen"),
         best_metric: BestMetric = "pearson",
         dropout: Annotated[Dropout, "dropout on the vector of the pair"] = 0.3,
     ) -> None:
         scale = call(RegressHead, head if not isinstance(head, str) else {}, inputs=1)
         target = Number(scale.low, scale.high)
-        super().__init__(input, target, encoder, head, reinforce, sparsity, metrics, best_metric, dropout, pool, match)
+        super().__init__(
+            input,
+            target,
+            encoder,
+            head,
+            reinforce,
+            sparsity,
+            metrics,
+            best_metric,
+            dropout,
+            pool,
+            match,
+            estimator=estimator,
+        )

@@ -21,7 +21,7 @@ from regard.networks.reader import Reader
 from regard.predict.tag import TagHead
 from regard.ranges import Dropout, ranged
 from regard.tasks._decision import Decision
-from regard.tasks._options import BestMetric, Metrics, Reading, SampledTokens, Sparsity
+from regard.tasks._options import BestMetric, Estimator, Metrics, Reading, SampledTokens, Sparsity
 from regard.train.suggest import Recipe, tagging
 from regard.train.task import Capability, Encoded
 from regard.types import Example
@@ -60,11 +60,14 @@ class Tag(Decision):
         ] = PLAIN,
         reinforce: SampledTokens = PLAIN,
         sparsity: Sparsity = 0.03,
+        estimator: Estimator = "score_function",
         metrics: Metrics = ("tag_accuracy", "span_f1", "loss", "chosen"),
         best_metric: BestMetric = "tag_accuracy",
         dropout: Annotated[Dropout, "dropout on the encoder's states"] = 0.3,
     ) -> None:
-        super().__init__(input, Tags(), encoder, head, reinforce, sparsity, metrics, best_metric, dropout)
+        super().__init__(
+            input, Tags(), encoder, head, reinforce, sparsity, metrics, best_metric, dropout, estimator=estimator
+        )
 
     def encode(self, examples: Sequence[Example]) -> list[Encoded]:
         items = super().encode(examples)

@@ -38,6 +38,7 @@ from regard.search import Hypothesis
 from regard.tasks._generation import AXES, Generation
 from regard.tasks._maps import attention_map
 from regard.tasks._options import BestMetric, LabelSmoothing, Metrics, SampledAttention, Searching, Teaching
+from regard.train.start import Starts
 from regard.train.suggest import Recipe, speech
 from regard.train.task import Ask, places
 from regard.types import Example, Prediction
@@ -58,6 +59,7 @@ class Transcribe(Generation):
 
     name: ClassVar[str] = "transcribe"
     role: ClassVar[str] = "audio"
+    starts: ClassVar[Starts | None] = Starts("audio")
     does: str = "Transcribes recordings."
     known: ClassVar[tuple[tuple[str, ...], ...]] = tuple(
         (audio, text)

@@ -47,7 +47,9 @@ class HighwayMaxout(nn.Module):
         self.W_3 = nn.Linear(2 * size, pool)
 
     def _most(self, alternatives: Float[Tensor, "*lead wide"]) -> Float[Tensor, "*lead size"]:
-        return alternatives.reshape(*alternatives.shape[:-1], self.pool, -1).amax(-2)
+        each = alternatives.reshape(*alternatives.shape[:-1], self.pool, -1)
+        # For gradients `max` keeps one number per maximum, and `amax` all alternatives; without them `amax` is faster.
+        return each.max(-2).values if each.requires_grad else each.amax(-2)
 
     def forward(
         self,
