@@ -376,17 +376,23 @@ class Prediction:
     tokens: tuple[tuple[Token, float], ...] = ()  # of a text that was given, each with its log-probability
     log_prob_per_token: float | None = None  # None where the answer is no sequence
     span: tuple[int, int] | None = None  # characters of the first input that the answer is, where it is a part of it
+    title: str = ""  # what the answer is called, where its text is the id of an item
     fills: tuple[tuple[tuple[str, float], ...], ...] = ()  # of each [MASK] the likeliest words, with log-probabilities
     intent: str = ""
     reason: str = ""
 
+    @property
+    def called(self) -> str:
+        """The text as people read it, with its title."""
+        return f"{self.text} {self.title}" if self.title else self.text
+
     def __str__(self) -> str:
-        return self.text
+        return self.called
 
     def __repr__(self) -> str:
         chance = "" if self.log_prob is None else f", log_prob {self.log_prob:.4g}"
         others = f", {counted(len(self.others), 'other')}" if self.others else ""
-        return f"<prediction {brief(self.text)}{chance}{others}>"
+        return f"<prediction {brief(self.called)}{chance}{others}>"
 
     def _repr_html_(self) -> str | None:
         return None if self.look is None else self.look._repr_html_()

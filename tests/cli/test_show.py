@@ -103,3 +103,9 @@ def test_a_mean_is_none_of_its_labels() -> None:
     # Of a thousand labels that are all alike, the answer is still one.
     alike = [Prediction(str(n), -math.log(1000)) for n in range(1000)]
     assert len(labels(Prediction("0", alike[0].log_prob, others=tuple(alike[1:])), searched=False)) == 1000
+
+
+def test_an_item_is_shown_with_its_title_and_known_by_its_id() -> None:
+    found = Prediction("50", None, title="Star Wars (1977)")
+    assert answered(found, ["1 2"], true="50") == "1 2 → 50 Star Wars (1977)"
+    assert answered(found, ["1 2"], true="51").endswith("(true: 51)")

@@ -145,7 +145,7 @@ def test_titles(tmp_path: Path) -> None:
     task, network = made(titles=str(tmp_path / "titles.tsv"))
     assert task.notes == [f"{tmp_path / 'titles.tsv'}: titles for 2 of 5 items"]
     [found] = task.predict(network, [("a b c d",)], Ask())
-    assert found.text == "e The Last"
+    assert (found.text, found.title, str(found)) == ("e", "The Last", "e The Last")
     assert [one.text for one in found.look.columns] == ["The First", "b", "c", "d"]
     assert [one.text for one in found.look.rows] == ["The Last"]
     twin = Recommend(history={"embed": {"dim": 4}})

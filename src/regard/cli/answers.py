@@ -87,7 +87,7 @@ def answers(
         elif suggests:
             yield _one_line("\t".join(suggestions(answer)) if answer is not None else ""), error
         elif ranks:
-            yield "\t".join(f"{_one_line(one.text)} {figure(p)}" for one, p in _ranked(answer)), error
+            yield "\t".join(f"{_one_line(one.called)} {figure(p)}" for one, p in _ranked(answer)), error
         else:
             yield _one_line("" if answer is None else "\t".join([answer.text, *words_of(answer)])), error
 
@@ -112,8 +112,7 @@ def _ranking(prediction: "Prediction | None") -> dict[str, Any]:
     """A ranked list: each item by its id, with its title where it has one."""
     items = []
     for one, probability in _ranked(prediction):
-        item, _, title = one.text.partition(" ")
-        items.append({"item": item, **({"title": title} if title else {}), "probability": probability})
+        items.append({"item": one.text, **({"title": one.title} if one.title else {}), "probability": probability})
     return {"text": items[0]["item"] if items else "", "items": items}
 
 
@@ -179,7 +178,8 @@ def _one_line(text: str) -> str:
 def _object(prediction: "Prediction | None", searched: bool) -> dict[str, Any]:
     if prediction is None:
         return {"text": "", **_probable(None)}
-    said: dict[str, Any] = {"text": prediction.text, **_probable(prediction)}
+    titled = {"title": prediction.title} if prediction.title else {}
+    said: dict[str, Any] = {"text": prediction.text, **titled, **_probable(prediction)}
     if prediction.span is not None or any(one.span is not None for one in prediction.others):
         every = [
             {**_placed(one), "probability": math.exp(one.log_prob or 0.0)} for one in (prediction, *prediction.others)

@@ -218,7 +218,7 @@ def _page(looks: "Sequence[Looked]", path: Path) -> Path:
 def _save(prediction: "Prediction", path: Path, smooth: bool) -> list[Path]:
     """One file per map: the first under the given name, the others beside it. Pictures have the answer above them."""
     attention_maps = [one for one in (prediction.look, *prediction.looks) if one is not None]
-    caption = f"{attention_maps[0].title}\n→ {prediction.text}"
+    caption = f"{attention_maps[0].title}\n→ {prediction.called}"
     names = [path, *(path.with_stem(f"{path.stem}-{number}") for number in range(2, len(attention_maps) + 1))]
     return [
         attention_map.save(name, caption, smooth) for attention_map, name in zip(attention_maps, names, strict=True)

@@ -77,7 +77,7 @@ def answered(prediction: "Prediction", inputs: Sequence[str], searched: bool = T
     if true is not None and true != prediction.text:
         known.append(f"true: {plain(true)}")
     aside = f" ({', '.join(known)})" if known else ""
-    return f"{plain(between.join(inputs))} → {plain(prediction.text)}{aside}"
+    return f"{plain(between.join(inputs))} → {plain(prediction.called)}{aside}"
 
 
 def suggestions(prediction: "Prediction") -> list[str]:

@@ -50,7 +50,6 @@ from regard.data.turns import are_turns, read_turns
 from regard.errors import RegardError
 from regard.fields import Field, inputs_of, require
 from regard.fields.history import History
-from regard.fields.message import Message
 from regard.find import build
 from regard.types import Example
 
@@ -185,7 +184,7 @@ def load_part(
         return read_captions(spec, fields, how, log)
     if asks(fields):
         return read_asked(spec, fields, how, log or ReadLog())
-    if isinstance(fields[0], Message) and not how.names:
+    if not how.names and any(field.conversational for field in inputs_of(fields)):
         if how.form == "mbox" or (how.form == "auto" and is_mbox(spec)):
             return read_mbox(spec, log or ReadLog())
         if how.form == "turns" or (how.form == "auto" and are_turns(spec)):

@@ -122,6 +122,7 @@ class Input(Field):
     noun: ClassVar[str] = ""  # what a value is called in a sentence; "" for "a" and its kind
     slow: ClassVar[bool] = False  # decoding is worth processes of its own
     spoken: ClassVar[bool] = False  # a text about it is what is said in it, and may be in a file beside it
+    conversational: ClassVar[bool] = False  # what people write each other: a file may hold mails or conversations
     per_user: ClassVar[bool] = False  # a value is made of many lines of a file, all those of a user
     imported: bool = False  # what it knows came with a pre-trained model, and not from the training data
     request_bytes: ClassVar[int] = 0  # of a request, beyond what text needs
@@ -145,6 +146,10 @@ class Input(Field):
     @abstractmethod
     def drop(self, row: Any, positions: Sequence[int]) -> Any:
         """The row without these positions, as if they had never been there."""
+
+    def piece(self, value: str) -> Any:
+        """A part of a value that arrives bit by bit, encoded; empty where nothing is in it."""
+        return self.encode([value], ["the token"])[0] if value.strip() else []
 
     def remaining(self, regions: tuple[Region, ...], positions: Sequence[int]) -> tuple[Region, ...]:
         """The regions of a row that `drop` has been called on."""

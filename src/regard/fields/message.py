@@ -30,6 +30,7 @@ class Message(Text):
 
     kind: ClassVar[str] = "message"
     noun: ClassVar[str] = "a message"
+    conversational: ClassVar[bool] = True
     headers: ClassVar[tuple[str, ...]] = (
         "message",
         "mail",

@@ -98,6 +98,10 @@ class Text(Tokens, Input):
             self.check(row, at, role)
         return rows
 
+    def piece(self, value: str) -> list[int]:
+        """Of characters, a space is one too."""
+        return self.text.encode(value)[:-1]
+
     def _cut(self, row: Any) -> Any:
         """Ids or regions, which come with their end: the first ones, and the end where it counts. Special tokens of a
         pre-trained tokenizer belong to the row."""

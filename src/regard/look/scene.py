@@ -113,11 +113,11 @@ def item(
     return {
         "run": run,
         "inputs": list(inputs),
-        "answer": prediction.text,
+        "answer": prediction.called,
         **_probable(prediction),
         **_place(prediction),
         **_suggestions(prediction),
-        "others": [{"text": one.text, **_probable(one), **_place(one)} for one in prediction.others],
+        "others": [{"text": one.called, **_probable(one), **_place(one)} for one in prediction.others],
         "drop_tokens": [list(places) for places in drop_tokens] or [[] for _ in inputs],
         "steps": [[_step(one) for one in step] for step in prediction.steps] or None,
         "maps": [table(attention_map) for attention_map in attention_maps],

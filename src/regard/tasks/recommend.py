@@ -155,9 +155,11 @@ class Recommend(Task):
 
     # --- predictions -------------------------------------------------------------------------------------
 
-    def shown(self, item: str) -> str:
-        """How an item is shown: by its id, and its title where it has one."""
-        return f"{item} {self.titles[item]}" if item in self.titles else item
+    def _item(
+        self, item: str, log_prob: float | None, look: AttentionMap | None = None, source: str = ""
+    ) -> Prediction:
+        """An item as a prediction, with its title where it has one."""
+        return Prediction(item, log_prob, look, source, title=self.titles.get(item, ""))
 
     def _seen(self, row: Sequence[int]) -> Sequence[int]:
         return () if self.history.repeats else row
@@ -171,7 +173,7 @@ class Recommend(Task):
         rows, targets = [item.inputs[0] for item in items], [item.target for item in items]
         found = ranked(network, _known(rows), [self._seen(row) for row in rows], targets)
         ids = self.history.ids
-        predictions = [Prediction(self.shown(ids[number - FIRST]), None) for [number] in found.items.tolist()]
+        predictions = [self._item(ids[number - FIRST], None) for [number] in found.items.tolist()]
         columns = (found.above, found.equal, found.others, found.target.isnan())
         ranks = [Rank(*one) for one in zip(*(column.tolist() for column in columns), strict=True)]
         nats = (found.total - found.target)[~found.target.isnan()]
@@ -203,9 +205,7 @@ class Recommend(Task):
         looks = self._maps(network, texts, rows, numbers, ask.drop_tokens) if ask.look else [None] * len(rows)
         ids, answers = self.history.ids, []
         for text, some, each, look in zip(texts, numbers, chances.tolist(), looks, strict=True):
-            ranking = [
-                Prediction(self.shown(ids[number - FIRST]), log_p) for number, log_p in zip(some, each, strict=False)
-            ]
+            ranking = [self._item(ids[number - FIRST], log_p) for number, log_p in zip(some, each, strict=False)]
             first, *others = ranking or [Prediction("", None)]
             answers.append(replace(first, look=look, source=text[0], others=tuple(others)))
         return answers
@@ -234,8 +234,7 @@ class Recommend(Task):
         chances = network.chance(found.target, found.total).tolist()
         looks = self._maps(network, texts, encoded, [[one] for one in numbers], ()) if ask.look else [None] * len(rows)
         return [
-            Prediction(self.shown(row[1]), chance, look, row[0])
-            for row, chance, look in zip(rows, chances, looks, strict=True)
+            self._item(row[1], chance, look, row[0]) for row, chance, look in zip(rows, chances, looks, strict=True)
         ]
 
     def _rows(self, texts: Sequence[Sequence[str]], ask: Ask, where: Sequence[str]) -> list[Sequence[int]]:

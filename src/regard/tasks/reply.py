@@ -1,6 +1,6 @@
 """Reply suggestions: a mail or a chat line in, up to three short replies out (Kannan et al. 2016, "Smart Reply").
 
-With nothing given it learns from made conversations. Your own data are pairs of messages and replies, conversations
+Without `--data` it learns from built-in conversations. Your own data are pairs of messages and replies, conversations
 (JSON lines, each a list of turns) or an mbox:
 
     regard train reply --data mails.mbox --time 10m

@@ -109,9 +109,9 @@ class Stream:
     @torch.no_grad()
     def labels(self, text: str) -> list[str]:
         """The labels of all tokens of the text that comes next."""
-        if not text.strip():
+        row = self.field.piece(text)
+        if not row:
             return []
-        [row] = self.field.encode([text], ["the token"])
         device = next(self.network.parameters()).device
         words = self.network.embed(self.field.collate([row]).to(device))
         states, self.state = self.encoder.follow(words.values, self.state)
