@@ -2,20 +2,27 @@
 
     python benchmarks/answer.py stories --name answer_stories                     # nothing given, 2 cores
     python benchmarks/answer.py babi DATA/babi --name answer_babi                 # en.zip; tasks 1, 4, 6 and 12
-    python benchmarks/answer.py cloze DATA/squad --name answer_cloze              # two readers, three seeds
+    python benchmarks/answer.py cloze DATA/squad GLOVE --name answer_cloze        # two readers, three seeds
     python benchmarks/answer.py pack DATA/squad GLOVE SPACY --out packed          # for another machine: 32 MiB
-    python benchmarks/answer.py squad packed --time 1100s --stop 540 --keep runs             # half of 20 minutes,
-    python benchmarks/answer.py squad packed --time 1100s --keep runs --name answer_squad    # and the rest
+    python benchmarks/answer.py squad packed --time 1040s --stop 530 --keep runs             # half of 20 minutes,
+    python benchmarks/answer.py squad packed --time 1040s --keep runs --name answer_squad    # and the rest
     python benchmarks/answer.py speed packed --keep runs --name answer_speed      # questions/s, memory by length
+    python benchmarks/answer.py speed packed --keep runs --device cpu --questions 1000 --name answer_speed_cpu
 
 `pack` copies train.json.gz and dev.json.gz and writes one file of vectors: GLOVE (glove.6B.100d.txt.gz) and SPACY
 (spacy.en_md.300d.txt.gz) side by side, cut to the words of SQuAD and to half precision. `squad` trains all models at
 once on one device (--jobs); --models picks some. With --stop a call ends after so many seconds, and the same call
-without it resumes all of them where they stopped, so that both together train for --time. The machine has to keep
-the folder of the runs between the two. `--tiny` checks any of them in a minute.
+without it resumes all of them where they stopped, so that both together train for --time; the full development set is
+answered after that, in about a minute. The machine has to keep the folder of the runs between the two. The record is
+written whenever a model is done. The best weights are chosen on the first 1,000 questions of the development set, as
+papers did. `--tiny` checks any of them in a few minutes.
 
-Cloze questions are made from SQuAD: of a paragraph whose answer is one word that occurs in it at least twice, the
-question is the sentence that holds the first occurrence, with XXXXX in its place, and the document the rest.
+Models: `dcn` is the published network. `dcn_overlap` also tells each word whether it is in both texts, and `dcn_deep`
+reads both texts with two layers in both directions besides.
+
+Cloze questions are made from SQuAD's paragraphs: where a sentence holds a name that also occurs elsewhere in its
+paragraph, the question is this sentence with XXXXX in place of the name (the first such name of the sentence), and the
+document is the rest of the paragraph. A name is a capitalised word that does not begin a sentence.
 """
 
 import argparse
@@ -28,7 +35,11 @@ import tempfile
 import threading
 import time
 import zipfile
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
+from random import Random
+from statistics import mean
 from typing import Any
 
 from record import record
@@ -54,6 +65,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "dcn_overlap": {**DCN, "overlap": True},
     "bilstm": {**DCN, "encoder": AGAIN, "interact": "attention", "point": "linear"},
     "transformer": {**DCN, "encoder": TRANSFORMER, "again": "identity", "interact": "concatenation", "point": "linear"},
+    "dcn_deep": {**DCN, "encoder": {**AGAIN, "layers": 2, "dropout": 0.3}, "overlap": True},
     "no_coattention": {**DCN, "interact": "attention"},
     "no_iteration": {**DCN, "point": {**DCN["point"], "turns": 1}},
     "no_sentinel": {**DCN, "interact": {"name": "coattention", "sentinel": False}},
@@ -110,6 +122,12 @@ def stories(tiny: bool) -> dict[str, Any]:
         return {**measured, "whole_seconds": seconds, "answered_per_second": len(test) / (time.monotonic() - begun)}
 
 
+def needs(*paths: Path) -> None:
+    """Ends at once where a file is missing."""
+    if missing := [str(path) for path in paths if not path.exists()]:
+        raise SystemExit(f"not found: {', '.join(missing)}")
+
+
 def babi(folder: Path, tiny: bool, seeds: int, jobs: int) -> dict[str, Any]:
     """1,000 training questions of each task, the official test set."""
     small = {
@@ -121,6 +139,7 @@ def babi(folder: Path, tiny: bool, seeds: int, jobs: int) -> dict[str, Any]:
     plan = {"auto": False, "batch_tokens": 0, "batch_size": 32, "lr": 4e-3, "warmup": 50, "ema": 0.99, "epochs": 30}
     plan |= {"patience": 1000, "threads": 1, "device": "cpu"} | ({"steps": 2} if tiny else {})
     work = {}
+    needs(folder / "en.zip")
     with tempfile.TemporaryDirectory() as place:
         zipfile.ZipFile(folder / "en.zip").extractall(place)
         for task in BABI:
@@ -142,43 +161,50 @@ def babi(folder: Path, tiny: bool, seeds: int, jobs: int) -> dict[str, Any]:
     return {task: spread(rows) for task, rows in sorted(found.items(), key=lambda one: int(one[0]))}
 
 
+SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{2,}\b")  # not the first word of a sentence, nor of a quotation
+
+
 def cloze_of(path: Path) -> list[dict[str, Any]]:
     """Cloze questions from paragraphs of SQuAD, as the docstring above says."""
     whole, rows = json.loads(gzip.decompress(path.read_bytes())), []
     for article in whole["data"]:
         for paragraph in article["paragraphs"]:
-            text, met = paragraph["context"], set()
-            ends = [0, *(found.end() for found in re.finditer(r"(?<=[.!?])\s+", text)), len(text)]
-            for asked in paragraph["qas"]:
-                answer = asked["answers"][0]["text"]
-                places = [one.span() for one in re.finditer(rf"(?<!\w){re.escape(answer)}(?!\w)", text)]
-                if len(places) < 2 or not re.fullmatch(r"\w+", answer) or answer in met:
-                    continue
-                met.add(answer)
-                begin = max(end for end in ends if end <= places[0][0])
-                stop = min(end for end in ends if end > places[0][0])
-                question = f"{text[begin : places[0][0]]}XXXXX{text[places[0][1] : stop]}".strip()
+            text = paragraph["context"]
+            ends = [0, *(found.end() for found in SENTENCE.finditer(text)), len(text)]
+            for begin, stop in pairwise(ends):
                 document = f"{text[:begin]}{text[stop:]}".strip()
-                if re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", document):
-                    rows.append({"document": document, "question": question, "answer": answer})
+                for name in NAME.finditer(text[begin:stop]):
+                    if re.search(rf"\b{name[0]}\b", document):
+                        question = f"{text[begin:stop][: name.start()]}XXXXX{text[begin:stop][name.end() :]}".strip()
+                        rows.append({"document": document, "question": question, "answer": name[0]})
+                        break
     return rows
 
 
-def cloze(folder: Path, tiny: bool, seeds: int, jobs: int, seconds: str) -> dict[str, Any]:
-    """Attention over attention beside the plain attention reader: the same data, sizes, budget and seeds."""
+def cloze(
+    folder: Path, vectors: Path, tiny: bool, seeds: int, jobs: int, done: Callable[[dict[str, Any]], None]
+) -> dict[str, Any]:
+    """Attention over attention beside the plain attention reader: the same data, sizes, steps and seeds."""
+    needs(folder / "train.json.gz", folder / "dev.json.gz", vectors)
     small = {
         "answer": "choice",
-        "encoder": {"name": "bigru", "hidden": 96},
-        "input": {"embed": {"dim": 96}},
+        "encoder": {"name": "bigru", "hidden": 64},
+        "input": {"embed": {"vectors": str(vectors), "max_vectors": 0, "dropout": 0.2}},
         "dropout": 0.2,
+        "metrics": ["cloze_accuracy", "mrr", "loss"],
     }
-    plan = {"auto": False, "batch_tokens": 0, "batch_size": 32, "lr": 2e-3, "warmup": 100, "ema": 0.99, "epochs": 30}
-    plan |= {"time": seconds} | ({"steps": 2, "max_validation": 40} if tiny else {})
+    plan = {"auto": False, "batch_tokens": 0, "batch_size": 32, "lr": 2e-3, "warmup": 100, "ema": 0.99, "steps": 600}
+    plan |= {"validate_every": 200, "max_validation": 500, "threads": 1, "device": "cpu", "patience": 1000}
+    plan |= {"steps": 2, "max_validation": 40} if tiny else {}
     with tempfile.TemporaryDirectory() as place:
+        count = {}
         for part in ("train", "dev"):
-            rows = cloze_of(folder / f"{part}.json.gz")[: 200 if tiny else None]
-            text = "".join(json.dumps(row) + "\n" for row in rows)
-            (Path(place) / f"{part}.jsonl").write_text(text)
+            rows = cloze_of(folder / f"{part}.json.gz")
+            Random(1).shuffle(rows)
+            rows = rows[: 200 if tiny else {"train": 20_000, "dev": 2_000}[part]]
+            count[part] = len(rows)
+            (Path(place) / f"{part}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         data = {"train": f"{place}/train.jsonl", "test": f"{place}/dev.jsonl"}
         work = {
             f"{reader} {seed}": (
@@ -191,10 +217,16 @@ def cloze(folder: Path, tiny: bool, seeds: int, jobs: int, seconds: str) -> dict
             for reader in READERS
         }
         found: dict[str, dict[int, dict[str, Any]]] = {}
+        figures: dict[str, Any] = {"steps": plan["steps"], "questions": count}
         for key, one in together(work, jobs):
             reader, seed_name = key.split()
             found.setdefault(reader, {})[int(seed_name)] = one
-    return {reader: spread(rows) for reader, rows in found.items()}
+            done(figures | {name: spread(rows) for name, rows in found.items()})
+    figures |= {name: spread(rows) for name, rows in found.items()}
+    if set(READERS) <= {*figures}:
+        over, plain = (mean(figures[name]["cloze_accuracy"]) for name in READERS)
+        figures["ahead"] = over - plain
+    return figures
 
 
 def pack(squad: Path, vectors: list[Path], out: Path) -> None:
@@ -205,6 +237,7 @@ def pack(squad: Path, vectors: list[Path], out: Path) -> None:
 
     from regard.fields._vectors import read_vectors, side_by_side
 
+    needs(squad / "train.json.gz", squad / "dev.json.gz", *vectors)
     out.mkdir(parents=True, exist_ok=True)
     words: set[str] = set()
     for part in ("train", "dev"):
@@ -222,24 +255,43 @@ def pack(squad: Path, vectors: list[Path], out: Path) -> None:
 
 
 def squad(
-    folder: Path, models: list[str], tiny: bool, jobs: int, seconds: str, stop: float, keep: Path, device: str
+    folder: Path,
+    models: list[str],
+    tiny: bool,
+    jobs: int,
+    seconds: str,
+    stop: float,
+    keep: Path,
+    device: str,
+    done: Callable[[dict[str, Any]], None],
 ) -> dict[str, Any]:
-    """All models at once; what was trained before in `keep` is resumed, with a longer time."""
+    """All models at once; what was trained before in `keep` is resumed. `done` is told the figures so far whenever a
+    model is finished."""
+    if unknown := sorted({*models} - {*MODELS}):
+        raise SystemExit(f"no model {', '.join(unknown)}; there are {', '.join(MODELS)}")
+    files = [folder / name for name in ("train.json.gz", "dev.json.gz", "vectors.txt.gz")]
+    needs(*files)
     plan: dict[str, Any] = {
-        "auto": False, "batch_tokens": 0, "batch_size": 64, "lr": 1e-3, "warmup": 500, "ema": 0.999, "epochs": 20,
-        "time": seconds, "patience": 1000, "max_validation": 2000, "device": device, "decay": "linear",
+        "auto": False, "batch_tokens": 0, "batch_size": 128, "lr": 1.5e-3, "warmup": 300, "ema": 0.999, "epochs": 30,
+        "time": seconds, "patience": 1000, "max_validation": 1000, "device": device, "decay": "linear",
     }  # fmt: skip
-    data: dict[str, Any] = {"train": str(folder / "train.json.gz"), "valid": str(folder / "dev.json.gz")}
-    reading: dict[str, Any] = {"embed": {"vectors": str(folder / "vectors.txt.gz"), "mode": "missing", "dropout": 0.2}}
-    reading["tokenizer"] = {"name": "word", "lower": True, "split": "punctuation", "min_frequency": 2}
+    data: dict[str, Any] = {"train": str(files[0]), "valid": str(files[1])}
+    vectors = {"vectors": str(files[2]), "mode": "missing", "max_vectors": 100_000, "dropout": 0.2}
+    words = {"name": "word", "lower": True, "split": "punctuation", "vocab_size": 100_000, "min_frequency": 2}
+    reading: dict[str, Any] = {"embed": vectors, "tokenizer": words}
     if tiny:
         plan |= {"steps": 2, "batch_size": 2, "max_validation": 4, "time": "10m"}
-        data |= {"train": _few(folder / "train.json.gz", keep), "valid": _few(folder / "dev.json.gz", keep)}
+        data |= {"train": _few(files[0], keep), "valid": _few(files[1], keep)}
+        vectors["max_vectors"] = 100
     work = {}
     for name in models:
         options = {**MODELS[name], "input": reading, "train": plan}
         work[name] = (train, data, options, str(keep / name), False, stop)
-    return {name: {**one, "published": PUBLISHED.get(name)} for name, one in together(work, jobs)}
+    found: dict[str, Any] = {}
+    for name, one in together(work, jobs):
+        found[name] = {**one, "published": PUBLISHED.get(name)}
+        done(found)
+    return found
 
 
 def _few(path: Path, keep: Path) -> str:
@@ -252,34 +304,58 @@ def _few(path: Path, keep: Path) -> str:
     return str(made)
 
 
-def speed(folder: Path, tiny: bool, keep: Path, device: str) -> dict[str, Any]:
+LENGTHS = (100, 200, 400, 800, 1600)
+
+
+def speed(folder: Path, tiny: bool, keep: Path, device: str, questions: int) -> dict[str, Any]:
     """Questions/s of the trained dcn over the development set, and the peak memory of a training step by length."""
+    from regard import api
+
+    needs(keep / "dcn", folder / "dev.json.gz")
+    model = api.load(keep / "dcn", device)
+    examples, _ = model.examples(_few(folder / "dev.json.gz", keep) if tiny else str(folder / "dev.json.gz"))
+    texts = [one.inputs for one in examples][: questions or None]
+    model.predict(texts[:64], look=False)
+    begun = time.monotonic()
+    model.predict(texts, look=False)
+    found: dict[str, Any] = {"questions_per_second": len(texts) / (time.monotonic() - begun), "questions": len(texts)}
+    found["device"] = next(model.network.parameters()).device.type
+    del model
+    rows = 2 if tiny else 32
+    work = {str(size): (_memory, keep / "dcn", device, size, rows) for size in ((16, 32) if tiny else LENGTHS)}
+    memory = dict(together(work, 1))  # each in a process of its own, whose peak is its own
+    return {**found, "batch": rows, "peak_mib_by_length": {size: memory[size].get("mib") for size in work}}
+
+
+def _memory(run: Path, device: str, length: int, rows: int) -> dict[str, Any]:
+    """What a training step needs beside the model, at its peak."""
+    import resource
+
     import torch
 
     from regard import api
     from regard.types import Batch, Sequences
 
-    model = api.load(keep / "dcn", device)
-    examples, _ = model.examples(_few(folder / "dev.json.gz", keep) if tiny else str(folder / "dev.json.gz"))
-    texts = [one.inputs for one in examples]
-    model.predict(texts[:64], look=False)
-    begun = time.monotonic()
-    model.predict(texts, look=False)
-    found: dict[str, Any] = {"questions_per_second": len(texts) / (time.monotonic() - begun), "questions": len(texts)}
+    model = api.load(run, device)
     where = next(model.network.parameters()).device
-    rows, memory = 2 if tiny else 32, {}
-    for length in (16, 32) if tiny else (100, 200, 400, 800, 1600, 3200):
-        sides = [Sequences.pad([[5] * size] * rows).to(where) for size in (length, 16)]
-        batch = Batch(tuple(sides), torch.zeros(rows, 2, dtype=torch.long, device=where))
-        if where.type == "cuda":
-            torch.cuda.reset_peak_memory_stats()
-        model.network.train()
-        with model.precision():
-            (model.network(batch).total / rows).backward()
-        model.network.zero_grad(set_to_none=True)
-        peak = torch.cuda.max_memory_allocated() / 2**20 if where.type == "cuda" else None
-        memory[str(length)] = peak
-    return {**found, "peak_mib_by_length": memory, "batch": rows}
+    sides = [Sequences.pad([[5] * size] * rows).to(where) for size in (length, 16)]
+    batch = Batch(tuple(sides), torch.zeros(rows, 2, dtype=torch.long, device=where))
+    on_gpu = where.type == "cuda"
+    if on_gpu:
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated() / 2**20
+    else:
+        before = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
+    model.network.train()
+    with model.precision():
+        total = model.network(batch).total / rows
+    total.backward()
+    most = (
+        torch.cuda.max_memory_allocated() / 2**20
+        if on_gpu
+        else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+    )
+    return {"mib": most - before}
 
 
 def main() -> None:
@@ -289,17 +365,23 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("packed"))
     parser.add_argument("--keep", type=Path, default=Path("runs"), help="folder of the runs of squad and speed")
     parser.add_argument("--models", default=",".join(MODELS), help="of squad, with commas")
-    parser.add_argument("--time", default="550s", help="of each training, counted from its first call")
+    parser.add_argument("--time", default="1040s", help="of each training of squad, counted from its first call")
     parser.add_argument("--stop", type=float, default=0.0, help="seconds after which squad is interrupted; 0: never")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=0, help="trainings at once; 0: all on a GPU, one on a CPU")
     parser.add_argument("--device", default="auto")
+    parser.add_argument("--questions", type=int, default=0, help="of the development set, for speed; 0: all")
     parser.add_argument("--tiny", action="store_true", help="does it run?")
     parser.add_argument("--name", default="", help="the name of the results file; nothing is kept without one")
     given = parser.parse_args()
     import torch
 
     jobs = given.jobs or (len(MODELS) if torch.cuda.is_available() else 1)
+
+    def done(figures: dict[str, Any]) -> None:
+        if given.name and not given.stop:
+            record(given.name, figures)
+
     if given.what == "pack":
         pack(given.data[0], given.data[1:], given.out)
         return
@@ -308,12 +390,13 @@ def main() -> None:
     elif given.what == "babi":
         figures = babi(given.data[0], given.tiny, given.seeds, jobs)
     elif given.what == "cloze":
-        figures = cloze(given.data[0], given.tiny, given.seeds, jobs, given.time)
+        figures = cloze(given.data[0], given.data[1], given.tiny, given.seeds, jobs, done)
     elif given.what == "squad":
         models = given.models.split(",")
-        figures = squad(given.data[0], models, given.tiny, jobs, given.time, given.stop, given.keep, given.device)
+        given_time = given.time, given.stop, given.keep, given.device
+        figures = squad(given.data[0], models, given.tiny, jobs, *given_time, done)
     else:
-        figures = speed(given.data[0], given.tiny, given.keep, given.device)
+        figures = speed(given.data[0], given.tiny, given.keep, given.device, given.questions)
     print(json.dumps(figures, indent=1))
     if given.name:
         print(record(given.name, figures))

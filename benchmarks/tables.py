@@ -24,6 +24,7 @@ sys.path.append(str(Path(__file__).parent))  # also where this file is loaded fr
 
 import caption_tables
 import faithful_tables
+import reading_tables
 import recommend_tables
 import speech_tables
 from attention_tables import attention
@@ -149,17 +150,6 @@ def reliability(results: Results) -> str:
     return "\n".join(lines)
 
 
-def answer_babi(results: Results) -> str:
-    """A row for each task, with the mean over seeds."""
-    names = {"cloze_accuracy": "accuracy", "mrr": "MRR"}
-    names |= {"evidence_answer": "weight on the supporting sentences", "evidence_chance": "even weights"}
-    lines = [f"| task | seeds | {' | '.join(names.values())} |", "|---" * (len(names) + 2) + "|"]
-    for task, row in (results.get("answer_babi", {}).get("figures") or {}).items():
-        cells = [f"{sum(row[name]) / len(row[name]):.1%}" for name in names]
-        lines.append(f"| {task} | {len(row['mrr'])} | {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
 def fields(results: Results) -> str:
     """Every built-in set that is not text."""
     figures = results.get("fields", {}).get("figures", {})
@@ -218,11 +208,11 @@ tables: dict[str, Callable[[Results], str]] = {
     "fields": fields,
     "own_data": own_data,
     "reliability": reliability,
-    "answer_babi": answer_babi,
     **attention,
     **sentences,
     **generation,
     **faithful_tables.tables,
+    **reading_tables.tables,
     **recommend_tables.tables,
     **speech_tables.tables,
     **caption_tables.tables,

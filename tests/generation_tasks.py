@@ -42,10 +42,8 @@ def sides(
     }
 
 
-def made(task: str, examples: Any = None, **options: Any) -> Any:
-    """Any task, small and in words, with the words of its examples (or those given); options that it does not have are
-    left out."""
-    kind = find("tasks", task)
+def options_of(task: str) -> dict[str, Any]:
+    """Options of any task that make it small, and in words."""
     usual: dict[str, Any] = {
         "input": {"name": "text", "tokenizer": "word", "embed": {"dim": 4}},
         "text": {"tokenizer": "word"},
@@ -68,7 +66,16 @@ def made(task: str, examples: Any = None, **options: Any) -> Any:
     if task == "glimpse":
         usual["input"] = {"size": 8, "colour": False}
         usual["network"] = {"glimpses": 2, "size": 4, "hidden": 4, "seen": 4}
-    one = kind(**{key: value for key, value in {**usual, **options}.items() if key in settable(kind)})
+    known = settable(find("tasks", task))
+    return {key: value for key, value in usual.items() if key in known}
+
+
+def made(task: str, examples: Any = None, **options: Any) -> Any:
+    """Any task, small and in words, with the words of its examples (or those given); options that it does not have are
+    left out."""
+    kind = find("tasks", task)
+    known = {key: value for key, value in options.items() if key in settable(kind)}
+    one = kind(**{**options_of(task), **known})
     one.learn(data.get(task, pairs) if examples is None else examples)
     return one
 

@@ -1,4 +1,4 @@
-"""What a person calls from Python: `train` and `load`. The command line calls the same.
+"""The Python API: `train` and `load`. The command line uses the same functions.
 
 result = regard.train("translate", data="pairs.tsv", out="runs/mine", time="5m")
 regard.load("runs/mine")("Dienstag, 5. März 2024").text
@@ -175,7 +175,7 @@ class Model:
             raise RegardError(f"{self.config['task']} {said}", do=f"remove {option}")
 
     def wrong_count(self, texts: int) -> RegardError:
-        """What is said of so many texts where others are taken."""
+        """The message for a wrong number of inputs."""
         given, taken = (f"{n} {word}{'s' * (n != 1)}" for n, word in ((texts, "text"), (self.inputs, "input")))
         roles = f" ({', '.join(self.task.inputs)})" if self.inputs > 1 else ""
         return RegardError(f"{given} for a task with {taken}{roles}")
@@ -552,7 +552,7 @@ def train(
     with joined(), restored():
         if not (team := Processes.now()).first:
             with Progress(quiet=True) as show:
-                return _follow(task, folder, show, started, team)
+                return _follow(task, asked, folder, show, started, team)
         with held(folder, Run.is_in(folder)) as hold, Progress(quiet) as show:
             # Held before the data is read: who comes second learns it at once.
             return _train(task, asked, folder, fresh, show, started, trust, hold, team)
@@ -620,12 +620,16 @@ def _fitted(run: Run, ready: Prepared, show: Progress, started: float) -> tuple[
     return Model(run, ready.task, ready.network.eval()), outcome
 
 
-def _follow(task: str, folder: Path, show: Progress, started: float, team: Processes) -> Trained:
+def _follow(
+    task: str, asked: Mapping[str, Any], folder: Path, show: Progress, started: float, team: Processes
+) -> Trained:
     """Train as one of several processes, with what the first has prepared; it alone writes and tests."""
     told = team.told()
     if told is None:
         raise SystemExit(2)  # the first says why
     config = told["config"]
+    # Of rows given in Python the configuration has only a name.
+    config["data"] |= {part: rows for part, rows in asked.get("data", {}).items() if is_given(rows)}
     made = make_task(config)
     splits = read(made, config)
     made.restore(told["kept"])
@@ -664,4 +668,5 @@ def load(folder: str | Path, device: str = "auto", trust: Trust = False) -> Mode
     run.check_sizes(lambda: network_of(task))
     network = run.built(lambda: network_of(task))
     run.load_weights(network)
+    task.opened(run.folder)
     return Model(run, task, network.to(device_of(device)).eval())

@@ -9,6 +9,9 @@ import torch
 import regard.train.loop
 from regard import api
 from regard.errors import RegardError
+from regard.types import Example
+from small_pictures import captions, small_image
+from small_sounds import recordings, small_audio
 from tiers import sweep_but
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -41,11 +44,13 @@ DATA = {
     "relate": [(text, text, str(1 + n % 5)) for n, text in enumerate(texts)],
     "tag": [(text, "D N V") for text in texts],
     "translate": [(text, text) for text in texts],
+    "summarise": [(text, text) for text in texts],
+    "answer": [(text, f"what {text.split()[2]}", text.split()[1]) for text in texts],
     "pretrain": texts,
 }
 
 
-@pytest.mark.parametrize("task", sweep_but(DATA, "classify", "pretrain"))
+@pytest.mark.parametrize("task", sweep_but(DATA, "classify", "answer", "pretrain"))
 def test_every_task_takes_tokenizer_embedding_and_encoder(task: str, begun: Path) -> None:
     there, found = api.load(begun, "cpu"), ready(task, begun, DATA[task])
     assert next(iter(found.task.inputs.values())).state() == there.task.field.state()  # type: ignore[attr-defined]
@@ -58,6 +63,38 @@ def test_every_task_takes_tokenizer_embedding_and_encoder(task: str, begun: Path
     assert found.begun in found.notes
     loss = found.network(found.task.collate(found.task.items(found.splits.train)))
     loss.total.backward()
+
+
+OWN: dict[str, tuple[Any, dict[str, Any]]] = {
+    "caption": (captions, {"image": small_image, "decoder": {"name": "recurrent", "hidden": 6, "embed": 4}}),
+    "transcribe": (
+        recordings,
+        {"audio": small_audio, "decoder": {"name": "recurrent", "hidden": 6, "embed": 4}, "encoder": "bigru"},
+    ),
+    "describe": (
+        [("name[Zizzi], food[French]", "Zizzi is French."), ("name[Bibi], food[Thai]", "Bibi is Thai.")] * 12,
+        {"encoder": {"name": "bigru", "hidden": 6}, "decoder": {"name": "recurrent", "hidden": 6, "embed": 4}},
+    ),
+}
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("task", OWN)
+def test_what_reads_no_plain_text_starts_from_its_own_kind(
+    task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: Path
+) -> None:
+    """Pictures, recordings and records: all sizes of the field are taken, too."""
+    monkeypatch.setattr(regard.train.loop, "draw", lambda folder: None)
+    rows, options = OWN[task]
+    rows = [(*one.inputs, one.target) if isinstance(one, Example) else one for one in rows] * 6
+    api.train(task, data=rows, out=tmp_path / "one", quiet=True, train=quick, **options)
+    found, there = ready(task, tmp_path / "one", rows), api.load(tmp_path / "one", "cpu").network.state_dict()
+    own = found.network.state_dict()
+    taken = [name for name in own if name.startswith(("embed.", "encoder."))]
+    assert len(taken) > 4
+    assert all(torch.equal(own[name], there[name]) for name in taken)
+    with pytest.raises(RegardError, match=f"it reads text, and {task} reads"):
+        ready(task, begun, rows)
 
 
 def test_one_that_goes_on_with_the_same_keeps_its_output_layer(begun: Path) -> None:
@@ -109,6 +146,7 @@ def test_dropout_and_lengths_may_differ(begun: Path) -> None:
     [
         ("describe", "it reads text, and describe reads record"),
         ("caption", "it reads text, and caption reads image"),
+        ("transcribe", "it reads text, and transcribe reads audio"),
         ("glimpse", "glimpse has no encoder that could start from another run"),
         ("recommend", "recommend has no encoder that could start from another run"),
         ("agree", "agree has no encoder that could start from another run"),

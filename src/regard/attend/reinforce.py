@@ -105,7 +105,7 @@ class Reinforce(nn.Module):
         size: int | None,
         baseline: Annotated[
             Literal["none", "moving", "learned", "others"],
-            "what is subtracted from the reward; others: the mean reward of the example's other samples",
+            "baseline subtracted from the reward; others: the mean reward of the example's other samples",
         ] = "moving",
         decay: Annotated[BelowOne, "decay of the moving averages of the rewards"] = 0.9,
         scale: Annotated[NonNegative, "weight of the reward in the loss (λ_r)"] = 1.0,

@@ -179,7 +179,7 @@ def _part(name: str, thing: Callable[..., Any]) -> dict[str, Any]:
         "name": name,
         "about": first.replace("`", ""),
         "papers": papers(f"{module} {inspect.getdoc(thing) or ''}"),
-        "options": [_option(parameter) for parameter in settable(thing).values()],
+        "options": [_option(key, parameter) for key, parameter in settable(thing).items()],
     }
 
 
@@ -203,8 +203,8 @@ def _cited(paper: str, line: str) -> bool:
     return bool(re.search(rf"{re.escape(author)}\b[^;()\d]*{year}", line))
 
 
-def _option(parameter: inspect.Parameter) -> dict[str, Any]:
-    said: dict[str, Any] = {"name": parameter.name, "default": parameter.default, "about": about(parameter)}
+def _option(name: str, parameter: inspect.Parameter) -> dict[str, Any]:
+    said: dict[str, Any] = {"name": name, "default": parameter.default, "about": about(parameter)}
     if listed := _listed(parameter):
         said |= {"expected": listed, "values": listed}
     else:

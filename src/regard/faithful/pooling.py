@@ -1,4 +1,4 @@
-"""Probe of a pooling: the vector `v = Σ a_i h_i` of an input, summed again under other weights.
+"""Probe of a pooling: the vector `v = Σ a_i h_i` of an input, under other weights.
 
 Each input of a pair is probed on its own, while the other keeps its vector. All in float32.
 

@@ -1,4 +1,4 @@
-"""Reader: the network of all tasks that decide about what they read: embed → encode → pool → match → predict.
+"""Reader: the network of tasks with a decision about their input: embed → encode → pool → match → predict.
 
 network = Reader(embed, encoder, pool, match, head, dropout=0.3)
 network.read([premises, hypotheses]).logits;  network(batch, progress).total

@@ -1,4 +1,4 @@
-"""What all tasks share that decide about one input or two: embed → encode → pool → match → predict.
+"""What tasks with a decision about one or two inputs share: embed → encode → pool → match → predict.
 
 A task of this kind names its input field, its target field and its head; see `classify`, `entail`, `relate`, `tag`.
 """

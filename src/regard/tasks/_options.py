@@ -24,7 +24,7 @@ Metrics = Annotated[tuple[Spec, ...], In("measure"), "metrics to report, separat
 LabelSmoothing = Annotated[BelowOne, "label smoothing of the cross entropy in training"]
 
 # Tasks that decide.
-Reading = Annotated[Spec, In("fields"), "the input: text, image or items, with the options of that field"]
+Reading = Annotated[Spec, In("fields"), "the input: a field (text, image, items, …) with its options"]
 Pooling = Annotated[
     Spec | None, In("pool"), "how the encoder's states become one vector; none takes the encoder's default"
 ]

@@ -1,6 +1,6 @@
 """Classification: a text, a picture or a list of items → a label.
 
-With nothing given it learns to tell in which language a date is written. With your own `text TAB label` lines it
+Without `--data` it learns to tell in which language a date is written. With your own `text TAB label` lines it
 takes words, and pre-trained vectors where you have some. With `input=image` it reads pictures, with `input=items` ids.
 
     regard train classify --data reviews.tsv input.embed.vectors=glove.6B.300d.txt

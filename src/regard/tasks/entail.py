@@ -1,6 +1,6 @@
 """Natural language inference: a premise and a hypothesis → entailment, neutral or contradiction.
 
-With nothing given it learns pairs of sentences whose entailment follows from their grammar. With your own
+Without `--data` it learns from built-in pairs of sentences whose entailment follows from their grammar. With your own
 `premise TAB hypothesis TAB label` lines, or SNLI's and SICK's own files, it takes words and pre-trained vectors.
 
     regard train entail --data snli encoder=disan input.embed.vectors=glove.6B.300d.txt

@@ -1,6 +1,6 @@
 """Semantic similarity: two sentences → a score on a scale.
 
-With nothing given it learns pairs whose likeness follows from how they were made. With your own
+Without `--data` it learns from built-in pairs of sentences whose similarity is known. With your own
 `sentence TAB sentence TAB score` lines, or SICK's own files, it takes words and pre-trained vectors. The scale is 1 to
 5; `head.low` and `head.high` set another.
 

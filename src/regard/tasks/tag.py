@@ -1,6 +1,6 @@
 """Sequence labelling: a text or a list of items → a label for each position.
 
-With nothing given it learns which characters of a written date are its day, month and year. With your own data it
+Without `--data` it learns which characters of a written date are its day, month and year. With your own data it
 reads CoNLL columns, or `text TAB labels` lines with as many labels as tokens, both between spaces.
 
     regard train tag --data ner.conll encoder=bilstm
@@ -14,8 +14,8 @@ from torch import nn
 
 from regard.encode.recurrent import Recurrent
 from regard.errors import RegardError, counted
+from regard.fields import Input
 from regard.fields.tags import Tags
-from regard.fields.text import Text
 from regard.find import PLAIN, In, Of, Spec
 from regard.networks.reader import Reader
 from regard.predict.tag import TagHead
@@ -84,7 +84,7 @@ class Tag(Decision):
         """A tagger that answers each token as it arrives."""
         assert isinstance(network, Reader)
         encoder, field = network.encoder, self.inputs["input"]
-        if not isinstance(encoder, Recurrent) or encoder.bidirectional or not isinstance(field, Text):
+        if not isinstance(encoder, Recurrent) or encoder.bidirectional:
             raise RegardError(
                 "an encoder that needs the whole sentence",
                 expected="a unidirectional encoder, to tag a stream",
@@ -96,7 +96,7 @@ class Tag(Decision):
 class Stream:
     """One sentence being tagged, token by token; `end` begins the next."""
 
-    def __init__(self, field: Text, names: Sequence[str], network: Reader, encoder: Recurrent) -> None:
+    def __init__(self, field: Input, names: Sequence[str], network: Reader, encoder: Recurrent) -> None:
         self.field, self.names, self.network, self.encoder, self.state = field, names, network, encoder, None
 
     def __call__(self, token: str) -> str:
@@ -109,11 +109,11 @@ class Stream:
     @torch.no_grad()
     def labels(self, text: str) -> list[str]:
         """The labels of all tokens of the text that comes next."""
-        numbers = self.field.text.encode(text)[:-1]
-        if not numbers:
+        if not text.strip():
             return []
+        [row] = self.field.encode([text], ["the token"])
         device = next(self.network.parameters()).device
-        words = self.network.embed(self.field.collate([numbers]).to(device))
+        words = self.network.embed(self.field.collate([row]).to(device))
         states, self.state = self.encoder.follow(words.values, self.state)
         return [self.names[number] for number in self.network.head(states)[0].argmax(-1).tolist()]
 

@@ -16,6 +16,7 @@ pickled.
 
 import json
 import os
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -120,7 +121,10 @@ class Processes:
         gradients also stay as they are, and a run that is resumed adds them up in the same order."""
         if self.alone:
             return network
-        return DistributedDataParallel(network, find_unused_parameters=True, broadcast_buffers=False)
+        with warnings.catch_warnings():
+            # What takes the place of broadcast_buffers is not in every version of PyTorch that we run with.
+            warnings.simplefilter("ignore", FutureWarning)
+            return DistributedDataParallel(network, find_unused_parameters=True, broadcast_buffers=False)
 
 
 def unsynchronised(network: nn.Module) -> AbstractContextManager[None]:

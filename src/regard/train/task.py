@@ -9,6 +9,7 @@ declares in `capabilities`, and nobody finds out by probing:
 - `features`: single features of feature-wise attention can be shown
 - `streams`: `stream` answers a token at a time
 - `ranks`: an answer is a ranked list, of as many items as `Ask.top` says
+- `suggests`: an answer is a few suggestions, each with its intent, or none and the reason why
 - `lists`: several answers come back for one input without a search, as many as `Ask.n_best` says
 
     task = Classify();  task.learn(examples);  network = task.network()
@@ -37,7 +38,7 @@ from regard.types import Batch, Example, Network, Prediction
 
 __all__ = ["Ask", "Capability", "DropTokens", "Encoded", "Features", "Task", "places"]
 
-Capability = Literal["searches", "scores", "drops_tokens", "features", "streams", "ranks", "lists"]
+Capability = Literal["searches", "scores", "drops_tokens", "features", "streams", "ranks", "lists", "suggests"]
 
 DropTokens = Sequence[Sequence[Sequence[int]]]
 """Example → input → positions to drop, counted from 0; empty where nothing is dropped."""
@@ -128,10 +129,8 @@ class Task(ABC):
 
     def learn(self, examples: Sequence[Example]) -> None:
         """Fit the fields to the training examples. A mistake in the data is told here, before a run is begun."""
-        values: dict[int, list[str]] = {}
         seen = self.prepared(examples)
-        for side, field in enumerate(self.inputs.values()):
-            values.setdefault(id(field), []).extend(example.inputs[side] for example in seen)
+        values = self.values(seen)
         try:
             for number, (role, field) in self._own_inputs().items():
                 if field is self._begun:
@@ -146,6 +145,13 @@ class Task(ABC):
             where = examples[0].where if examples else ""
             raise RegardError(f"{where}: {error}" if where and where not in str(error) else str(error)) from None
         self._learned = examples, self.encode(seen)
+
+    def values(self, examples: Sequence[Example]) -> dict[int, list[str]]:
+        """What each field of an input learns from, by its id."""
+        found: dict[int, list[str]] = {}
+        for side, field in enumerate(self.inputs.values()):
+            found.setdefault(id(field), []).extend(example.inputs[side] for example in examples)
+        return found
 
     def _own_inputs(self) -> dict[int, tuple[str, Input]]:
         """Each field of an input once, by its id, with the first of its roles."""
@@ -278,6 +284,10 @@ class Task(ABC):
         """The inputs of an example as somebody would ask them of the trained model, also from elsewhere."""
         return [field.source(value) or value for field, value in zip(self.inputs.values(), example.inputs, strict=True)]
 
+    def prepared_lines(self, examples: Sequence[Example]) -> list[str]:
+        """What becomes of inputs before they are read, for looking at it; none where they are read as they come."""
+        return []
+
     def groups(self, examples: Sequence[Example]) -> dict[str, Sequence[int | str]]:
         """Beyond input length, by what an error report groups its examples: a number or a word for each, by name."""
         return {}
@@ -286,6 +296,9 @@ class Task(ABC):
 
     def finish(self, run: Any, network: nn.Module, splits: Splits) -> None:  # noqa: B027
         """Write what else belongs into the run's folder."""
+
+    def opened(self, folder: Path) -> None:  # noqa: B027
+        """Take what else a run's folder holds, when the run is loaded."""
 
     def clear(self, folder: Path) -> None:  # noqa: B027
         """Remove what `finish` wrote."""

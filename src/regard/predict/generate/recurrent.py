@@ -25,6 +25,7 @@ exact marginal likelihood (see `regard.predict.mixture`). Its logits are log-pro
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -84,9 +85,10 @@ class RecurrentState(Beams):
     memory: Memory
 
 
-def whole(memory: Memory) -> torch.autocast:
+def whole(memory: Memory) -> AbstractContextManager[Any]:
     """Steps are small and wait for each other: casting to half precision and back would cost more than it saves."""
-    return torch.autocast(memory.keys.device.type, enabled=False)
+    kind = memory.keys.device.type
+    return torch.autocast(kind, enabled=False) if torch.is_autocast_enabled(kind) else nullcontext()
 
 
 def in_kind(memory: Memory, kind: torch.dtype) -> Memory:
