@@ -430,6 +430,12 @@ class Network(nn.Module):
         """Whether it is already trained as it will be used; scores from before that do not count."""
         return True
 
+    @property
+    def spare(self) -> frozenset[str]:
+        """Names of its state that a run of an older version may lack, for they matter to training alone: they begin
+        anew then."""
+        return frozenset()
+
     def steady(self, progress: float) -> bool:
         """Whether from here on every step of a shape of batch does the same on a GPU and never waits for it: nothing
         but tensors on the GPU decides what is computed. Such steps are recorded as CUDA graphs, with `progress` as a

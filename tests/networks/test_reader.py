@@ -7,7 +7,9 @@ from torch.nn.functional import cross_entropy
 
 from regard import find
 from regard.attend.reinforce import Reinforce
+from regard.errors import RegardError
 from regard.networks.reader import stacked
+from regard.train.sizes import check
 from regard.types import Sequences
 from sentence_tasks import batch_of, both, examples, first, reader, second
 
@@ -120,8 +122,15 @@ def test_every_estimator_teaches_the_policies(estimator: str, unchosen: str) -> 
 
 
 def test_a_run_from_before_estimators_is_read() -> None:
+    """What choices are taught by may be missing, and begins anew; nothing else may."""
     _, part = both("classify", encoder={"name": "resan", "hidden": 3})
-    state = {name: value for name, value in part.state_dict().items() if not name.startswith(("estimator", "sparsity"))}
-    assert len(state) < len(part.state_dict())
+    state = {name: value for name, value in part.state_dict().items() if name not in part.spare}
+    assert 0 < len(part.spare) == len(part.state_dict()) - len(state)
     other: nn.Module = both("classify", encoder={"name": "resan", "hidden": 3})[1]
     other.load_state_dict(state)
+    shapes = {name: tuple(value.shape) for name, value in state.items()}
+    check(lambda: part, shapes)
+    with pytest.raises(RegardError, match=r"encoder\.W\.weight is missing there"):
+        check(lambda: part, {name: shape for name, shape in shapes.items() if name != "encoder.W.weight"})
+    with pytest.raises(RegardError, match=r"sparsity\.share is 7 there"):
+        check(lambda: part, {**shapes, "sparsity.share": (7,)})

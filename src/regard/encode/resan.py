@@ -12,11 +12,13 @@ sampled ones.
 
 A token is worth a few thousandths of a nat on average, while sentences differ by most of one. So two samples of each
 sentence are compared with each other, with an entropy bonus (`reinforce`, see attend/reinforce.py); with a moving
-average alone the policies tend to select every token, or none.
+average alone the policies tend to select every token, or none. Other estimators are in attend/estimator; what tokens
+cost, or which share of them is wished, is said in attend/sparsity.py.
 
 Differs from the paper: phases are shares of the training (there the second has 5,000 steps, and the first ends when
-the network converges); the penalty λ is on the mean share of selected tokens over both sentences and over heads and
-dependents, where the paper has one sentence and one `Σ z_i / len(x)`; and weight decay replaces γ‖θ_s‖².
+the network converges); the penalty λ is on the mean share over both sentences and over heads and dependents, where the
+paper has one sentence and one `Σ z_i / len(x)`, and on the expected share in place of the sampled one; and weight decay
+replaces γ‖θ_s‖².
 
     Resan(inputs=300)(sequences).choices                 # heads and dependents: chosen, log_prob, entropy
 """

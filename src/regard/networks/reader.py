@@ -202,11 +202,15 @@ class Reader(Network):
         mixed, kept = self.reinforce.mix(sampled, expected, progress=progress)
         return mixed.transpose(0, 1).flatten(0, 1), kept
 
+    @property
+    def spare(self) -> frozenset[str]:
+        """What choices are taught by: earlier versions had no estimators and no learned price."""
+        return frozenset(name for name in self.state_dict() if name.startswith(("estimator.", "sparsity.")))
+
     def _load_from_state_dict(self, state: dict[str, Any], prefix: str, *rest: Any) -> None:
-        """A run from before choices had an estimator and a learned price begins with new ones."""
-        for name, part in (("estimator", self.estimator), ("sparsity", self.sparsity)):
-            for key, value in () if part is None else part.state_dict(prefix=f"{prefix}{name}.").items():
-                state.setdefault(key, value)
+        own = self.state_dict(prefix=prefix)
+        for name in self.spare:
+            state.setdefault(f"{prefix}{name}", own[f"{prefix}{name}"])
         super()._load_from_state_dict(state, prefix, *rest)
 
 

@@ -25,6 +25,7 @@ from torch.overrides import TorchFunctionMode
 from regard.errors import RegardError
 from regard.files import regular
 from regard.train.tensors import HEADER
+from regard.types import Network
 
 __all__ = ["Shapes", "UnfitError", "bounded", "check", "shapes"]
 
@@ -57,15 +58,24 @@ class UnfitError(RegardError):
 
 def bounded(build: Callable[[], nn.Module], weights: Shapes) -> Shapes:
     """The model on the meta device; raises if it is much larger than these weights."""
+    return _shapes(_made(build, weights))
+
+
+def _made(build: Callable[[], nn.Module], weights: Shapes) -> nn.Module:
     with torch.device("meta"), Bounded(weights):
-        return {name: tuple(value.shape) for name, value in build().state_dict().items()}
+        return build()
+
+
+def _shapes(model: nn.Module) -> Shapes:
+    return {name: tuple(value.shape) for name, value in model.state_dict().items()}
 
 
 def check(build: Callable[[], nn.Module], weights: Shapes) -> None:
-    """Raises if the model would not have exactly these weights."""
-    found = bounded(build, weights)
+    """Raises if the model would not have exactly these weights, but for what a run of an older version may lack."""
+    model = _made(build, weights)
+    found, spare = _shapes(model), model.spare if isinstance(model, Network) else frozenset()
     for name in sorted(found.keys() | weights.keys()):
-        if found.get(name) != weights.get(name):
+        if found.get(name) != weights.get(name) and not (name in spare and name not in weights):
             there, asked = (_shown(some.get(name)) for some in (weights, found))
             raise UnfitError(f"{name} is {there} there, and {asked} by the options")
 
