@@ -20,11 +20,21 @@ NOTHING = "*Not measured yet.*"
 def captions(results: Results) -> str:
     """A row a model: measures of the test set, means over the seeds."""
     names = {"bleu1": "BLEU-1", "bleu4": "BLEU-4", "meteor": "METEOR", "rougeL": "ROUGE-L", "cider_d": "CIDEr-D"}
+    coco = {kind: model for kind, _, model in _models(results, "caption_flickr8k_coco")}  # the same captions
     rows = [
-        [label, *(_spread(model, name, "{:.1f}") for name in names), PUBLISHED.get(kind, "–"), _seconds(model)]
+        [
+            label,
+            *(_spread(model, name, "{:.1f}") for name in names),
+            _spread(coco.get(kind, {"each": ()}), "meteor", "{:.1f}"),
+            PUBLISHED.get(kind, "–"),
+            _seconds(model),
+        ]
         for kind, label, model in _models(results, "caption_flickr8k")
     ]
-    return _table(["model", *names.values(), "published: BLEU-1 / BLEU-4 / METEOR", "training"], rows)
+    if human := results.get("caption_flickr8k_coco", {}).get("figures", {}).get("human"):
+        shown = ["–" if name == "meteor" else f"{human[name]:.1f}" for name in names]
+        rows.append(["a person, beside four others", *shown, f"{human['meteor']:.1f}", "–", "–"])
+    return _table(["model", *names.values(), "METEOR 1.5", "published: BLEU-1 / BLEU-4 / METEOR", "training"], rows)
 
 
 def scenes(results: Results) -> str:

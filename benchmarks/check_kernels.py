@@ -328,8 +328,8 @@ def timed(row: tuple[str, int, int, int, torch.dtype], quick: bool) -> list[str]
         return lines
     with torch.no_grad():
         plain = [t.detach() for t in (q, k, v, w)]
-        sight, base = MaskSpec(), additive_triton.TILES
-        seen = additive_triton.arguments(sight, length, length)
+        spec, base = MaskSpec(), additive_triton.TILES
+        seen = additive_triton.arguments(spec, length, length)
         steps = {
             "exponents": lambda: additive_triton.exponents(plain[0], plain[1], plain[3].float()),
             "softmax": lambda p=torch.randn(batch, length, length, device=GPU): additive_triton.softmax_(
@@ -345,11 +345,11 @@ def timed(row: tuple[str, int, int, int, torch.dtype], quick: bool) -> list[str]
                 ready, plain[0], plain[1], plain[3].float(), None, seen, 0, length, tile
             )
             found["scores"].append(tried(call, f"{queries}×{keys} w{warps}{'' if anchor else ' loose'}"))
-        _, p = additive_triton.forward(*plain, None, sight, 0.0, None, tile=base)
+        _, p = additive_triton.forward(*plain, None, spec, 0.0, None, tile=base)
         for rows, features, warps in GRADIENTS:
             for side in ("of_queries", "of_keys"):
                 tile = replace(base, **{side: (rows, features, warps)})
-                call = lambda tile=tile: additive_triton.backward(pull, *plain, None, sight, 0.0, None, p, tile)  # noqa: E731
+                call = lambda tile=tile: additive_triton.backward(pull, *plain, None, spec, 0.0, None, p, tile)  # noqa: E731
                 found[side].append(tried(call, f"{rows}×{features} w{warps}"))
     for kind, results in found.items():
         ordered = ", ".join(f"{tile} {ms:.3f}" for ms, tile in sorted(results))

@@ -49,6 +49,10 @@ def main() -> None:
     for key, texts in sorted(json.loads(given.texts.read_text(encoding="utf-8")).items()):
         if texts:
             rows.setdefault(key.split()[0], []).append({**measured(texts, references), "tested": len(texts)})
+    # What a person reaches: the first caption of each picture beside the others, one reference fewer than the models.
+    tested = sorted(set().union(*json.loads(given.texts.read_text(encoding="utf-8")).values()))
+    others = {name: references[name][1:] for name in tested}
+    rows["human"] = [{**measured({name: references[name][0] for name in tested}, others), "tested": len(tested)}]
     figures = {name: {key: round(mean(run[key] for run in each), 4) for key in each[0]} for name, each in rows.items()}
     whole = {name: {**figures[name], "each": each} for name, each in rows.items()}
     print(json.dumps(whole, indent=2))

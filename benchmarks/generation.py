@@ -29,7 +29,7 @@ from translate import RECIPE, wait
 import regard
 from regard.api import merge
 from regard.cli.options import parse_pairs
-from regard.cost import parameters
+from regard.compare.costs import parameters
 from regard.data.load import load
 from regard.fields.text import Text
 from regard.fields.tokens import Tokens

@@ -24,6 +24,7 @@ from record import record
 from together import spread, together
 
 SIDE = 60  # pixels of a translated picture
+PLACES = 2  # where each training digit stands on it, a picture for each
 PATHS = 10  # ways to look of which a test is the mean
 # `glimpses` have one seed each, but for the last of them, which has all.
 # Ten thousand pictures are soon learned by heart.
@@ -53,21 +54,21 @@ def train(data: str, options: dict[str, Any], folder: str) -> dict[str, Any]:
 
 
 def translated(folder: Path, out: Path, seed: int = 1) -> str:
-    """MNIST with each digit somewhere on a larger canvas, as one .npz; the last 5,000 of train are for validation."""
+    """MNIST with each digit somewhere on a larger canvas, as one .npz; the last 5,000 of train are for validation. Each
+    digit that trains stands on several canvases, which comes near to placing it anew whenever it is seen."""
     from regard.data.arrays import read_arrays
     from regard.fields.image import decode
 
     chance, arrays = np.random.default_rng(seed), {}
-    for part, examples in (read_arrays(str(folder)) or {}).items():
+    parts = dict(read_arrays(str(folder)) or {})
+    parts["valid"], parts["train"] = parts["train"][-5000:], parts["train"][:-5000] * PLACES
+    for part, examples in parts.items():
         canvas = np.zeros((len(examples), SIDE, SIDE), np.uint8)
         for row, one in zip(canvas, examples, strict=True):
-            digit = np.asarray(decode(one.inputs[0], ""))
+            digit = np.asarray(decode(one.inputs[0], "").convert("L"))
             y, x = chance.integers(0, SIDE - 28 + 1, 2)
             row[y : y + 28, x : x + 28] = digit
-        labels = np.array([int(one.target) for one in examples])
-        pieces = {"train": slice(0, -5000), "valid": slice(-5000, None)} if part == "train" else {part: slice(None)}
-        for name, rows in pieces.items():
-            arrays |= {f"X_{name}": canvas[rows], f"y_{name}": labels[rows]}
+        arrays |= {f"X_{part}": canvas, f"y_{part}": np.array([int(one.target) for one in examples])}
     np.savez_compressed(out, **arrays)
     return str(out)
 

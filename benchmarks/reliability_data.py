@@ -23,6 +23,7 @@ import signal
 import sys
 import tempfile
 import time
+import wave
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -114,6 +115,30 @@ def goods(rng: random.Random) -> dict[str, bytes]:
     def western() -> str:
         return rng.choice(["café", "schön", "naïve", "£5"]) + " " + rng.choice(["ein", "mann", "über"])
 
+    def squad() -> bytes:
+        asked = [
+            {"id": str(n), "question": text(), "answers": [{"text": "Hunde", "answer_start": 5}]} for n in range(40)
+        ]
+        paragraphs = [{"context": f"Zwei Hunde {text()}.", "qas": asked[n : n + 4]} for n in range(0, 40, 4)]
+        return json.dumps({"version": "1.1", "data": [{"title": "t", "paragraphs": paragraphs}]}).encode()
+
+    def story() -> str:
+        facts = [f"{n} {text()} ." for n in range(1, 4)]
+        return "\n".join([*facts, f"4 wo ist der {rng.choice(words)} ?\t{facts[0].split()[1]}\t1 3"])
+
+    def numbered(suffix: str) -> Callable[[], str]:
+        places = (f"some/{n % 40}{suffix}" for n in range(1_000))
+        return lambda: next(places)
+
+    def user() -> str:
+        return str(rng.randint(1, 6))
+
+    def thing() -> str:
+        return str(rng.randint(1, 30))
+
+    def stamp() -> str:
+        return str(rng.randint(880_000_000, 890_000_000))
+
     snli = "gold_label\tsentence1\tsentence2"
     sick = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"
     return {
@@ -159,7 +184,45 @@ def goods(rng: random.Random) -> dict[str, bytes]:
         "predict.txt": table(rng, [text]),
         "predict.score": table(rng, [text, text]),
         "allowed.txt": b"ab\nba\nabc\n",
+        "answer.json": squad(),
+        "answer.jsonl": objects(rng, document=lambda: f"zwei hunde {text()}", question=text, answer=lambda: "hunde"),
+        "answer.stories.txt": "\n".join(story() for _ in range(20)).encode() + b"\n",
+        "recommend.tsv": table(rng, [user, thing, number, stamp]),
+        "recommend.csv": table(rng, [user, thing, stamp], ",", "user,item,timestamp"),
+        "recommend.dat": table(rng, [user, thing, number, stamp], "::"),
+        "recommend.jsonl": objects(rng, user=user, item=thing, time=lambda: rng.randint(0, 99)),
+        "caption.jsonl": objects(rng, image=numbered(".png"), caption=text),
+        "caption.token.txt": table(rng, [numbered(".png#0"), text]),
+        "transcribe.csv": table(rng, [numbered(".wav"), quoted], ",", "path,text"),
+        "picture.png": picture(rng),
+        "sound.wav": sound(rng),
+        "digits.npz": digits(rng),
     }
+
+
+def picture(rng: random.Random) -> bytes:
+    from PIL import Image
+
+    made = io.BytesIO()
+    Image.frombytes("RGB", (12, 10), rng.randbytes(360)).save(made, "PNG")
+    return made.getvalue()
+
+
+def sound(rng: random.Random) -> bytes:
+    made = io.BytesIO()
+    with wave.open(made, "wb") as file:
+        file.setparams((1, 2, 8_000, 0, "NONE", ""))
+        file.writeframes(rng.randbytes(8_000))
+    return made.getvalue()
+
+
+def digits(rng: random.Random) -> bytes:
+    import numpy as np
+
+    made = io.BytesIO()
+    drawn = np.frombuffer(rng.randbytes(40 * 64), np.uint8).reshape(40, 8, 8)
+    np.savez(made, X_train=drawn, y_train=np.arange(40) % 3)
+    return made.getvalue()
 
 
 # --- what is done to them ----------------------------------------------------------------------------------------
@@ -304,21 +367,9 @@ def packed(data: bytes, rng: random.Random, answered: bool) -> bytes:
     return make()
 
 
-bombs: dict[bytes, bytes] = {}
-
-
 def bomb(unit: bytes) -> bytes:
-    """300 MB and more in about 300 KB."""
-    if unit not in bombs:
-        made = io.BytesIO()
-        with gzip.GzipFile(fileobj=made, mode="wb") as file:
-            block = unit * ((1 << 20) // len(unit))
-            for _ in range(300):
-                file.write(block)
-        if len(bombs) > 40:
-            bombs.clear()
-        bombs[unit] = made.getvalue()
-    return bombs[unit]
+    """300 MB in about 300 KB."""
+    return gzip.compress(unit * ((1 << 20) // len(unit)), mtime=0) * 300
 
 
 def no_file(place: Path, rng: random.Random) -> str:
@@ -362,6 +413,19 @@ def command(name: str, path: str, room: Path, rng: random.Random) -> list[str]:
         if ".sqlite" in name:
             return ["judge", "--report", path]
         return ["judge", *rng.choice([[good, path, "--source", good], [path, good, "--source", path]])]
+    if kind == "picture":
+        return ["predict", str(room / "seen"), path, *rng.choice([[], ["--json"], ["--strict"]])]
+    if kind == "sound":  # which a good list names
+        return [
+            "train",
+            "transcribe",
+            "--data",
+            str(Path(path).with_name("sound.csv")),
+            "--dry-run",
+            "train.device=cpu",
+        ]
+    if kind == "digits":
+        return ["data", "classify", "--data", path, "input=image"]
     data = f"{path},{room / 'translate.de'}" if ".de" in name else path
     options = ["data.form=labelled"] if ".labelled" in name else []
     options += ["data.skip=true"] if rng.random() < 0.3 else []
@@ -473,11 +537,26 @@ def tried(trial: Trial) -> Ended:
 # --- all of it ---------------------------------------------------------------------------------------------------
 
 
+def furnished(folder: Path, room: Path) -> None:
+    """Beside a list of pictures or recordings stands what it names."""
+    some = room / "some"
+    if not some.exists():
+        some.mkdir()
+        for n in range(40):
+            (some / f"{n}.png").write_bytes(picture(random.Random(n)))
+            (some / f"{n}.wav").write_bytes(sound(random.Random(n)))
+    if folder != room:
+        (folder / "some").symlink_to(some)
+    rows = ["path,text", "sound.wav,ein hund", *(f"some/{n}.wav,ein mann {words[n % 9]}" for n in range(40))]
+    (folder / "sound.csv").write_text("\n".join(rows) + "\n")
+
+
 def prepared(room: Path) -> None:
     """A small run, and the good files that commands need beside the bad one."""
     import regard
 
     rng = random.Random(0)
+    furnished(room, room)
     for name, data in goods(rng).items():
         (room / name).write_bytes(data)
     (room / "five.tsv").write_text("ab cd\tba dc\nabc\tcba\nb\tb c\nd a\ta d\nc\tc c\n")
@@ -495,6 +574,8 @@ def prepared(room: Path) -> None:
     told = io.StringIO()
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(told):
         regard.train("translate", data=str(room / "pairs.tsv"), out=room / "run", quiet=True, **options)
+        seen: dict[str, Any] = {"input": {"name": "image", "size": 8}, "train": options["train"]}
+        regard.train("classify", data=str(room / "digits.npz"), out=room / "seen", quiet=True, **seen)
         # Twice each: all that is imported lazily is there before the first fork, and good files are good.
         for name in goods(rng):
             for seed in (1, 5):
@@ -503,31 +584,48 @@ def prepared(room: Path) -> None:
                     raise AssertionError(f"{words}: {told.getvalue()}")
 
 
+def made(room: Path, number: int, good: dict[str, bytes]) -> Trial:
+    """The files of a trial, and its command."""
+    rng, names, how = random.Random(number), list(good), list[str]()
+    name = names[number % len(names)]
+    folder = room / f"trial-{number}"
+    folder.mkdir()
+    furnished(folder, room)
+    in_gzip = rng.random() < 0.15 and name.split(".")[0] not in ("config", "allowed", "picture", "sound", "digits")
+    place = folder / (f"{name}.gz" if in_gzip else name)
+    if rng.random() < 0.03:
+        how.append(no_file(place, rng))
+    else:
+        data = good[name]
+        for _ in range(rng.choice([0, 1]) if in_gzip else rng.choice([1, 1, 2, 3])):
+            change = rng.choice(mutations)
+            data = change(data, rng)
+            how.append(change.__name__)
+        if in_gzip:
+            data = packed(data, rng, answered=name.startswith("predict"))
+            how.append("packed")
+        elif name.startswith("predict"):  # every line is answered, and thousands of answers take their time
+            data = b"\n".join(data.split(b"\n")[:LINES])
+        place.write_bytes(data)
+    return Trial(number, name, str(place), command(name, str(place), room, rng), folder, " + ".join(how))
+
+
 def trials(room: Path, count: int) -> Iterator[Trial]:
+    """Each is made in a child: a mutation may take gigabytes, which later children would inherit."""
     good = goods(random.Random(0))
-    names = list(good)
     for number in range(count):
-        rng = random.Random(number)
-        name, made = names[number % len(names)], []
-        folder = room / f"trial-{number}"
-        folder.mkdir()
-        in_gzip = rng.random() < 0.15 and name.split(".")[0] not in ("config", "allowed")
-        place = folder / (f"{name}.gz" if in_gzip else name)
-        if rng.random() < 0.03:
-            made.append(no_file(place, rng))
-        else:
-            data = good[name]
-            for _ in range(rng.choice([0, 1]) if in_gzip else rng.choice([1, 1, 2, 3])):
-                change = rng.choice(mutations)
-                data = change(data, rng)
-                made.append(change.__name__)
-            if in_gzip:
-                data = packed(data, rng, answered=name.startswith("predict"))
-                made.append("packed")
-            elif name.startswith("predict"):  # every line is answered, and thousands of answers take their time
-                data = b"\n".join(data.split(b"\n")[:LINES])
-            place.write_bytes(data)
-        yield Trial(number, name, str(place), command(name, str(place), room, rng), folder, " + ".join(made))
+        ours, theirs = os.pipe()
+        if not (pid := os.fork()):
+            with contextlib.suppress(BaseException):
+                trial = made(room, number, good)
+                told = {**vars(trial), "folder": str(trial.folder)}
+                os.write(theirs, json.dumps(told).encode())
+            os._exit(0)
+        os.close(theirs)
+        with os.fdopen(ours, "rb") as pipe:
+            told = json.loads(pipe.read())
+        os.waitpid(pid, 0)
+        yield Trial(**{**told, "folder": Path(told["folder"])})
 
 
 def rows(scale: float = 1.0, jobs: int = 2) -> list[dict[str, Any]]:

@@ -63,7 +63,7 @@ CANNOT_MATTER = {
     "cli/train.py run: api.configure(task, options) → pass": "training checks the options once more before it reads the data",
     "compare.py folder_of: 4 → 5": "how many letters tell two names apart",
     'compare.py picture: axes.spines[["top", "right"]].set_visible(False) → pass': "the frame of a picture",
-    "cost.py measured: 1 → 2 (3)": "more rows than are used",
+    "costs.py measured: 1 → 2 (3)": "more rows than are used",
     "data/problems.py odd_ratios: 1 → 2 (2)": "smooths a ratio of lengths, of which only large ones are told",
     "data/problems.py odd_ratios: 1 → 2 (4)": "smooths a ratio of lengths, of which only large ones are told",
     "data/read.py _few: count > blanks → (count >= blanks)": "one blank line in a million",

@@ -8,18 +8,12 @@ begins `regard train classify` with it in a forked child with limits on time and
 predicts. Expected: it works, or one line and exit code 2.
 """
 
-import argparse
-import contextlib
-import io
-import json
 import multiprocessing
-import os
-import resource
 import shutil
-import signal
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -27,7 +21,21 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from reliability_runs import MEMORY, OUT_OF_TIME, SECONDS, hook, on_bytes, on_file, on_tensors, on_words, seen
+from reliability_runs import (
+    MEMORY,
+    OUT_OF_TIME,
+    SECONDS,
+    answered,
+    command,
+    ends_well,
+    hook,
+    in_child,
+    on_bytes,
+    on_file,
+    on_tensors,
+    on_words,
+    promised,
+)
 
 from small_encoders import configs, encoder_folder
 
@@ -57,27 +65,14 @@ def mutate(folder: Path, random: Random) -> tuple[str, str]:
 
 
 def child(folder: Path, model: Path, trained: bool, writer: int) -> None:
-    """Begin a training, and tell what came of it."""
-    from regard.cli.main import answer
-
+    """Begin a training, and in some trials end it."""
     data = ["train", "classify", "--data", str(folder / "films.tsv"), "--quiet", "--out", str(model / "run")]
     own = ["encoder=pretrained", f"encoder.from={model}", "train.device=cpu", "train.batch_size=8"]
     commands = {"begin": [*data, *own, "--dry-run"]}
     if trained:
         commands |= {"train": [*data, *own, "train.steps=2"], "predict": ["predict", str(model / "run"), "a good film"]}
     for verb, words in commands.items():
-        signal.setitimer(signal.ITIMER_PROF, SECONDS)
-        signal.alarm(6 * SECONDS)
-        out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
-        try:
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                code = answer(words)
-        except BaseException as error:
-            code, err = -1, io.StringIO(f"{type(error).__name__}: {error}")
-        lines = [line for line in err.getvalue().splitlines() if line.strip()]
-        told = [verb, code, lines[-1][:300] if lines else "", "Traceback" in err.getvalue()]
-        os.write(writer, json.dumps(told).encode() + b"\n")
-        if code:
+        if answered(verb, words, writer):
             break
 
 
@@ -90,30 +85,8 @@ def trial(given: tuple[str, int]) -> dict[str, Any]:
         model = Path(place) / "model"
         shutil.copytree(folder / family, model)
         file, how = mutate(model, random)
-        found: dict[str, Any] = {"number": number, "family": family, "file": file, "how": how}
-        reader, writer = os.pipe()
-        pid = os.fork()
-        if not pid:
-            try:
-                os.close(reader)
-                os.chdir(place)
-                for ends in OUT_OF_TIME:
-                    signal.signal(ends, signal.SIG_DFL)
-                size = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-                resource.setrlimit(resource.RLIMIT_AS, (size + 2 * MEMORY, size + 2 * MEMORY))
-                seen.clear()
-                child(folder, model, number % TRAINED == 0, writer)
-            finally:
-                os.write(writer, json.dumps(["seen", *seen[:20]]).encode() + b"\n")
-                os._exit(0)
-        os.close(writer)
-        with os.fdopen(reader, "rb") as pipe:
-            content = pipe.read()
-        _, status, usage = os.wait4(pid, 0)
-        found |= {"memory": usage.ru_maxrss * 1024, "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0}
-        told = {verb: rest for verb, *rest in map(json.loads, content.splitlines())}
-        found |= {"seen": told.pop("seen", []), "verbs": told, "canary": (Path(place) / "canary").exists()}
-    return found
+        work = partial(child, folder, model, number % TRAINED == 0)
+        return {"number": number, "kind": family, "file": file, "how": how, **in_child(Path(place), work)}
 
 
 def rows(scale: float = 1.0, jobs: int = 4, first: int = 0) -> list[dict[str, Any]]:
@@ -134,50 +107,21 @@ def rows(scale: float = 1.0, jobs: int = 4, first: int = 0) -> list[dict[str, An
         with multiprocessing.get_context("fork").Pool(jobs) as pool:
             found = pool.map(trial, [(name, first + n) for n in range(count)], chunksize=8)
 
-    def row(promise: str, wrong: Callable[[dict[str, Any]], str]) -> dict[str, Any]:
-        said = [
-            f"trial {one['number']} ({one['family']}, {one['file']}: {one['how']}): {reason}"
-            for one in found
-            if (reason := wrong(one))
-        ]
-        worked = sum(not one["verbs"].get("begin", [1])[0] for one in found)
-        tried = f"train with {count:,} changed models (BERT, RoBERTa, DistilBERT, ELECTRA); {worked} were read"
-        return {"promise": promise, "tried": tried, "count": count, "held": count - len(said), "fell_short": said[:20]}
-
-    def ends_well(one: dict[str, Any]) -> str:
-        if one["signal"]:
-            return f"ended by signal {one['signal']}"
-        for verb, (code, line, traceback) in one["verbs"].items():
-            if code not in (0, 2) or traceback or (code and not line.startswith("regard: ")):
-                return f"{verb}: exit code {code}, {line[-200:]}"
-        return "" if one["verbs"] else "nothing was told"
-
-    return [
-        row(
-            "A damaged pre-trained model is read, or refused in one line with exit code 2.",
-            ends_well,
-        ),
-        row(
+    worked = sum(not one["verbs"].get("begin", [1])[0] for one in found)
+    tried = f"train with {count:,} changed models (BERT, RoBERTa, DistilBERT, ELECTRA); {worked} were read"
+    promises: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
+        ("A damaged pre-trained model is read, or refused in one line with exit code 2.", ends_well),
+        (
             f"No pre-trained model takes more than {SECONDS} s of CPU time or 2 GiB.",
             lambda one: "no end" * (one["signal"] in OUT_OF_TIME) + "too large" * (one["memory"] > MEMORY),
         ),
-        row(
+        (
             "Nothing in a pre-trained model is unpickled or run.",
             lambda one: ", ".join([*one["seen"], *["canary"] * one["canary"]]),
         ),
     ]
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scale", type=float, default=1.0)
-    parser.add_argument("--jobs", type=int, default=4)
-    parser.add_argument("--first", type=int, default=0, help="the number of the first trial")
-    arguments = parser.parse_args()
-    table = rows(arguments.scale, arguments.jobs, arguments.first)
-    print(json.dumps(table, indent=1, ensure_ascii=False))
-    return 0 if all(row["held"] == row["count"] for row in table) else 1
+    return [promised(promise, tried, found, wrong) for promise, wrong in promises]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(rows, __doc__, jobs=4))

@@ -283,31 +283,103 @@ def hook(event: str, given: tuple[Any, ...]) -> None:
         seen.append(f"{event} {str(given[0])[:60]}")
 
 
-def child(folder: Path, kind: str, run: Path, draw: bool, writer: int) -> None:
-    """Try the verbs, one after the other, and tell what came of each."""
+def answered(verb: str, words: list[str], writer: int) -> int:
+    """Answer one command, and tell what came of it."""
     from regard.cli.main import answer
+
+    # Each ends the process, whatever that does: SECONDS of CPU time, or much longer without using any.
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    signal.alarm(6 * SECONDS)
+    out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = answer(words)
+    except BaseException as error:
+        code, err = -1, io.StringIO(f"{type(error).__name__}: {error}")
+    lines = [line for line in err.getvalue().splitlines() if line.strip()]
+    told = [verb, code, lines[-1][:300] if lines else "", "Traceback" in err.getvalue()]
+    os.write(writer, json.dumps(told).encode() + b"\n")
+    return code
+
+
+def in_child(place: Path, work: Callable[[int], None]) -> dict[str, Any]:
+    """Do the work in a forked child with limits on time and memory; what it told, and what it took."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if not pid:
+        try:
+            os.close(reader)
+            os.chdir(place)
+            os.environ["CANARY"] = str(place / "canary")
+            for ends in OUT_OF_TIME:
+                signal.signal(ends, signal.SIG_DFL)
+            size = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+            resource.setrlimit(resource.RLIMIT_AS, (size + 2 * MEMORY, size + 2 * MEMORY))
+            seen.clear()
+            work(writer)
+        finally:
+            os.write(writer, json.dumps(["seen", *seen[:20]]).encode() + b"\n")
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        content = pipe.read()
+    _, status, usage = os.wait4(pid, 0)
+    told = {verb: rest for verb, *rest in map(json.loads, content.splitlines())}
+    return {
+        "memory": usage.ru_maxrss * 1024,
+        "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0,
+        "seen": told.pop("seen", []),
+        "verbs": told,
+        "canary": (place / "canary").exists(),
+    }
+
+
+def promised(
+    promise: str, tried: str, found: list[dict[str, Any]], wrong: Callable[[dict[str, Any]], str]
+) -> dict[str, Any]:
+    """A row of the table: how many trials kept the promise, and what the first others did."""
+    said = [
+        f"trial {one['number']} ({one['kind']}, {one['file']}: {one['how']}): {reason}"
+        for one in found
+        if (reason := wrong(one))
+    ]
+    count = len(found)
+    return {"promise": promise, "tried": tried, "count": count, "held": count - len(said), "fell_short": said[:20]}
+
+
+def ends_well(one: dict[str, Any]) -> str:
+    if one["signal"] not in (0, *OUT_OF_TIME):
+        return f"ended by signal {one['signal']}"
+    for verb, (code, line, traceback) in one["verbs"].items():
+        # 3: predict answered, and said of each line why it could not (weights that are not numbers).
+        fine = (0, 2, 3) if verb == "predict" else (0, 2)
+        if code not in fine or traceback or (code and not line.startswith("regard: ")):
+            return f"{verb}: exit code {code}, {line[-200:]}"
+    return "" if one["verbs"] or one["signal"] else "nothing was told"
+
+
+def command(rows: Callable[[float, int, int], list[dict[str, Any]]], about: str | None, jobs: int) -> int:
+    """The command line of such a table."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--jobs", type=int, default=jobs)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first trial")
+    arguments = parser.parse_args()
+    table = rows(arguments.scale, arguments.jobs, arguments.first)
+    print(json.dumps(table, indent=1, ensure_ascii=False))
+    return 0 if all(row["held"] == row["count"] for row in table) else 1
+
+
+def child(folder: Path, kind: str, run: Path, draw: bool, writer: int) -> None:
+    """Try the verbs, one after the other."""
     from regard.train import loop
 
+    sys.path.insert(0, str(folder))
     if not draw:
         loop.draw = lambda folder: None  # type: ignore[assignment]  # pictures would take most of the time
-    verbs = {
-        "predict": ["predict", str(run), str(folder / f"{kind}.txt")],
-        "info": ["info", str(run)],
-        "train": words_of(folder, kind, run, 6),
-    }
-    for verb, words in verbs.items():
-        # Each ends the process, whatever that does: SECONDS of CPU time, or much longer without using any.
-        signal.setitimer(signal.ITIMER_PROF, SECONDS)
-        signal.alarm(6 * SECONDS)
-        out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
-        try:
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                code = answer(words)
-        except BaseException as error:
-            code, err = -1, io.StringIO(f"{type(error).__name__}: {error}")
-        lines = [line for line in err.getvalue().splitlines() if line.strip()]
-        told = [verb, code, lines[-1][:300] if lines else "", "Traceback" in err.getvalue()]
-        os.write(writer, json.dumps(told).encode() + b"\n")
+    answered("predict", ["predict", str(run), str(folder / f"{kind}.txt")], writer)
+    answered("info", ["info", str(run)], writer)
+    answered("train", words_of(folder, kind, run, 6), writer)
 
 
 def trial(given: tuple[str, int]) -> dict[str, Any]:
@@ -320,30 +392,7 @@ def trial(given: tuple[str, int]) -> dict[str, Any]:
         shutil.copytree(folder / "runs" / kind, run)
         file, how = mutate(run, random)
         found: dict[str, Any] = {"number": number, "kind": kind, "file": file, "how": how}
-        reader, writer = os.pipe()
-        pid = os.fork()
-        if not pid:
-            try:
-                os.close(reader)
-                os.environ["CANARY"] = str(Path(place) / "canary")
-                sys.path.insert(0, str(folder))
-                for ends in OUT_OF_TIME:
-                    signal.signal(ends, signal.SIG_DFL)
-                size = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-                resource.setrlimit(resource.RLIMIT_AS, (size + 2 * MEMORY, size + 2 * MEMORY))
-                seen.clear()
-                child(folder, kind, run, file == "log.jsonl", writer)
-            finally:
-                os.write(writer, json.dumps(["seen", *seen[:20]]).encode() + b"\n")
-                os._exit(0)
-        os.close(writer)
-        with os.fdopen(reader, "rb") as pipe:
-            content = pipe.read()
-        _, status, usage = os.wait4(pid, 0)
-        found["memory"] = usage.ru_maxrss * 1024
-        found["signal"] = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-        told = {verb: rest for verb, *rest in map(json.loads, content.splitlines())}
-        found |= {"seen": told.pop("seen", []), "verbs": told, "canary": (Path(place) / "canary").exists()}
+        found |= in_child(Path(place), lambda writer: child(folder, kind, run, file == "log.jsonl", writer))
         for path in Path(place).rglob("*"):  # what was made unreadable goes too
             if path.is_dir() and not path.is_symlink():
                 path.chmod(0o755)
@@ -373,27 +422,6 @@ def rows(scale: float = 1.0, jobs: int = 2, first: int = 0) -> list[dict[str, An
                     print(f"runs: {len(found):,} of {count:,}, {left / 60:.0f} min left", file=sys.stderr, flush=True)
     found.sort(key=lambda one: one["number"])
 
-    def row(promise: str, tried: str, wrong: Callable[[dict[str, Any]], str]) -> dict[str, Any]:
-        said = [
-            f"trial {one['number']} ({one['kind']}, {one['file']}: {one['how']}): {reason}"
-            for one in found
-            if (reason := wrong(one))
-        ]
-        return {"promise": promise, "tried": tried, "count": count, "held": count - len(said), "fell_short": said[:20]}
-
-    def ends_well(one: dict[str, Any]) -> str:
-        if one["signal"] not in (0, *OUT_OF_TIME):
-            return f"ended by signal {one['signal']}"
-        for verb, (code, line, traceback) in one["verbs"].items():
-            # 3: predict answered, and said of each line why it could not (weights that are not numbers).
-            if (
-                code not in ((0, 2, 3) if verb == "predict" else (0, 2))
-                or traceback
-                or (code and not line.startswith("regard: "))
-            ):
-                return f"{verb}: exit code {code}, {line[-200:]}"
-        return ""
-
     def names_it(one: dict[str, Any]) -> str:
         if one["how"] in ("nan", "negative"):  # a sound file of other numbers; what they lead to is told
             return ""
@@ -409,34 +437,19 @@ def rows(scale: float = 1.0, jobs: int = 2, first: int = 0) -> list[dict[str, An
         return f"{one['memory'] / 2**30:.1f} GiB" if one["memory"] > MEMORY else ""
 
     tried = f"predict, info and train with {count:,} changed run folders of translate, classify and entail"
-    return [
-        row("A damaged run ends in an answer or in one line with exit code 2.", tried, ends_well),
-        row("The line names the run or its file.", tried, names_it),
-        row(
-            f"None takes more than {SECONDS} s of CPU time.",
-            tried,
-            lambda one: "no end" if one["signal"] in OUT_OF_TIME else "",
-        ),
-        row("None takes more than 2 GiB.", tried, memory),
-        row(
+    promises: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
+        ("A damaged run ends in an answer or in one line with exit code 2.", ends_well),
+        ("The line names the run or its file.", names_it),
+        (f"None takes more than {SECONDS} s of CPU time.", lambda one: "no end" * (one["signal"] in OUT_OF_TIME)),
+        ("None takes more than 2 GiB.", memory),
+        (
             "No code that a run names is run.",
-            tried,
             lambda one: ", ".join([s for s in one["seen"] if "pickle" not in s] + ["canary"] * one["canary"]),
         ),
-        row("Nothing is unpickled.", tried, lambda one: ", ".join(s for s in one["seen"] if "pickle" in s)),
+        ("Nothing is unpickled.", lambda one: ", ".join(s for s in one["seen"] if "pickle" in s)),
     ]
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scale", type=float, default=1.0)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--first", type=int, default=0, help="the number of the first trial")
-    arguments = parser.parse_args()
-    table = rows(arguments.scale, arguments.jobs, arguments.first)
-    print(json.dumps(table, indent=1, ensure_ascii=False))
-    return 0 if all(row["held"] == row["count"] for row in table) else 1
+    return [promised(promise, tried, found, wrong) for promise, wrong in promises]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(rows, __doc__, jobs=2))

@@ -25,7 +25,7 @@ from record import record
 
 from regard.api import configure, make_task, merge, prepare
 from regard.compare import folder_of, scored
-from regard.cost import measured
+from regard.compare.costs import measured
 from regard.train.device import device_of
 
 # Parameters without word vectors, test score (accuracy, or Pearson), as published.

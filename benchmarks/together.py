@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
-from regard.processes import in_processes
+from regard.compare.processes import in_processes
 
 __all__ = ["spread", "together", "tried"]
 

@@ -37,7 +37,7 @@ ground = {
 stages = [
     {"ground"},
     {"pretrained"},
-    {"text", "records"},
+    {"text", "records", "messages"},
     {"fields"},
     {"kernels"},
     {"attend"},
@@ -306,14 +306,14 @@ def test_the_unsafe_is_seen(code: str, fine: bool) -> None:
 
 # What others made may be asked whether it has something; what is ours declares it.
 not_ours = {"os", "error", "getattr(error, 'ctx', None)", "stream", "sys.stdin.buffer", "weights", "enter", "leave"}
-not_ours |= {"rows.features[top]", "scope.get('route')", "tokenizer.model"}
+not_ours |= {"rows.features[top]", "scope.get('route')", "tokenizer.model", "hf_output"}
 
 
 def probing(tree: ast.AST, path: Path) -> list[str]:
     """Questions whether an object has a member, and of a callable's parameters, that a declared member would answer."""
     found = []
     # Data frames, data sets and networks of other packages; classes of a person's own, which may lack what is declared.
-    if dotted(path) in ("data.given", "contracts", "fields._pretrained_networks"):
+    if dotted(path) in ("data.given", "contracts", "fields._pretrained_networks", "faithful.models"):
         return []
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
@@ -344,6 +344,62 @@ def test_nothing_is_probed() -> None:
 )
 def test_the_probing_is_seen(code: str, fine: bool) -> None:
     assert (probing(ast.parse(code), source / "look/x.py") == []) is fine
+
+
+value_kinds = {find.find("fields", name).kind for name in find.names("fields")}  # type: ignore[attr-defined]
+field_classes = {find.find("fields", name).__name__ for name in find.names("fields")}  # type: ignore[attr-defined]
+
+
+def asking_kinds(tree: ast.AST, path: Path) -> list[str]:
+    """Questions outside `fields/` of what kind a value is, where the field would declare what follows from it."""
+    found = []
+    if path.relative_to(source).parts[0] == "fields":
+        return []
+    narrowed = {id(node.test) for node in ast.walk(tree) if isinstance(node, ast.Assert)}  # for the type checker
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare) and name_of(node.left).endswith(".kind"):
+            constants = {one.value for one in ast.walk(node) if isinstance(one, ast.Constant)}
+            asks = bool(constants & value_kinds)
+        else:
+            asks = (
+                isinstance(node, ast.Call)
+                and name_of(node.func) == "isinstance"
+                and id(node) not in narrowed
+                and bool({name_of(one) for one in _kinds(node.args[1])} & field_classes)
+            )
+        if asks:
+            found.append(f"{dotted(path)}:{node.lineno} asks {ast.unparse(node)}")
+    return found
+
+
+def _kinds(given: ast.expr) -> list[ast.expr]:
+    """The classes of `A`, `A | B` and `(A, B)`."""
+    if isinstance(given, ast.BinOp):
+        return [*_kinds(given.left), *_kinds(given.right)]
+    return given.elts if isinstance(given, ast.Tuple) else [given]
+
+
+def test_nothing_outside_fields_asks_what_kind_a_value_is() -> None:
+    none([complaint for path in modules for complaint in asking_kinds(parsed(path), path)])
+
+
+@pytest.mark.parametrize(
+    ("place", "code", "fine"),
+    [
+        ("data/load.py", "field.kind == 'audio'", False),
+        ("data/load.py", "fields[-1].kind in ('span', 'cloze')", False),
+        ("data/load.py", "isinstance(field, History)", False),
+        ("data/load.py", "isinstance(field, Text | Items)", False),
+        ("data/load.py", "isinstance(field, Input)", True),
+        ("data/load.py", "assert isinstance(field, Text)", True),
+        ("data/load.py", "region.kind == 'box'", True),
+        ("fields/text.py", "isinstance(field, Text)", True),
+    ],
+)
+def test_a_question_of_a_kind_is_seen(place: str, code: str, fine: bool) -> None:
+    tree = ast.parse(code)
+    found = asking_kinds(tree, source / place)
+    assert (found == []) is fine, found
 
 
 # A mechanism that several stages of a model use has one name, as `encoder=transformer decoder=transformer`.

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,26 @@ def test_what_unpacks_without_end_is_stopped(tmp_path: Path) -> None:
     assert ": decompresses to more than 2,097,152 bytes, over 30 times its size; expected" in said(path, packed=True)
     path.write_bytes(gzip.compress(b"\n" * reading.unpacked))
     assert sum(map(len, pieces(str(path), packed=True))) == reading.unpacked  # what is small is no matter
+
+
+def test_of_what_unpacks_without_end_little_is_handed_on(tmp_path: Path) -> None:
+    """Whoever reads it would work on 30 MB of lines, until enough of them have come to refuse the file."""
+    path, read = tmp_path / "lines.jsonl.gz", 0
+    line = b'{"sentence": "ein Satz", "label": 2}\n'
+    with gzip.open(path, "wb") as file:
+        for _ in range(300):
+            file.write(line * ((1 << 20) // len(line)))
+    assert reading.ratio * path.stat().st_size > 20 << 20
+    with suppress(RegardError):  # the test above has it
+        for data in pieces(str(path), packed=True):
+            read += len(data)
+    assert read < 5 << 20
+
+
+def test_a_beginning_that_packs_well_is_no_matter(tmp_path: Path) -> None:
+    path, data = tmp_path / "a.gz", bytes(4 << 20) + os.urandom(1 << 20)
+    path.write_bytes(gzip.compress(data))
+    assert b"".join(pieces(str(path), packed=True)) == data
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from regard.find import names
+
 readme = Path(__file__).resolve().parent.parent / "README.md"
 
 
@@ -113,6 +115,17 @@ raise SystemExit
 ```
 
 """
+
+
+def test_the_architecture_names_every_package_and_part() -> None:
+    page = readme.read_text(encoding="utf-8")
+    [block] = [one for one in blocks(page[page.index("## Architecture") :]) if one.text.startswith("src/regard/")]
+    source = readme.parent / "src" / "regard"
+    rooms = [one.name for one in source.iterdir() if one.is_dir() and (one / "__init__.py").exists()]
+    listed = ("attend.score", "attend.bias", "attend.normalizer", "attend.interact", "text", "fields", "fields.embed")
+    listed += ("encode", "pool", "predict.generate", "predict.language", "networks.recommend", "search", "tasks")
+    wanted = [*rooms, *(name for folder in listed for name in names(folder))]
+    assert [name for name in wanted if not re.search(rf"\b{name}\b", block.text)] == []
 
 
 def test_blocks_run_in_one_namespace(capsys: pytest.CaptureFixture[str]) -> None:

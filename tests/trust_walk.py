@@ -91,7 +91,7 @@ def main(folder: Path, every: bool) -> None:
 
     from regard import api
     from regard.cli.main import answer
-    from regard.cost import cost
+    from regard.compare.costs import cost
     from regard.train.run import Run
 
     (folder / "site" / "canary").mkdir(parents=True)

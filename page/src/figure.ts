@@ -8,6 +8,7 @@ import { flow, list } from "./flow";
 import { gridSheet, overview } from "./grid";
 import { legend } from "./legend";
 import { matrix } from "./matrix";
+import { inbox } from "./inbox";
 import { inPicture, picture } from "./picture";
 import { inSound, player, sound, type Timed } from "./sound";
 import { byLine, offered as several, panels, sheet } from "./panels";
@@ -68,7 +69,8 @@ export function figure(
   const view = state.view && can.includes(state.view) ? state.view : suited(map);
   const panel = Math.min(state.panel, map.heads.length - 1);
   const box = make("figure", parent);
-  answer(box, item, run);
+  if (item.suggestions) inbox(box, item, state.map, (map) => doing.change({ map, panel: 0, pin: null }));
+  else answer(box, item, run);
   if (map.title && !item.inputs.length) make("h2", box, { text: map.title, dir: "auto" });
   else if (state.map && map.title) make("h3", box, { text: map.title, dir: "auto" });
   controls?.(box, { view, can, map });

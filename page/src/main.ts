@@ -8,6 +8,7 @@ import { edit } from "./edit";
 import { captioned } from "./caption";
 import { asCsv, asJson, asPng, asSvg, download } from "./export";
 import { answer } from "./answer";
+import { inbox } from "./inbox";
 import { figure, offers, type Doing, type Figure, type Seen } from "./figure";
 import { help, keys } from "./keys";
 import { live, wanted, type Live } from "./live";
@@ -105,6 +106,10 @@ function draw(): void {
   if (!narrow.matches) items(body, scene, state, doing);
   if (!now.maps.length) {
     const box = make("figure", body);
+    if (now.suggestions) {
+      inbox(box, now, 0, () => undefined);
+      return;
+    }
     answer(box, now, scene.runs[now.run]);
     make("p", box, { class: "note", text: "This model has no attention over its input, so there are no weights to show." });
     if (narrow.matches) items(body, scene, state, doing);

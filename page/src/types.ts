@@ -77,6 +77,8 @@ export interface Item extends Probable {
   drop_tokens: number[][];
   steps: Hypothesis[][] | null;
   maps: AttentionMap[];
+  suggestions?: { text: string; intent: string; probability: number }[]; // replies that are suggested, each with a map
+  silent?: string; // why none is
   left?: string[]; // live: the tokens that were left out, as they are shown
 }
 

@@ -1,4 +1,4 @@
-"""What a person calls from Python: `train` and `load`. The command line calls the same.
+"""The Python API: `train` and `load`. The command line uses the same functions.
 
 result = regard.train("translate", data="pairs.tsv", out="runs/mine", time="5m")
 regard.load("runs/mine")("Dienstag, 5. März 2024").text
@@ -175,7 +175,7 @@ class Model:
             raise RegardError(f"{self.config['task']} {said}", do=f"remove {option}")
 
     def wrong_count(self, texts: int) -> RegardError:
-        """What is said of so many texts where others are taken."""
+        """The message for a wrong number of inputs."""
         given, taken = (f"{n} {word}{'s' * (n != 1)}" for n, word in ((texts, "text"), (self.inputs, "input")))
         roles = f" ({', '.join(self.task.inputs)})" if self.inputs > 1 else ""
         return RegardError(f"{given} for a task with {taken}{roles}")
@@ -450,7 +450,7 @@ def suited(
     Built-in data comes with options measured for it, and a run that goes on has all of its options already.
     """
     plan = config["train"]
-    if not plan["auto"] or _preset(type(task), options) or type(task).implied(options) or not splits.train:
+    if not plan["auto"] or _preset(type(task), options) or "train" in type(task).implied(options) or not splits.train:
         return config, ()
     where = device_of(plan["device"]).type
     facts = Facts.of(splits.train, list(task.fields.values()), where, usable_cores(), seconds(plan["time"]))
@@ -668,4 +668,5 @@ def load(folder: str | Path, device: str = "auto", trust: Trust = False) -> Mode
     run.check_sizes(lambda: network_of(task))
     network = run.built(lambda: network_of(task))
     run.load_weights(network)
+    task.opened(run.folder)
     return Model(run, task, network.to(device_of(device)).eval())

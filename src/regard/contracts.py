@@ -1,4 +1,4 @@
-"""What a part of each kind must have: the base class of its folder says it, and this checks it for a person's own part.
+"""Checks that a user's own part has what its kind requires, as the base class of its folder says.
 
 A method that every part must write is marked `@abstractmethod` in the base class, an attribute that every part must set
 is annotated there without a value. Parts of regard's own are held to the same by the tests.
@@ -20,6 +20,7 @@ BASES = {
     "attend.score": "attend.score.Score",
     "attend.bias": "attend.bias.Bias",
     "attend.normalizer": "attend.normalizer.Normalizer",
+    "attend.estimator": "attend.estimator.Estimator",
     "fields": "fields.Field",
     "attend.interact": "attend.interact.Interact",
     "encode": "encode.Encoder",
@@ -33,7 +34,7 @@ BASES = {
     "networks.recommend": "networks.recommend.Recommender",
     "search": "search.Search",
     "measure": "measure.Measure",
-    "data.builtin": "data.builtin._builtin.Builtin",
+    "data.builtin": "data.builtin.Builtin",
     "tasks": "train.task.Task",
 }
 PAGE = "see docs/extending.md"

@@ -57,6 +57,7 @@ nouns = {  # what a part of a folder is called in messages
     "attend.score": "score",
     "attend.bias": "bias",
     "attend.normalizer": "normalizer",
+    "attend.estimator": "estimator",
     "attend.interact": "interaction",
     "fields": "field",
     "fields.embed": "embedding",
@@ -91,9 +92,11 @@ class In:
 
 @dataclass(frozen=True)
 class Of:
-    """Marks a parameter as the options of one callable, given by its dotted path inside regard."""
+    """Marks a parameter as the options of one callable, given by its dotted path inside regard. `short` is the option
+    that is meant where a plain number is given in place of a table."""
 
     place: str
+    short: str = ""
 
 
 def table(spec: Spec) -> dict[str, Any]:
@@ -240,11 +243,16 @@ def full(thing: Callable[..., Any], options: Mapping[str, Any], path: str = "") 
             specs = [_named(one, None, path + key, about(parameter)) for one in several]
             result[key] = [full(_target(found, one, path + key), one, f"{path}{key}.") for one in specs]
         else:
+            default = parameter.default
+            if isinstance(found, Of) and found.short:
+                given, default = (
+                    {found.short: one} if isinstance(one, int | float) else one for one in (given, default)
+                )
             if isinstance(found, Of) and not isinstance(given, Mapping):
                 some = next(iter(settable(_target(found, {}, path + key))), "…")
                 expected = explained(f"its own options, for example {path + key}.{some}=", about(parameter))
                 raise RegardError(f"{path + key}: got {brief(given)}", expected=expected)
-            spec = _named(given, parameter.default, path + key, about(parameter))
+            spec = _named(given, default, path + key, about(parameter))
             result[key] = full(_target(found, spec, path + key), spec, f"{path}{key}.")
     return result
 

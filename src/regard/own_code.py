@@ -1,4 +1,4 @@
-"""A person's own parts, from a Python file that they name: `--code my.py`, and then `encoder=my.MyEncoder`.
+"""A user's own parts, from a Python file: `--code my.py`, and then `encoder=my.MyEncoder`.
 
 The file is imported under its own name, so that configurations, processes and workers find `my` again. Its folder is
 added to the end of Python's path, which new processes inherit. To name a file is to trust it; a run only records the

@@ -91,9 +91,9 @@ def range_of(kind: Any) -> Range | None:
 
 
 def sentence_of(kind: Any) -> str:
-    """The sentence that an annotation carries: its first plain string."""
+    """The sentence that an annotation carries: its last plain string, as one around another says more."""
     marks = get_args(kind)[1:] if get_origin(kind) is Annotated else ()
-    return next((mark for mark in marks if isinstance(mark, str)), "")
+    return next((mark for mark in reversed(marks) if isinstance(mark, str)), "")
 
 
 def explained(expected: str, sentence: str) -> str:

@@ -1,4 +1,4 @@
-"""The few things that travel: Sequences → Memory → Look → Prediction, and the names of their axes.
+"""The types that are passed around: Sequences → Memory → Look → Prediction, and the names of their axes.
 
 Axes, in the order they stand: `batch`, `beam` (hypotheses of one sentence), `head`, `query`, `key`,
 `feature`; `time` is the length of any sequence, `vocab` the tokens to choose from. A mask is True
@@ -12,7 +12,7 @@ for all hypotheses of a sentence, is left alone. So a memory is never copied onc
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import zip_longest
 from typing import Any, TypeVar
 
@@ -110,15 +110,23 @@ B = TypeVar("B", bound="Beams")
 
 def _through(value: Any, change: Callable[[Tensor], Tensor], skip: tuple[type, ...] = ()) -> Any:
     """Apply `change` to every tensor inside a field: a tensor, a tuple of fields, or another of these types."""
-    if isinstance(value, skip):
+    if value is None or isinstance(value, skip):
         return value
     if isinstance(value, Tensor):
         return change(value)
     if isinstance(value, tuple):
-        return tuple(_through(item, change, skip) for item in value)
+        return tuple([_through(item, change, skip) for item in value])
     if isinstance(value, Rows):
-        return replace(value, **{f.name: _through(getattr(value, f.name), change, skip) for f in fields(value)})
+        kind = type(value)
+        names = _names(kind)  # type: ignore[arg-type]
+        return kind(**{name: _through(getattr(value, name), change, skip) for name in names})
     return value
+
+
+@cache
+def _names(kind: type[Any]) -> tuple[str, ...]:
+    """Of the fields; asked for in every step of a search."""
+    return tuple(field.name for field in fields(kind))
 
 
 @dataclass(frozen=True)
@@ -213,21 +221,29 @@ class Batch(Rows):
 
 @dataclass(frozen=True)
 class Selection(Rows):
-    """Which tokens a network chose, and how likely (log-probability) and how open (entropy) that choice was."""
+    """Which tokens a network chose, and how likely (log-probability) and how open (entropy) that choice was.
+
+    `expected` is the share of tokens that its probabilities choose on average, `decided` the share that the most likely
+    choice has, where another one was drawn. `gates` are there where a gradient
+    passes through the choice: 0 for what was not chosen.
+    """
 
     name: str  # "heads", "dependents": what they were chosen as
     chosen: Bool[Tensor, "batch time"]
     log_prob: Float[Tensor, " batch"]
     entropy: Float[Tensor, " batch"]
+    expected: Float[Tensor, " batch"] | None = None
+    decided: Float[Tensor, " batch"] | None = None
+    gates: Float[Tensor, "batch time"] | None = None
 
 
 @dataclass(frozen=True)
 class Memory(Rows):
-    """What can be looked at: keys (as the score prepared them), values and which of them are there.
+    """What attention reads: keys (as the score prepared them), values, and a mask of those that are not padding.
 
-    `summary` is the whole input in one vector, for what starts from it (a decoder's first state). An encoder that
-    attends itself says where it looked (`looks`, by name) and which tokens it chose (`choices`). One that shortens its
-    input says which input positions each key covers: `spans`, from the first to the last (excluded).
+    `summary` is the whole input in one vector, for example for a decoder's first state. An encoder with attention of
+    its own adds its weights (`looks`, by name) and the tokens it selected (`choices`). One that shortens its input adds
+    the input positions that each key covers: `spans`, from the first to the last (excluded).
     """
 
     keys: Float[Tensor, "batch *head key dim"]
@@ -266,10 +282,10 @@ class Beams(Rows):
 
 @dataclass(frozen=True)
 class Look:
-    """The answer to a query, and on demand where it came from.
+    """What attention returns: the context of each query and, on demand, the weights.
 
-    `weights` are worked out when first asked for; the answer is the same either way. `log_prob` and
-    `entropy` (one a query) are there where a choice was sampled; `state` is for the next step.
+    `weights` are computed when they are first used; the context is the same either way. `log_prob` and `entropy` (one
+    per query) are set where a choice was sampled; `state` is for the next step.
     """
 
     context: Float[Tensor, "batch query value"]
@@ -346,6 +362,8 @@ class Prediction:
     `log_prob` is the log-probability of the whole answer: of a label, or the sum over the tokens of a text (its end
     included) or the labels of a sequence. It is None where the answer is a number, which has no probability of its own.
     `log_prob_per_token` is the mean over those tokens, for answers of unequal length. Its exponent is no probability.
+    Of a suggested reply `log_prob` is that of the reply among all that may be suggested, and `intent` what it means;
+    where nothing is suggested, `reason` says why.
     """
 
     text: str
@@ -359,6 +377,8 @@ class Prediction:
     log_prob_per_token: float | None = None  # None where the answer is no sequence
     span: tuple[int, int] | None = None  # characters of the first input that the answer is, where it is a part of it
     fills: tuple[tuple[tuple[str, float], ...], ...] = ()  # of each [MASK] the likeliest words, with log-probabilities
+    intent: str = ""
+    reason: str = ""
 
     def __str__(self) -> str:
         return self.text

@@ -154,7 +154,7 @@ def test_gold_of_another_form(regard: Regard, run: Path, data: Path, tmp_path: P
     links = [from_pharaoh(one) for one in regard("align", run, "--data", data).out.split("\n")]
     rows = [(n, i, j) for n, some in enumerate(links, 1) for i, j in sorted(some)]
     gold.write_text("".join(f"{n} {j + 1} {i + 1} S\n" for n, i, j in rows))
-    assert "aer              0\n" in regard("align", run, "--data", data, "--gold", gold, "--gold-turn").err
+    assert "aer              0\n" in regard("align", run, "--data", data, "--gold", gold, "--gold-reversed").err
     gold.write_text("".join(f"{n} {i} {j}\n" for n, i, j in rows))
     assert "aer              0\n" in regard("align", run, "--data", data, "--gold", gold, "--gold-base", "0").err
     gold.write_text("1 4 1\n")
@@ -285,8 +285,8 @@ def test_eflomal_counts_in_the_training_pairs_too(
         (["--threshold", "0.2"], "--threshold without --how threshold"),
         (["--how", "threshold", "--threshold", "0"], "--threshold: got 0.0; expected a number above 0 and at most 1"),
         (["--join", "union"], "--join without --other; expected two directions"),
-        (["--gold-base", "1"], "--gold-base or --gold-turn without --gold"),
-        (["--gold-turn"], "--gold-base or --gold-turn without --gold"),
+        (["--gold-base", "1"], "--gold-base or --gold-reversed without --gold"),
+        (["--gold-reversed"], "--gold-base or --gold-reversed without --gold"),
         (["--row", "2"], "--row without --picture"),
         (["--picture", "look.doc"], "'look.doc': unknown file type; expected a name ending in .png"),
         (["--picture", "look.png", "--row", "6"], "--row 6; expected 1 to 5"),

@@ -10,7 +10,7 @@ import pytest
 from command_line import Regard
 
 from regard import __version__
-from regard.cli.main import verbs
+from regard.cli.main import commands
 
 started = "import sys; from regard.cli.main import main; sys.argv[0] = 'regard'; main()"
 
@@ -22,7 +22,7 @@ def test_help_comes_at_once_and_without_torch() -> None:
         done = subprocess.run([sys.executable, "-c", started, "--help"], capture_output=True, text=True, timeout=300)
         best = min(best, resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - begin)
         assert done.returncode == 0
-        assert all(f"\n  {verb} " in done.stdout for verb in verbs)
+        assert all(f"\n  {verb} " in done.stdout for verb in commands)
     print(f"regard --help took {best:.2f} s of a processor")
     assert best < 0.8  # meant to be under 0.4, of a processor: others may be using it too
     code = "import sys; from regard.cli.main import answer; answer(['train', '--help']); print(*sys.modules)"
@@ -56,7 +56,7 @@ def test_version_and_bare_call(regard: Regard) -> None:
     assert regard().code == 0
 
 
-@pytest.mark.parametrize("verb", verbs)
+@pytest.mark.parametrize("verb", commands)
 def test_every_verb_explains_itself(regard: Regard, verb: str) -> None:
     said = regard(verb, "--help")
     assert said.code == 0

@@ -10,7 +10,7 @@ import pytest
 from command_line import Regard
 from typer.models import OptionInfo
 
-from regard.cli.main import verbs
+from regard.cli.main import commands
 from regard.ranges import range_of
 
 
@@ -63,7 +63,7 @@ def test_times(regard: Regard, time: str, how: str) -> None:
 def numbers() -> list[Any]:
     """Every option of every verb that is a number: its flag, and its range."""
     found = []
-    for verb in verbs:
+    for verb in commands:
         for parameter in inspect.signature(importlib.import_module(f"regard.cli.{verb}").run).parameters.values():
             kind, *marks = get_args(parameter.annotation) or (None,)
             if {int, float} & {kind, *get_args(kind)}:

@@ -153,6 +153,15 @@ def test_one_part_by_its_name(regard: Regard) -> None:
     assert "disan: " not in said
 
 
+def test_an_option_is_listed_as_it_is_written() -> None:
+    """`from` is no name in Python; of two sentences that of the task counts."""
+    [encoder] = [part for part in parts("encode") if part["name"] == "pretrained"]
+    assert encoder["options"][0]["name"] == "from"
+    [answer] = [part for part in parts("task") if part["name"] == "answer"]
+    [best] = [option for option in answer["options"] if option["name"] == "best_metric"]
+    assert "empty: squad_f1 (span)" in best["about"]
+
+
 def test_what_sentences_are_made_of() -> None:
     """Whatever a task takes by name can be listed, and the options of what it always has."""
     assert {"max", "attention", "source2token"} <= {part["name"] for part in parts("pool")}

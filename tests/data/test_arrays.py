@@ -16,6 +16,7 @@ from regard.data.load import load
 from regard.errors import RegardError
 from regard.fields.image import Image, decode
 from regard.fields.label import Label
+from regard.reading import pieces
 
 pictures = np.arange(3 * 4 * 5, dtype=np.uint8).reshape(3, 4, 5)
 
@@ -116,7 +117,7 @@ def test_coloured_npz(tmp_path: Path) -> None:
         ({"x": pictures, "y": [1, 2]}, "3 pictures; expected as many as labels, 2"),
         ({"x": pictures[..., None], "y": [1, 2, 3]}, "pictures of shape"),
         ({"x": pictures - 1.0, "y": [1, 2, 3]}, "pixels outside 0 to 255"),
-        ({"x": pictures, "y": [1, 2, 0.5]}, "labels that are no whole numbers"),
+        ({"x": pictures, "y": [1, 2, 0.5]}, "labels that are not whole numbers"),
         ({"x": pictures, "y": ["a", "b", "c"]}, "y is of type <U1; expected numbers"),
     ],
 )
@@ -159,3 +160,38 @@ def test_an_npz_whose_member_is_no_array(tmp_path: Path) -> None:
     (tmp_path / "a.npz").write_bytes(out.getvalue())
     with pytest.raises(RegardError, match=r"not an \.npz file that can be read"):
         read_arrays(str(tmp_path / "a.npz"))
+
+
+def test_no_more_of_an_idx_file_is_read_than_its_header_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mnist(tmp_path, "train")
+    path, read = tmp_path / "train-images-idx3-ubyte", 0
+    with path.open("r+b") as file:
+        file.truncate(1 << 34)  # takes no room on the disk, and would take 16 GiB of memory
+
+    def counting(*given: Any) -> Any:
+        nonlocal read
+        for data in pieces(*given):
+            read += len(data)
+            yield data
+
+    monkeypatch.setattr(arrays, "pieces", counting)
+    with pytest.raises(RegardError, match=r"more than .* bytes; expected 60, as its header says"):
+        read_arrays(str(path))
+    assert read < 2 << 20
+    path.write_bytes(bytes([0, 0, 8, 3]) + struct.pack(">3I", 1 << 31, 1 << 10, 1 << 10) + bytes(9))
+    with pytest.raises(RegardError, match="pixels, says its header; expected at most"):
+        read_arrays(str(path))
+
+
+def test_a_bomb_in_an_npz_is_not_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.npz"
+    np.savez_compressed(path, X_train=np.zeros((9_000, 28, 28), np.uint8), y_train=np.zeros(9_000, np.uint8))
+    with pytest.raises(RegardError, match="X_train decompresses to more than 30 times its size; expected pictures"):
+        read_arrays(str(path))
+
+
+def test_the_same_array_twice(tmp_path: Path) -> None:
+    path = tmp_path / "twice.npz"
+    np.savez(path, X_train=pictures, y_train=np.zeros(3, np.uint8), train_images=pictures)
+    with pytest.raises(RegardError, match="pictures for train twice"):
+        read_arrays(str(path))

@@ -112,6 +112,54 @@ def test_with_some_chosen_it_is_the_published_equations(
 
 
 @pytest.mark.parametrize("unchosen", ["mean", "none"])
+@pytest.mark.parametrize("chance", [0.0, 0.5, 1.0])
+def test_gates_of_0_and_1_are_choices(monkeypatch: pytest.MonkeyPatch, unchosen: str, chance: float) -> None:
+    """Gates that pass a gradient give what hard choices give, also where the batch is taken in parts."""
+    part, given, chosen = (
+        made(unchosen=unchosen).eval(),
+        sequences(torch.randn(3, 7, 5).double(), lengths),
+        drawn(chance),
+    )
+    choosing(part, monkeypatch, **chosen)
+    wanted = part(given)
+    gates = {name: (one & given.mask).double().requires_grad_() for name, one in chosen.items()}
+
+    def gated(x: Tensor, mask: Tensor, sample: bool) -> tuple[Selection, ...]:
+        nothing = torch.zeros(len(x)).double()
+        return tuple(
+            Selection(name, chosen[name] & mask, nothing, nothing, nothing, nothing, gates[name])
+            for name in part.policies.names
+        )
+
+    monkeypatch.setattr(part.policies, "forward", gated)
+    for size in (resan.PAIRS, 1):
+        monkeypatch.setattr(resan, "PAIRS", size)
+        memory = part(given)
+        torch.testing.assert_close(memory.keys[wanted.mask], wanted.keys[wanted.mask])
+        assert memory.mask is not None
+        assert torch.equal(memory.mask, wanted.mask)
+        slopes = torch.autograd.grad(memory.keys[memory.mask].square().sum(), list(gates.values()), allow_unused=True)
+        assert all(slope is None or slope.isfinite().all() for slope in slopes)
+
+
+def test_the_gradient_of_a_gate_is_what_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    part, given = made().eval(), sequences(torch.randn(3, 7, 5).double(), lengths)
+
+    def states(heads: Tensor, dependents: Tensor) -> Tensor:
+        def gated(x: Tensor, mask: Tensor, sample: bool) -> tuple[Selection, ...]:
+            nothing = torch.zeros(len(x)).double()
+            both = (heads.masked_fill(~mask, 0.0), dependents.masked_fill(~mask, 0.0))
+            named = zip(part.policies.names, both, strict=True)
+            return tuple(Selection(name, one > 0, nothing, nothing, nothing, nothing, one) for name, one in named)
+
+        monkeypatch.setattr(part.policies, "forward", gated)
+        return part(given).keys[given.mask]
+
+    gates = [(0.2 + 0.6 * torch.rand(3, 7).double()).requires_grad_() for _ in range(2)]
+    assert torch.autograd.gradcheck(states, gates)
+
+
+@pytest.mark.parametrize("unchosen", ["mean", "none"])
 def test_hiding_and_gathering_give_the_same(monkeypatch: pytest.MonkeyPatch, unchosen: str) -> None:
     """Fused, and in float32, where the kernel is the one of real sizes; gradients too."""
     monkeypatch.setitem(choose.SMALL["cpu"], "feature", 0)
@@ -127,6 +175,29 @@ def test_hiding_and_gathering_give_the_same(monkeypatch: pytest.MonkeyPatch, unc
         found.append((memory.keys[given.mask], memory.summary, *torch.autograd.grad(pulled, wanted)))
     for one, other in zip(*found, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.3, 0.8])
+def test_what_was_not_chosen_can_be_skipped(monkeypatch: pytest.MonkeyPatch, chance: float) -> None:
+    """Chosen tokens side by side have the states that they have among all."""
+    part, given = made(unchosen="none").eval(), sequences(torch.randn(3, 7, 5).double(), lengths)
+    choosing(part, monkeypatch, **drawn(chance))
+    whole, few = part(given), part(given, narrow=True)
+    assert whole.mask is not None
+    assert few.mask is not None
+    assert few.keys.shape[1] <= whole.keys.shape[1]
+    assert few.mask.sum() == whole.mask.sum()
+    for row in range(3):
+        torch.testing.assert_close(few.keys[row, few.mask[row]], whole.keys[row, whole.mask[row]])
+    torch.testing.assert_close(few.summary, whole.summary)
+    assert torch.equal(chosen_of(few), chosen_of(whole))
+    assert chance or few.keys.shape[1] == 1
+
+
+def test_skipping_needs_heads_without_a_substitute() -> None:
+    """The mean of the others is of all tokens, chosen or not."""
+    part, given = made(start=0.0).eval(), sequences(torch.randn(3, 7, 5).double(), lengths)
+    assert torch.equal(part(given, narrow=True).keys, part(given).keys)
 
 
 def test_a_cpu_gathers_where_something_is_left_out() -> None:

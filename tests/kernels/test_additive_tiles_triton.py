@@ -35,8 +35,8 @@ ranges = [
 inputs = partial(of_sizes, [(large_q, large_k) for large_q, large_k, _ in ranges])  # a batch row for each
 
 
-def scores(q: Tensor, k: Tensor, w: Tensor, tile: Tiles = TILES, sight: MaskSpec | None = None) -> Tensor:
-    seen = arguments(sight or MaskSpec(), q.shape[1], k.shape[1])
+def scores(q: Tensor, k: Tensor, w: Tensor, tile: Tiles = TILES, spec: MaskSpec | None = None) -> Tensor:
+    seen = arguments(spec or MaskSpec(), q.shape[1], k.shape[1])
     ready = exponents(q, k, w)
     return additive_triton._scores(ready, q, k, w, None, seen, 0, q.shape[1], tile)[:, :, : k.shape[1]]
 
@@ -160,7 +160,7 @@ def test_a_row_that_holds_no_number_is_the_plain_tanh_s() -> None:
 def test_what_is_hidden_is_minus_infinity() -> None:
     q, k, w = inputs(queries=37, width=3)
     some = [0, 4, 7]  # one of each kind
-    found = scores(q[some], k[some], w, sight=MaskSpec(pattern="forward", lengths=torch.full((3,), 20)))
+    found = scores(q[some], k[some], w, spec=MaskSpec(pattern="forward", lengths=torch.full((3,), 20)))
     seen = (torch.arange(37)[None, :] < torch.arange(37)[:, None]) & (torch.arange(37) < 20)
     assert found.isfinite()[:, seen].all()
     assert (found[:, ~seen] == float("-inf")).all()

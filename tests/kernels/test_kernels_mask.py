@@ -37,11 +37,11 @@ def test_pair_by_pair(pattern: str, width: int, queries: int, keys: int, placed:
     lengths, query_lengths = torch.randint(0, keys + 1, (2,)), torch.randint(0, queries + 1, (2,))
     allowed = torch.rand(2, queries, keys) < 0.7
     places = (torch.randint(0, 8, (2, queries)), torch.randint(0, 8, (2, keys))) if placed else None
-    sight = MaskSpec.of(
+    spec = MaskSpec.of(
         (2,), queries, keys, allowed, lengths=lengths, query_lengths=query_lengths, pattern=pattern, band=width,
         positions=places,
     )  # fmt: skip
-    found = sight.dense(2, queries, keys)
+    found = spec.dense(2, queries, keys)
     for b in range(2):
         for q in range(queries):
             for k in range(keys):
@@ -61,7 +61,7 @@ def test_pair_by_pair(pattern: str, width: int, queries: int, keys: int, placed:
                 fine = fine and k < lengths[b] and q < query_lengths[b]
                 assert bool(found[b, q, k]) == fine
     rows = torch.randint(0, queries, (3,))
-    assert torch.equal(sight.dense(2, queries, keys, rows=rows), found[:, rows])
+    assert torch.equal(spec.dense(2, queries, keys, rows=rows), found[:, rows])
 
 
 def test_leading_axes_become_one() -> None:
@@ -72,9 +72,9 @@ def test_leading_axes_become_one() -> None:
         torch.rand(5) < 0.5,
         torch.rand(4, 1) < 0.5,
     ):
-        sight = MaskSpec.of((2, 3), 4, 5, mask, lengths=lengths)
+        spec = MaskSpec.of((2, 3), 4, 5, mask, lengths=lengths)
         expected = mask.expand(2, 3, 4, 5) & padding(lengths, 5)[:, None, None]
-        assert torch.equal(sight.dense(6, 4, 5), expected.reshape(6, 4, 5))
+        assert torch.equal(spec.dense(6, 4, 5), expected.reshape(6, 4, 5))
     shared = MaskSpec.of((2, 3), 4, 5, torch.ones(4, 5, dtype=torch.bool))
     assert shared.allowed is not None
     assert shared.allowed.shape == (1, 4, 5)  # not copied for every row

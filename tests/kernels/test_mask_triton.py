@@ -62,13 +62,13 @@ def test_the_kernel_sees_what_the_mask_says(
         "positions": (torch.randint(0, 8, (2, queries)), torch.randint(0, 8, (2, keys))),
     }
     options = {name: one for (name, one), there in zip(options.items(), given_, strict=True) if there}
-    sight = MaskSpec.of((2,), queries, keys, pattern=pattern, band=width, device=place, **options)  # type: ignore[arg-type]
+    spec = MaskSpec.of((2,), queries, keys, pattern=pattern, band=width, device=place, **options)  # type: ignore[arg-type]
     blocks = -(-queries // 4)
     out = torch.full((2, queries, keys), -1, dtype=torch.int8, device=place)
     ends = torch.zeros(2, blocks, 2, dtype=torch.int32, device=place)
-    seen_by = arguments(sight, queries, keys)
+    seen_by = arguments(spec, queries, keys)
     draw[(2, blocks)](out, ends, *seen_by.tensors, queries, keys, *seen_by.numbers, Q=4, K=16)
-    expected = sight.dense(2, queries, keys, place)
+    expected = spec.dense(2, queries, keys, place)
     assert torch.equal(out.bool(), expected)
     for b in range(2):
         for i in range(blocks):

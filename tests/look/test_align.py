@@ -231,7 +231,7 @@ def test_gold_a_link_a_line():
         (["", "1-2"], "gold:2: link 1-2 for 2 source and 2 target words; expected words from 0 to the last; "),
         (
             ["2-1", ""],
-            "if words count from 1, use --gold-base 1; if the target comes first, add --gold-turn",
+            "if words count from 1, use --gold-base 1; if the target comes first, add --gold-reversed",
         ),
         (["1 1 1", "1 1"], "gold:2: '1 1'; expected sentence, source word, target word, S or P"),
         (["1 1 1 X"], "gold:1: '1 1 1 X'"),

@@ -1,5 +1,8 @@
 """`regard.show`: weights from anywhere become an attention map; what cannot be shown is told in a line."""
 
+from base64 import b64decode
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -7,6 +10,7 @@ import torch
 import regard
 from regard.errors import RegardError
 from regard.look.picture import to_picture
+from regard.look.sound import spectrogram
 from regard.regions import Box, Interval, Token
 
 rows, columns = ["a", "b"], ["x", "y", "z"]
@@ -69,3 +73,19 @@ def test_boxes_with_their_picture() -> None:
 
 def test_other_regions_are_labels() -> None:
     assert "0.00–0.50 s" in str(regard.show([[1.0]], ["oh"], [Interval(0.0, 0.5)]))
+
+
+def test_intervals_may_have_their_recording(tmp_path: Path) -> None:
+    """As a path, a data URL, or samples and their rate."""
+    seconds = [Interval(0.0, 0.5), Interval(0.5, 1.0)]
+    samples = np.sin(np.arange(8_000)).astype(np.float32)
+    shown = regard.show([[0.2, 0.8]], ["a"], seconds, source=(samples, 8_000))
+    assert shown.source.startswith("data:audio/wav;base64,")
+    (tmp_path / "a.wav").write_bytes(b64decode(shown.source.partition(",")[2]))
+    for source in (str(tmp_path / "a.wav"), tmp_path / "a.wav", shown.source):
+        again = regard.show([[0.2, 0.8]], ["a"], seconds, source=source)
+        assert spectrogram(again.source).shape == spectrogram(shown.source).shape
+    with pytest.raises(RegardError, match=r"^a recording of type int; expected a path, or a pair"):
+        regard.show([[0.2, 0.8]], ["a"], seconds, source=3)
+    with pytest.raises(RegardError, match=r"[Nn]o such file"):
+        regard.show([[0.2, 0.8]], ["a"], seconds, source=str(tmp_path / "b.wav"))

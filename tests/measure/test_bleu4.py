@@ -27,4 +27,5 @@ def test_the_set_is_counted_as_a_whole_and_short_captions_pay() -> None:
     """2 of 2 and 1 of 1 words; 3 written where the nearest references have 5: exp(1 − 5/3)."""
     found = measured(("a dog", ("a dog runs", "a dog runs far off")), ("sand", ("the sand",)))
     assert found["bleu1"] == pytest.approx(100 * math.exp(1 - 5 / 3))
+    assert found["brevity_penalty"] == pytest.approx(math.exp(1 - 5 / 3))
     assert found["bleu4"] == 0.0

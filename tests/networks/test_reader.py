@@ -2,8 +2,10 @@
 
 import pytest
 import torch
+from torch import nn
 from torch.nn.functional import cross_entropy
 
+from regard import find
 from regard.attend.reinforce import Reinforce
 from regard.networks.reader import stacked
 from regard.types import Sequences
@@ -89,3 +91,37 @@ def test_of_several_readings_of_an_example_the_mean_is_the_loss() -> None:
     assert few.count == many.count == 6
     torch.testing.assert_close(few.total, many.total)
     torch.testing.assert_close(few.shown, many.shown)
+
+
+@pytest.mark.parametrize("unchosen", ["mean", "none"])
+@pytest.mark.parametrize("estimator", find.names("attend.estimator"))
+def test_every_estimator_teaches_the_policies(estimator: str, unchosen: str) -> None:
+    """In the phase of the policies they move, and the rest only where a gradient has to pass through it."""
+    encoder = {"name": "resan", "hidden": 4, "soft": 0.0, "policy": 0.5, "start": 0.0, "unchosen": unchosen}
+    task, part = both("entail", encoder=encoder, estimator=estimator, sparsity={"target": 0.5})
+    batch = batch_of(task, examples["entail"])
+    part.train()
+    for progress in (0.0, 0.9):
+        part.zero_grad(set_to_none=True)
+        found = part(batch, progress)
+        assert {"chosen", "entropy", "reward", "heads", "multiplier_dependents", "gradient_variance"} <= set(
+            found.notes
+        )
+        found.total.backward()
+        assert found.total.isfinite()
+        taught = {name.split(".")[1] for name, p in part.named_parameters() if p.grad is not None and p.grad.any()}
+        assert "policies" in taught
+        assert all(p.grad is None or p.grad.isfinite().all() for p in part.parameters())
+        assert ("W" in taught) is (progress > 0 or part.estimator.passes)
+    assert part.estimator.variance > 0
+    assert part.sparsity.multiplier.any()
+    part.eval()
+    assert torch.equal(part.read(batch.inputs).logits, part.read(batch.inputs).logits)
+
+
+def test_a_run_from_before_estimators_is_read() -> None:
+    _, part = both("classify", encoder={"name": "resan", "hidden": 3})
+    state = {name: value for name, value in part.state_dict().items() if not name.startswith(("estimator", "sparsity"))}
+    assert len(state) < len(part.state_dict())
+    other: nn.Module = both("classify", encoder={"name": "resan", "hidden": 3})[1]
+    other.load_state_dict(state)

@@ -24,30 +24,46 @@ from regard.networks.masked import Masked
 from regard.networks.reader import Reader
 from regard.networks.recommend import Recommender
 from regard.types import Batch, Example, Network, Output
+from small_encoders import encoder_folder
+from small_sounds import recordings, small_audio
 from tiers import sweep_but
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-# Every task with text, and those that read other fields.
-EVERY = [*names("tasks"), "answer choice", "classify image", "classify items", "tag items", "translate items"]
+# Every task with its usual field; those that read other fields, have other networks, or a pre-trained encoder.
+READ = ["classify image", "classify items", "classify audio", "tag items", "translate items"]
+PRETRAINED = [f"{task} pretrained" for task in ("classify", "entail", "tag", "answer")]
+EVERY = [*names("tasks"), "answer choice", "recommend nais", *READ, *PRETRAINED]
+OTHER: dict[str, dict[str, Any]] = {"choice": {"answer": "choice"}, "nais": {"network": "nais"}}
 PICTURES = [Example((to_data_url(Image.new("L", (8, 8), grey)),), label) for grey, label in ((0, "a"), (200, "b"))]
 
 
 def with_batch(given: str, **options: Any) -> tuple[nn.Module, Batch]:
     """The small network of a task, and a batch; "classify image" is the task with that field."""
     torch.manual_seed(1)
-    task, _, field = given.partition(" ")
-    if field == "choice":
-        options, field = {**options, "answer": "choice"}, ""
-    if not field:
-        one = made(task, **options)
+    task, _, what = given.partition(" ")
+    if what == "pretrained":
+        read = {"name": "text", "tokenizer": OTHER[what]["encoder"]}
+        one = made(task, **OTHER[what], **find("tasks", task).implied(OTHER[what]) | {"input": read})
+        return one.network().train(), batch_of_all(one)
+    if not what or what in OTHER:
+        one = made(task, **OTHER.get(what, {}) | options)
         return one.network().train(), batch_of_all(one)
     role = "source" if task == "translate" else "input"
-    read = {"name": field, **({"size": 8, "embed": {"dim": 4}} if field == "image" else {"embed": {"dim": 4}})}
-    examples = PICTURES if field == "image" else data.get(task, pairs)
-    one = made(task, examples=examples, **options, **{role: read})
+    field = {**small_audio} if what == "audio" else {"name": what, "embed": {"dim": 4}}
+    if what == "image":
+        field["size"] = 8
+    examples = {"image": PICTURES, "audio": recordings}.get(what) or data.get(task, pairs)
+    one = made(task, examples=examples, **options, **{role: field})
     return one.network().train(), one.collate(one.items(examples))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The folder of a small pre-trained encoder."""
+    folder = encoder_folder(tmp_path_factory.mktemp("encoders") / "bert")
+    OTHER["pretrained"] = {"encoder": {"name": "pretrained", "from": str(folder)}}
 
 
 def outcome(network: nn.Module, batch: Batch) -> tuple[Output, list[torch.Tensor]]:
@@ -159,7 +175,7 @@ def test_exported(task: str) -> None:
     depends on the lengths in the batch, which no exported graph can give: there, what reads the inputs is exported. All
     of it with attention in place of recurrence: packed sequences cannot be exported."""
     block = {"name": "transformer", "size": 4, "heads": 1, "layers": 1, "ffn": 4}
-    own = task in ("glimpse", "recommend")  # with networks of their own, without recurrence
+    own = task.startswith(("glimpse", "recommend"))  # with networks of their own, without recurrence
     network, batch = with_batch(task, encoder=block, **({} if own else {"network": block, "again": block}))
     network.eval()
     if find("tasks", task.partition(" ")[0]).counts == "examples":

@@ -16,7 +16,7 @@ from regard.errors import RegardError
 from regard.fields.text import Text
 from regard.serve.guard import Guard
 from regard.serve.limits import ServiceLimits
-from regard.serve.service import Service, service_app
+from regard.serve.service import Service, ServiceApp
 from regard.serve.site import Site
 from regard.types import Network, Prediction
 
@@ -61,7 +61,7 @@ class Echo(Model):
 def client(
     service: Service, token: str | None = None, hosts: Sequence[str] | None = None, origins: Sequence[str] = ()
 ) -> TestClient:
-    app = Guard(service_app(service), service.room, service.metrics, token, Site(hosts, origins))
+    app = Guard(ServiceApp(service), service.room, service.metrics, token, Site(hosts, origins))
     return TestClient(app, base_url="http://localhost", raise_server_exceptions=False)  # type: ignore[arg-type]
 
 

@@ -7,12 +7,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import uvicorn
 
-from regard.serve.connection import Crowd, client_key, protocol
+from regard.serve.connection import Answer, Crowd, Lingers, client_key, protocol
 from regard.serve.limits import RefusedError, ServiceLimits, read_body
 from regard.serve.listen import listen, most_connections
 
@@ -39,6 +40,8 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
     elif scope["path"] == "/slow":
         while not go.is_set():
             await asyncio.sleep(0.01)
+    elif scope["path"] == "/now":
+        body = b"asked"
     elif scope["path"] == "/large":
         body = b"x" * 20_000_000
     length = [(b"content-length", str(len(body)).encode())]
@@ -46,9 +49,14 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
+def at_once(scope: Any) -> Answer | None:
+    """/now has to wait for nothing."""
+    return (200, [(b"x-method", scope["method"].encode())], b"now") if scope["path"] == "/now" else None
+
+
 @contextmanager
 def served(most: int = 1_000, each: int | None = None, limits: ServiceLimits = limits) -> Iterator[tuple[int, Crowd]]:
-    crowd = Crowd(limits, most, each)
+    crowd = Crowd(limits, most, each, at_once=at_once)
     config = uvicorn.Config(app, http=protocol(crowd), ws="none", lifespan="off", log_config=None, log_level="error")
     config.timeout_keep_alive, config.timeout_graceful_shutdown = 1, 1
     server = uvicorn.Server(config)
@@ -321,3 +329,60 @@ def test_there_is_room() -> None:
 def test_whose_body_is_not_wanted_is_not_waited_for(port: int) -> None:
     """With Expect: 100-continue nobody knows whether it will come."""
     assert status(said(port, post + long + b"Expect: 100-continue\r\n\r\n")) == 413
+
+
+now = b"GET /now HTTP/1.1\r\nHost: localhost\r\n\r\n"
+closing_now = b"GET /now HTTP/1.1\r\nConnection: close\r\n\r\n"
+with_body = b"POST /now HTTP/1.1\r\nContent-Length: 6\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        ([now, now, closing_now], [b"now"] * 3),
+        ([now + get + now + closing_now], [b"now", b"quick", b"asked", b"asked"]),  # in order, behind one that waits
+        ([now + closing_now], [b"now"] * 2),
+        ([b"HEAD /now HTTP/1.1\r\n\r\n", closing_now], [b"", b"now"]),
+        ([b"GET /now?x=1 HTTP/1.0\r\n\r\n"], [b"now"]),
+        ([with_body + b"ignore" + closing_now], [b"now"] * 2),
+        ([with_body, b"ign", b"ore", closing_now], [b"now"] * 2),
+        ([closing_now + b"what is this?\r\n\r\n"], [b"now"]),
+        ([b"POST /now HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + closing_now], [b"asked", b"asked"]),
+        ([b"POST /now HTTP/1.1\r\nContent-Length: 9999\r\nConnection: close\r\n\r\n"], [b"asked"]),
+    ],
+)
+def test_what_waits_for_nothing_is_answered_as_it_is_read(port: int, sent: list[bytes], expected: list[bytes]) -> None:
+    answers = said(port, *sent, wait=0.05).split(b"HTTP/1.1 200 OK\r\n")
+    assert answers.pop(0) == b""
+    assert [one.partition(b"\r\n\r\n")[2] for one in answers] == expected
+    for one, body in zip(answers, expected, strict=True):
+        assert b"content-length: %d\r\n" % (len(body) or 3) in one
+        assert (b"x-method: " in one) == (body != b"quick" and body != b"asked")
+
+
+def test_what_follows_such_a_request_does_not_spoil_its_answer(port: int) -> None:
+    answer, _, refusal = said(port, now + b"what is this?\r\n\r\n").partition(b"now")
+    assert (status(answer), status(refusal)) == (200, 400)
+
+
+@pytest.mark.parametrize("port", [hasty], indirect=True)
+def test_whose_body_was_not_needed_is_not_waited_for_either(port: int) -> None:
+    began = time.monotonic()
+    assert said(port, with_body).endswith(b"now")
+    assert time.monotonic() - began < 8
+
+
+def test_an_answer_is_sent_in_one_piece() -> None:
+    """Each sending lets go of the interpreter, and a thread that predicts may then hold it."""
+    written: list[bytes] = []
+    cycle = SimpleNamespace(response_started=False)
+    wire = Lingers(SimpleNamespace(write=written.append), cycle, lambda: written.append(b"end"))
+    wire.write(b"100")
+    cycle.response_started = True
+    for part in (b"head", b"body", b"more"):
+        wire.write(part)
+    assert written == [b"100", b"headbody", b"more"]
+    wire.head = None
+    wire.write(b"head")
+    wire.close()  # an application that broke off
+    assert written[3:] == [b"head", b"end"]

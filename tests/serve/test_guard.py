@@ -10,7 +10,8 @@ from small_services import Echo, ask, client, started
 from regard.serve import guard
 from regard.serve.guard import Guard
 from regard.serve.limits import ServiceLimits
-from regard.serve.service import Service, service_app
+from regard.serve.service import Service, ServiceApp
+from regard.serve.site import Site
 
 here = ("localhost", "127.0.0.1", "[::1]")
 
@@ -28,7 +29,7 @@ def test_head_is_answered_as_get_is() -> None:
 def test_guessing_a_token_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """And is not made quicker by asking many times at once, or by going away before the answer."""
     monkeypatch.setattr(guard, "HELD", 0.2)
-    door = Guard(service_app(started()), token="right")
+    door = Guard(ServiceApp(started()), token="right")
     said = list[tuple[str, int]]()
 
     async def try_out(token: str, path: str = "/api/runs") -> None:
@@ -155,6 +156,47 @@ def test_503_before_and_after() -> None:
         service.start() if said == "starting" else None
         assert said == "shutting down" or web.get("/ready").status_code == 200
         service.refuse()
+
+
+def scope_of(method: str, path: str, **headers: str) -> dict[str, Any]:
+    given = {"host": "localhost", **headers}
+    said = [(name.encode(), value.encode()) for name, value in given.items()]
+    return {"method": method, "path": path, "headers": said, "http_version": "1.1"}
+
+
+def test_what_waits_for_nothing_is_answered_as_by_the_application() -> None:
+    service = started(ServiceLimits(queue=2, texts=2))
+    door = Guard(ServiceApp(service), service.room, service.metrics, "s", Site(here))
+    web = client(service, "s", here)
+    shown = {"authorization": "Bearer s"}
+    predict = "/api/runs/echo/predict"
+    for path in ("/", "/ready", "/api/runs", "/health/x", "/docs"):
+        assert door.at_once(scope_of("GET", path)) is None
+    assert door.at_once(scope_of("POST", predict, **shown)) is None  # there is room
+    assert door.at_once(scope_of("POST", "/health")) is None
+    service.runs["echo"].batcher.queue = 0
+    assert door.at_once(scope_of("POST", predict)) is None  # a missing or wrong token is told by the long way
+    assert door.at_once(scope_of("POST", predict, authorization="Bearer t")) is None
+    door.wrong["192.0.2.1"] = 1
+    assert door.at_once(scope_of("POST", predict, **shown)) is None  # somebody is guessing tokens
+    door.wrong.clear()
+    for method, path, more in [
+        ("GET", "/health", {}),
+        ("GET", "/health", {"host": "evil.example"}),
+        ("GET", "/health", {"origin": "http://evil.example"}),
+        ("POST", predict, shown),
+        ("POST", predict, {**shown, "host": "evil.example"}),
+    ]:
+        found = door.at_once(scope_of(method, path, **more))
+        assert found is not None
+        status, headers, body = found
+        answer = web.request(method, path, headers=more)
+        assert (status, body) == (answer.status_code, answer.content)
+        own = {name.decode(): value.decode() for name, value in headers}
+        assert own == {name: value for name, value in answer.headers.items() if name != "content-length"}
+    text = service.metrics.text().decode()
+    assert 'regard_requests_total{route="/health",status="200"} 2.0' in text
+    assert f'regard_requests_total{{route="{guard.predict_route}",status="429"}} 2.0' in text
 
 
 def test_requests_are_counted_by_route() -> None:

@@ -36,10 +36,10 @@ def test_what_is_asked_for_as_rows() -> None:
     rows, way = hosted(Echo(2)).rows(
         PredictRequest(inputs=[["a", "b"], ["c", "d"]], drop_tokens=[[[2, 0, 2], []], [[], []]], beam=4)
     )
-    assert rows == [Question(("a", "b"), ((0, 2), ()), "text 1"), Question(("c", "d"), ((), ()), "text 2")]
+    assert rows == [Question(("a", "b"), ((0, 2), ()), "input 1"), Question(("c", "d"), ((), ()), "input 2")]
     assert way == Way(look=True, trace=False, beam=4, drop_tokens=True)
     rows, way = hosted(Echo()).rows(PredictRequest(inputs=[["a"]], drop_tokens=[[[]]], look=False))
-    assert (rows, way) == ([Question(("a",), ((),), "text 1")], Way(False, False, None, False))
+    assert (rows, way) == ([Question(("a",), ((),), "input 1")], Way(False, False, None, False))
 
 
 @pytest.mark.parametrize(
@@ -47,14 +47,14 @@ def test_what_is_asked_for_as_rows() -> None:
     [
         ({"inputs": []}, "inputs: 0; expected 1 to 2"),
         ({"inputs": [["a"]] * 3}, "inputs: 3; expected 1 to 2; send several requests"),
-        ({"inputs": [["a"], []]}, "text 2: 0 texts for a task with 1 input"),
-        ({"inputs": [["a", "b"]]}, "text 1: 2 texts for a task with 1 input"),
-        ({"inputs": [["a"], [" \n"]]}, "text 2: empty text"),
-        ({"inputs": [["a" * 21]]}, "text 1: 21 characters; expected at most 20"),
+        ({"inputs": [["a"], []]}, "input 2: 0 texts for a task with 1 input"),
+        ({"inputs": [["a", "b"]]}, "input 1: 2 texts for a task with 1 input"),
+        ({"inputs": [["a"], [" \n"]]}, "input 2: empty text"),
+        ({"inputs": [["a" * 21]]}, "input 1: 21 characters; expected at most 20"),
         ({"inputs": [["a"]], "beam": 33}, "beam: 33; expected at most 32"),
         ({"inputs": [["a"]], "drop_tokens": []}, "drop_tokens: 0; expected 1, one for each of inputs"),
-        ({"inputs": [["a"]], "drop_tokens": [[]]}, "text 1: drop_tokens has 0 lists; expected 1"),
-        ({"inputs": [["a"]], "drop_tokens": [[list(range(21))]]}, "text 1: drop_tokens names more tokens"),
+        ({"inputs": [["a"]], "drop_tokens": [[]]}, "input 1: drop_tokens has 0 lists; expected 1"),
+        ({"inputs": [["a"]], "drop_tokens": [[list(range(21))]]}, "input 1: drop_tokens names more tokens"),
     ],
 )
 def test_what_cannot_be_asked(asked: dict[str, Any], said: str) -> None:
@@ -123,15 +123,15 @@ def test_single_features(tmp_path: Path) -> None:
         run.rows(PredictRequest(inputs=[["a"]], features=5))
     with pytest.raises(RegardError, match=r"^features: 6; expected at most 4"):
         run.rows(PredictRequest(inputs=[["a"]], features=[1] * 6))
-    with pytest.raises(RegardError, match=r"^text 1: feature 17; expected 1 to 16"):
+    with pytest.raises(RegardError, match=r"^input 1: feature 17; expected 1 to 16"):
         run.answers(*run.rows(PredictRequest(inputs=[["a"]], features=[17])))
 
 
 def test_only_what_was_asked_for_is_passed_on() -> None:
     echo = Echo()
     run = hosted(echo)
-    run.answers([Question(("a",), ((),), "text 1")], Way(False, False, None, False))
-    run.answers([Question(("a",), ((1,),), "text 1"), Question(("b",), ((),), "text 1")], Way(True, True, 3, True))
+    run.answers([Question(("a",), ((),), "input 1")], Way(False, False, None, False))
+    run.answers([Question(("a",), ((1,),), "input 1"), Question(("b",), ((),), "input 1")], Way(True, True, 3, True))
     beam = {"name": "beam", "beam_size": 3, "n_best": 3}
     assert echo.asked == [
         (1, {"look": False}),
@@ -141,7 +141,7 @@ def test_only_what_was_asked_for_is_passed_on() -> None:
 
 def test_a_real_model_answers_as_it_does_alone(model: Model) -> None:
     run, texts = hosted(model), ["abc", "hgfedc", "b"]
-    rows = [Question((text,), ((),), "text 1") for text in texts]
+    rows = [Question((text,), ((),), "input 1") for text in texts]
     found = [json.loads(answer) for answer in run.answers(rows, Way(True, False, 2, False))]
     for text, item in zip(texts, found, strict=True):
         alone = model.predict([text], beam_size=2, n_best=2)[0]

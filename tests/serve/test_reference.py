@@ -5,11 +5,11 @@ import re
 from small_services import started
 
 from regard.serve.reference import described, reference
-from regard.serve.service import service_app
+from regard.serve.service import documented
 
 
 def test_all_routes_and_nothing_else() -> None:
-    text = reference(service_app(started()).openapi())
+    text = reference(documented(started()).openapi())
     for said in ("POST /api/runs/{name}/predict", "GET /ready", "Dienstag, 5. März 2024", *map(str, described)):
         assert said in text
     assert "<script" not in text

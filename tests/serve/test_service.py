@@ -13,7 +13,7 @@ from regard.api import load
 from regard.serve.guard import Guard
 from regard.serve.limits import ServiceLimits
 from regard.serve.schema import PredictRequest
-from regard.serve.service import service_app
+from regard.serve.service import ServiceApp
 
 
 def role(name: str) -> dict[str, str]:
@@ -51,7 +51,7 @@ def test_many_at_once_are_answered_together_and_each_their_own() -> None:
     def one(n: int) -> bool:
         if n % 10 == 3:
             found = web.post(**ask([["fine"], [f"long {n}"]]))
-            return (found.status_code, found.json()["detail"][:20]) == (422, "text 2: 2,000 tokens")
+            return (found.status_code, found.json()["detail"][:21]) == (422, "input 2: 2,000 tokens")
         found = web.post(**ask([[f"a{n}"], [f"b{n}"]], look=n % 2 == 0))
         return [item["answer"] for item in found.json()["items"]] == [f"A{n}", f"B{n}"]
 
@@ -70,8 +70,8 @@ def test_limits() -> None:
         (b'{"inputs": [["a"]]}', {}, 415, "the body must be JSON"),
         (b"{", json_type, 422, "body: Invalid JSON"),
         (b'{"inputs": [["a"], ["b"], ["c"]]}', json_type, 422, "inputs: 3; expected 1 to 2"),
-        (b'{"inputs": [["aaaaaaaaaaaaaaaaaaaaaaaa"]]}', json_type, 422, "text 1: 24 characters"),
-        (b'{"inputs": [[""]]}', json_type, 422, "text 1: empty text"),
+        (b'{"inputs": [["aaaaaaaaaaaaaaaaaaaaaaaa"]]}', json_type, 422, "input 1: 24 characters"),
+        (b'{"inputs": [[""]]}', json_type, 422, "input 1: empty text"),
     ):
         found = web.post(url, content=content, headers=headers)
         assert (found.status_code, found.json()["detail"][: len(said)]) == (status, said)
@@ -113,7 +113,7 @@ def test_docs_and_schema_are_our_own() -> None:
 def test_who_goes_away_is_not_answered() -> None:
     echo = Echo(wait=0.2)
     service = started(ServiceLimits(batch=1), echo=echo)
-    app = Guard(service_app(service), service.room, service.metrics)
+    app = Guard(ServiceApp(service), service.room, service.metrics)
 
     async def one(stays: bool) -> int:
         body = b'{"inputs": [["a"], ["b"], ["c"]]}'
@@ -167,10 +167,10 @@ def test_a_real_run(tmp_path_factory: pytest.TempPathFactory) -> None:
     assert [len(item["maps"][0]["columns"]) for item in traced] == [4, 3]  # with the end of the text
     assert [item["drop_tokens"] for item in traced] == [[[]], [[0, 2]]]
     wrong = web.post(**ask([["abc"], ["de"]], "small", drop_tokens=[[[]], [[9]]]))
-    assert (wrong.status_code, wrong.json()["detail"][:35]) == (422, "text 2: source: no token 9 to drop;")
+    assert (wrong.status_code, wrong.json()["detail"][:36]) == (422, "input 2: source: no token 9 to drop;")
     assert (
         web.post(**ask([["a" * 70]], "small"))
         .json()["detail"]
-        .startswith("text 1: 71 tokens in the source; expected at most 64")
+        .startswith("input 1: 71 tokens in the source; expected at most 64")
     )
     assert "NaN" not in json.dumps(items)

@@ -7,11 +7,11 @@ from small_services import Echo, started
 
 from regard.serve.guard import Guard
 from regard.serve.limits import ServiceLimits
-from regard.serve.service import service_app
+from regard.serve.service import ServiceApp
 from tiers import tries
 
 service = started(ServiceLimits(window=0.0), echo=Echo(), pair=Echo(2, searches=False))
-app = Guard(service_app(service), service.room, service.metrics)
+app = Guard(ServiceApp(service), service.room, service.metrics)
 schema = schemathesis.openapi.from_asgi("/openapi.json", app)
 
 

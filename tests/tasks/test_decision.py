@@ -10,6 +10,7 @@ import torch
 from torch.nn.functional import cross_entropy
 from torch.utils._pytree import tree_map
 
+from regard.api import configure
 from regard.data.batch import in_order
 from regard.errors import RegardError
 from regard.networks.reader import Reader
@@ -64,7 +65,8 @@ def test_a_pooling_may_cost_something() -> None:
 @pytest.mark.parametrize("phase", ["both", "policy"])
 @pytest.mark.parametrize("copies", [1, 2, 3])
 def test_what_teaches_a_choice(name: str, phase: str, copies: int) -> None:
-    """`−Σ_b (R_b − b) log p(z_b)`, R = −nats − price · share; before there is an average, b is the mean of the others.
+    """`−Σ_b (R_b − b) log p(z_b)` with R = −nats, and the price times the expected share; before there is an average, b
+    is the mean of the others.
     With several draws of a sentence it is the mean of its others, and the loss a mean over the draws.
 
     The policies get the gradient of this alone and the rest that of the task's own loss alone.
@@ -84,18 +86,19 @@ def test_what_teaches_a_choice(name: str, phase: str, copies: int) -> None:
     read = twin.read(batch.inputs, progress)
     nats = twin.head.loss(read.logits, batch.target)
     sides, size = len(batch.inputs), len(examples[name]) * copies
-    log_p, chosen = torch.zeros(size), torch.zeros(size)
+    log_p, chosen, expected = torch.zeros(size), torch.zeros(size), torch.zeros(size)
     for choice in read.choices:
         for side in range(sides):
             rows = slice(side * size, (side + 1) * size)
             log_p = log_p + choice.log_prob[rows]
+            expected = expected + choice.expected[rows] / sides / 2
             chosen += choice.chosen[rows].sum(-1) / batch.inputs[side].lengths / sides / 2
     assert 0 < chosen.mean() < 1
     assert chosen.std() > 0
-    R = (-nats - 0.4 * chosen).detach()
+    R = -nats.detach()
     drawn = R.view(1, -1).T if copies == 1 else R.view(copies, -1)
     b = ((drawn.sum(0) - drawn) / (len(drawn) - 1)).flatten()
-    policy = -((R - b) * log_p).sum() / copies
+    policy = (-((R - b) * log_p).sum() + 0.4 * expected.sum()) / copies
     assert loss.notes["chosen"].item() == pytest.approx(chosen.mean().item(), rel=1e-5)
     nats = nats / copies
     assert loss.shown.item() == pytest.approx(nats.sum().item(), rel=1e-5)
@@ -377,3 +380,31 @@ def test_a_model_that_chooses_settles_when_it_learns_with_its_choices() -> None:
     found = [model.ready(progress) for progress in (0.0, 0.4, 0.5, 0.6, 0.7, 0.9)]
     assert found == [False, False, False, False, True, True]
     assert task_of("classify").network().ready(0.0)
+
+
+@pytest.mark.parametrize("unchosen", ["mean", "none"])
+@pytest.mark.parametrize("name", ["entail", "classify", "tag"])
+def test_skipping_what_was_not_chosen_changes_no_answer(name: str, unchosen: str) -> None:
+    """Answers without attention maps skip it, those with maps do not."""
+    encoder = {**choosing, "unchosen": unchosen, "start": 0.2}
+    task, model = both(name, encoder=encoder)
+    with torch.no_grad():
+        model.encoder.policies.w.mul_(60)
+    texts = [example.inputs for example in examples[name]]
+    plain, looked = (task.predict(model, texts, Ask(look=look)) for look in (False, True))
+    assert [one.text for one in plain] == [one.text for one in looked]
+    for one, other in zip(plain, looked, strict=True):
+        assert one.log_prob == pytest.approx(other.log_prob, abs=1e-5)
+    results = task.results(model, examples[name])
+    assert 0 < results.chosen < 1
+    assert set(results.policies) == {"heads", "dependents"}
+    assert results.chosen == pytest.approx(sum(results.policies.values()) / 2)
+
+
+def test_a_configuration_has_what_teaches_its_encoder_best() -> None:
+    """All defaults are filled in before a task is made, and must not take the place of the encoder's own."""
+    found = configure("entail", {"encoder": "resan", "data": {"train": "pairs.tsv"}})
+    assert (found["reinforce"]["baseline"], found["reinforce"]["bonus"]) == ("others", 0.003)
+    asked = configure("entail", {"encoder": {"name": "resan", "hidden": 8}, "reinforce": {"baseline": "moving"}})
+    assert (asked["reinforce"]["baseline"], asked["reinforce"]["bonus"]) == ("moving", 0.003)
+    assert configure("entail", {"encoder": "disan"})["reinforce"]["baseline"] == "moving"

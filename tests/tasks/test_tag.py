@@ -114,6 +114,13 @@ def test_a_one_way_model_tags_a_stream_as_it_arrives() -> None:
         stream("")
 
 
+def test_a_stream_may_be_of_any_values_with_spaces_between() -> None:
+    task, model = both("tag", encoder={"name": "lstm", "hidden": 8}, input="items")
+    [example] = examples["tag"][:1]
+    [whole] = task.predict(model, [example.inputs], Ask())
+    assert " ".join(map(task.stream(model), example.source.split())) == whole.text
+
+
 def test_a_model_that_reads_from_both_ends_cannot() -> None:
     task, model = both("tag")
     with pytest.raises(RegardError, match="unidirectional"):

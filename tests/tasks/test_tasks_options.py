@@ -24,5 +24,5 @@ def test_what_is_read_is_a_field(task: str) -> None:
 @pytest.mark.parametrize("name", ["label", "number", "tags"])
 def test_what_cannot_be_read_is_told(name: str) -> None:
     for task, option in (("classify", "input"), ("translate", "source")):
-        with pytest.raises(RegardError, match=f"^a {name} cannot be read; expected a field for inputs"):
+        with pytest.raises(RegardError, match=f"^field={name} cannot be an input; expected a field for inputs"):
             find("tasks", task)(**{option: name})

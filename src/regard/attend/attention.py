@@ -54,7 +54,8 @@ class Attention(nn.Module):
     ) -> Memory:
         """The memory, with everything that depends on the keys alone precomputed. Values default to the keys. `clean`
         says that what the mask hides is finite."""
-        if mask is not None and not clean:  # before anything is projected: a gradient of 0 times what is not a number is none
+        # Before anything is projected: a gradient of 0 times NaN is NaN.
+        if mask is not None and not clean:
             shared = values is None or values is keys
             keys = without_padding(keys, mask)
             values = keys if values is None or shared else without_padding(values, mask)

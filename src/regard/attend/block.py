@@ -12,7 +12,7 @@ product without biases: with a softmax a key's bias changes nothing, and a value
 With `norm="post"` each sum is normalised, as in the paper and in BERT: `x ← norm(x + drop(attend(x)))`. `activation`
 takes the place of relu, and `bias` gives queries, keys and values their biases.
 
-    block = Block(size=256, heads=4, inner=1024, dropout=0.1)
+    block = Block(size=256, heads=4, ffn=1024, dropout=0.1)
     x, look, _ = block.attend(x, places, mask)           # [batch, time, 256]
     x = block.think(x)
 """

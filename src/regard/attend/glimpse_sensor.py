@@ -1,4 +1,4 @@
-"""Glimpse sensor: what is seen of a picture at a place, sharp in the middle and coarse around it.
+"""Glimpse sensor: patches of a picture around a place, sharp in the middle and coarse around it.
 
 `ρ(x, l)`: k square patches of x around l ∈ [−1, 1]², the first `size` pixels wide and each of the others twice as wide
 as the one before, all brought to size × size pixels by taking means. Mnih et al. 2014, "Recurrent Models of Visual

@@ -1,4 +1,4 @@
-"""Position encodings: without them attention sees its keys as a set.
+"""Position encodings: attention without them does not know the order of its keys.
 
     sinusoid   x_i + p_i,  p_{i,2f} = sin(i / 10000^{2f/d}),  p_{i,2f+1} = cos(i / 10000^{2f/d})
                Vaswani et al. 2017, "Attention Is All You Need", section 3.5

@@ -22,7 +22,7 @@ log-odds `w / λ_e`: choices worth almost nothing stay random, and the most like
 The value of this loss says nothing about progress; watch the reward.
 
     reinforce = Reinforce(size=None, bonus=0.01)
-    loss = cross_entropy + reinforce(memory.choices, reward(log_likelihood, share, sparsity=0.02))     # [batch]
+    loss = cross_entropy + reinforce(memory.choices, log_likelihood.detach())     # [batch]
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ from regard.errors import RegardError
 from regard.ranges import BelowOne, NonNegative, Probability, Range, ranged
 from regard.types import Progress, Selection, wide
 
-__all__ = ["Reinforce", "mix", "reward", "surrogate"]
+__all__ = ["Reinforce", "mix", "surrogate"]
 
 NOISE = 1e-2  # rewards that differ by less are not blown up to look different
 
@@ -67,14 +67,6 @@ def surrogate(
             raise RegardError(f"entropy bonus {bonus} without an entropy", do="pass the entropy, or use bonus=0")
         loss = torch.sub(loss, wide(entropy), alpha=bonus)
     return loss.flatten(1).sum(1) if loss.dim() > 1 else loss
-
-
-def reward(
-    log_likelihood: Float[Tensor, " batch"], share: Float[Tensor, " batch"], sparsity: float
-) -> Float[Tensor, " batch"]:
-    """`R = log p(y|x) − λ Σ z_i / len(x)`: right, and with few tokens chosen (Shen et al. 2018, ReSAN). Where there are
-    several inputs or policies, tasks give the mean of their shares."""
-    return torch.sub(wide(log_likelihood.detach()), share, alpha=sparsity)
 
 
 def mix(
@@ -113,7 +105,7 @@ class Reinforce(nn.Module):
         size: int | None,
         baseline: Annotated[
             Literal["none", "moving", "learned", "others"],
-            "what is subtracted from the reward; others: the mean reward of the example's other samples",
+            "baseline subtracted from the reward; others: the mean reward of the example's other samples",
         ] = "moving",
         decay: Annotated[BelowOne, "decay of the moving averages of the rewards"] = 0.9,
         scale: Annotated[NonNegative, "weight of the reward in the loss (λ_r)"] = 1.0,

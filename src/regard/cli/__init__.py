@@ -1,1 +1,1 @@
-"""The command line, one file a verb. torch is imported when a verb needs it: `regard --help` answers at once."""
+"""The command line, one file per command. torch is imported only where it is needed, so `regard --help` is fast."""

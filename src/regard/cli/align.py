@@ -54,7 +54,7 @@ def run(
         typer.Option("--gold-base", help="Number of the first word in --gold (default: 0; 1 with a line per link)."),
         Range(0, 1),
     ] = None,
-    turn: Annotated[bool, typer.Option("--gold-turn", help="The target word comes first in --gold.")] = False,
+    turn: Annotated[bool, typer.Option("--gold-reversed", help="The target word comes first in --gold.")] = False,
     how: Annotated[
         Literal["argmax", "threshold"],
         typer.Option(
@@ -98,7 +98,7 @@ def run(
             "--join without --other", expected="two directions", do="give a run for the reverse direction with --other"
         )
     if (base is not None or turn) and not gold:
-        raise RegardError("--gold-base or --gold-turn without --gold", do="give the file of gold links with --gold")
+        raise RegardError("--gold-base or --gold-reversed without --gold", do="give the file of gold links with --gold")
     if row is not None and not picture:
         raise RegardError("--row without --picture", do="give a file with --picture")
     if picture and Path(picture).suffix.lower() not in kinds:

@@ -1,4 +1,4 @@
-"""What is written for the lines of an input, one for each, in their order: an answer, or nothing and why there is none.
+"""The output lines of `regard predict`: one per input line, in order; empty where the line failed.
 
 for text, error in answers(model, lines, as_json=False, wanted={}): ...
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from regard.cli.inputs import Line
-from regard.cli.show import figure, labels, to_json, words_of
+from regard.cli.show import figure, labels, suggestions, to_json, words_of
 from regard.errors import RegardError, counted
 
 if TYPE_CHECKING:
@@ -74,19 +74,32 @@ def answers(
     def ask(rows: list[Example]) -> "list[Prediction]":
         return model.predict([one.inputs for one in rows], look=False, where=[one.where for one in rows], **wanted)
 
-    ranks = model.task.can("ranks")
+    ranks, suggests = model.task.can("ranks"), model.task.can("suggests")
     for line, row, found in _outcomes(lines, parse, ask):
         error = found if isinstance(found, RegardError) else None
         answer = None if isinstance(found, RegardError) else found
         if as_json:
             several = row.inputs if row else None if error else ()
             given = {"source": None if line.error else line.text} if model.inputs == 1 else {"inputs": several}
-            said = {**given, **(_ranking(answer) if ranks else _object(answer, model.searches))}
+            told = _ranking(answer) if ranks else _suggested(answer) if suggests else _object(answer, model.searches)
+            said = {**given, **told}
             yield to_json(said if error is None else {**said, "text": None, "error": str(error)}), error
+        elif suggests:
+            yield _one_line("\t".join(suggestions(answer)) if answer is not None else ""), error
         elif ranks:
             yield "\t".join(f"{_one_line(one.text)} {figure(p)}" for one, p in _ranked(answer)), error
         else:
             yield _one_line("" if answer is None else "\t".join([answer.text, *words_of(answer)])), error
+
+
+def _suggested(prediction: "Prediction | None") -> dict[str, Any]:
+    """The suggestions, each with its intent and its probability among the allowed replies; or why there are none."""
+    every = [(one, probability) for one, probability in _ranked(prediction) if one.text]
+    return {
+        "text": every[0][0].text if every else "",
+        "suggestions": [{"text": one.text, "intent": one.intent, "probability": p} for one, p in every],
+        "silent": (prediction.reason or None) if prediction is not None else None,
+    }
 
 
 def _ranked(prediction: "Prediction | None") -> "list[tuple[Prediction, float]]":

@@ -1,4 +1,4 @@
-"""`regard data TASK`: what a data set holds, what training would refuse, and what else may be wrong with it."""
+"""`regard data TASK`: what is in a data set, what training would refuse, and what else may be wrong with it."""
 
 from typing import Annotated
 
@@ -23,9 +23,10 @@ def run(
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
-    """Check data before training: all that train would refuse (then the exit code is 2), and advice.
+    """Check data before training.
 
     Reports how the files were read, counts, lengths, lines that cannot be used, duplicates and leaks between splits.
+    Exit code 2 means that training would refuse the data.
     """
     options = asked(task, None, pairs or [], data)
     from regard.api import configure, make_task, read, suited
@@ -52,7 +53,10 @@ def run(
     if splits.train:
         config, _ = suited(made, options, config, splits)
         errors += refusals(make_task(config), splits, name)
-    found = report(splits, made.fields, errors)
-    print(to_json(found.to_dict()) if as_json else "\n".join(map(plain, [name, *str(found).split("\n")])))
+    found, prepared = report(splits, made.fields, errors), made.prepared_lines(splits.train)
+    if as_json:
+        print(to_json({**found.to_dict(), **({"prepared": prepared} if prepared else {})}))
+    else:
+        print("\n".join(map(plain, [name, *str(found).split("\n"), *([""] if prepared else []), *prepared])))
     if found.refused:
         raise typer.Exit(2)

@@ -1,4 +1,4 @@
-"""`regard train TASK --dry-run`: the model, the options, the data and one batch, and nothing written.
+"""`regard train TASK --dry-run`: shows the model, the options, the data and one batch, and writes nothing.
 
 show("translate", {"encoder": {"hidden": 64}})
 """

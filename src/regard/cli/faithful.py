@@ -50,6 +50,11 @@ def run(
         range_of(Count),
     ] = 10,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Random seed."), range_of(Seed)] = 0,
+    share: Annotated[
+        float,
+        typer.Option("--share", metavar="S", help="Share of the tokens asked for sufficiency, if none are chosen."),
+        Range(0, 1, above=True),
+    ] = 0.2,
     out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="Folder for the report (default: RUN).")] = "",
     device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="Device: auto, cpu, cuda or mps.")] = "auto",
     trust: Annotated[bool, typer.Option("--trust", help="Allow the run to import your own code.")] = False,
@@ -92,6 +97,7 @@ def run(
             words,
             seed,
             told=lambda done, every, left: show.step(done, every, "examples", left),
+            share=share,
         )
     command = ["regard", *(str(word) for word in ctx.obj or [])]
     whole = {**report, "data": name, "command": command, "commit": _commit()}

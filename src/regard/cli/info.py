@@ -1,4 +1,4 @@
-"""`regard info`: versions and hardware, for bug reports; with a run, what it is and how far it has come."""
+"""`regard info`: versions and hardware, for bug reports; or the task, data, progress and results of a run."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""Lines of an input as they come, a chunk at a time; a line that cannot be read is told apart, and the rest goes on.
+"""Reads input lines in chunks; a line that cannot be read is reported, and the rest goes on.
 
 for number, some in chunks(stream.read1, "standard input"):
     for line in some: line.text or line.error

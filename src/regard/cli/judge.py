@@ -1,4 +1,4 @@
-"""`regard judge A B --source S`: people mark and rank outputs on a page of this machine; `--report`: what they said."""
+"""`regard judge A B --source S`: people score and rank outputs on a local page; `--report` prints the results."""
 
 import shlex
 from pathlib import Path

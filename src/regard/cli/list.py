@@ -24,6 +24,7 @@ kinds = {
     "score": "attend.score",
     "bias": "attend.bias",
     "normalizer": "attend.normalizer",
+    "estimator": "attend.estimator",
     "interact": "attend.interact",
     "field": "fields",
     "embed": "fields.embed",
@@ -45,6 +46,7 @@ sections = {
     "attention": "attend.attention.make",
     "glimpses": "networks.glimpses.Glimpses",
     "reinforce": "attend.reinforce.Reinforce",
+    "sparsity": "attend.sparsity.Sparsity",
     "classify_head": "predict.classify.ClassifyHead",
     "regress_head": "predict.regress.RegressHead",
     "tag_head": "predict.tag.TagHead",
@@ -77,6 +79,8 @@ usage = {
     "search": "search=NAME search.OPTION=VALUE",
     "measure": 'metrics=NAME,NAME or \'metrics=["chrf", {name="bleu", lower=true}]\'',
     "builtin": "data.train=builtin:NAME (the options are for Python)",
+    "estimator": "estimator=NAME estimator.OPTION=VALUE (encoder=resan)",
+    "sparsity": "sparsity.OPTION=VALUE, or sparsity=PRICE (encoder=resan)",
     "attention": "attention.OPTION=VALUE",
     "glimpses": "network.OPTION=VALUE (glimpse)",
     "reinforce": "reinforce.OPTION=VALUE",
@@ -175,7 +179,7 @@ def _part(name: str, thing: Callable[..., Any]) -> dict[str, Any]:
         "name": name,
         "about": first.replace("`", ""),
         "papers": papers(f"{module} {inspect.getdoc(thing) or ''}"),
-        "options": [_option(parameter) for parameter in settable(thing).values()],
+        "options": [_option(key, parameter) for key, parameter in settable(thing).items()],
     }
 
 
@@ -199,8 +203,8 @@ def _cited(paper: str, line: str) -> bool:
     return bool(re.search(rf"{re.escape(author)}\b[^;()\d]*{year}", line))
 
 
-def _option(parameter: inspect.Parameter) -> dict[str, Any]:
-    said: dict[str, Any] = {"name": parameter.name, "default": parameter.default, "about": about(parameter)}
+def _option(name: str, parameter: inspect.Parameter) -> dict[str, Any]:
+    said: dict[str, Any] = {"name": name, "default": parameter.default, "about": about(parameter)}
     if listed := _listed(parameter):
         said |= {"expected": listed, "values": listed}
     else:

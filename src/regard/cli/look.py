@@ -166,7 +166,10 @@ def _look(
         if suffix == ".html" and model.searches:
             wanted = {**wanted, "trace": True}  # the page plays the search step by step
         predictions = model.predict(rows, layers=layers, **wanted)
-    if any(prediction.look is None for prediction in predictions):
+    silent = next((one.reason for one in predictions if one.reason), "")
+    if silent and suffix not in ("", ".html"):
+        raise RegardError(f"nothing is suggested: {silent}", expected="a message with suggestions, for a picture")
+    if any(prediction.look is None and not prediction.reason for prediction in predictions):
         raise RegardError(f"{folder} has no attention over its input", expected="a run whose model uses attention")
     return model, rows, predictions
 

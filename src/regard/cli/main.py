@@ -1,7 +1,7 @@
-"""`regard VERB …`: finds the verb, runs it, and says in one line what went wrong.
+"""`regard COMMAND …`: finds the command, runs it, and reports errors in one line.
 
-A verb is a file of this folder with a function `run`; its docstring is the help, its parameters are the
-options. What a user can mend is one line on stderr and exit code 2; `--debug` shows the traceback instead.
+A command is a file of this folder with a function `run`; its docstring is the help, its parameters are the
+options. A user error is one line on stderr and exit code 2; `--debug` shows the traceback instead.
 
     regard train translate --time 5m
 """
@@ -29,7 +29,7 @@ from regard.ranges import range_of, within
 __all__ = ["answer", "main"]
 
 # In the order of the help.
-verbs = (
+commands = (
     "train",
     "compare",
     "evaluate",
@@ -45,13 +45,13 @@ verbs = (
 )
 
 
-class Verb(typer.core.TyperCommand):
+class Command(typer.core.TyperCommand):
     """One of them; its function may ask for a `typer.Context`, and is given one."""
 
     context_class = typer.Context
 
 
-class Verbs(typer.core.TyperGroup):
+class Commands(typer.core.TyperGroup):
     """All of them; a wrong name suggests the nearest."""
 
     context_class = typer.Context
@@ -63,7 +63,7 @@ class Verbs(typer.core.TyperGroup):
 
 
 app = typer.Typer(
-    cls=Verbs,
+    cls=Commands,
     help="Train sequence models built on attention, predict with them, and see what they attend to.",
     epilog="Get started: regard train translate --time 2m",
     rich_markup_mode=None,
@@ -100,7 +100,7 @@ Code = Annotated[
 
 
 def _with_code(run: Callable[..., None]) -> Callable[..., None]:
-    """A verb that may import code by name also takes the files of that code, and imports them first."""
+    """A command that may import code by name also takes the files of that code, and imports them first."""
     known = signature(run)
     if "trust" not in known.parameters:
         return run
@@ -118,7 +118,7 @@ def _with_code(run: Callable[..., None]) -> Callable[..., None]:
 
 
 def _in_range(run: Callable[..., None]) -> Callable[..., None]:
-    """The verb, which first refuses numbers outside the ranges of its options."""
+    """The command, which first refuses numbers outside the ranges of its options."""
     kinds = {name: p.annotation for name, p in signature(run).parameters.items() if range_of(p.annotation)}
     flags = {name: next(m for m in get_args(kind) if isinstance(m, OptionInfo)) for name, kind in kinds.items()}
 
@@ -132,13 +132,13 @@ def _in_range(run: Callable[..., None]) -> Callable[..., None]:
     return checked
 
 
-for _verb in verbs:
-    _module = importlib.import_module(f"regard.cli.{_verb}")
-    app.command(_verb, epilog=f"Example: {_module.example}", cls=Verb)(_with_code(_in_range(_module.run)))
+for _command in commands:
+    _module = importlib.import_module(f"regard.cli.{_command}")
+    app.command(_command, epilog=f"Example: {_module.example}", cls=Command)(_with_code(_in_range(_module.run)))
 
 
 def answer(argv: Sequence[str]) -> int:
-    """Do what the words say; returns the exit code."""
+    """Run the command; returns the exit code."""
     words = list(argv)
     own = words[: words.index("--")] if "--" in words else words  # after "--" all is the user's text
     debug = "--debug" in own

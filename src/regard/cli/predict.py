@@ -1,4 +1,4 @@
-"""`regard predict RUN`: lines in, lines out, in order and as they come; or the texts that are arguments.
+"""`regard predict RUN`: predictions for texts, or for files line by line, in order.
 
 Input is read as UTF-8; only a line feed ends a line (a carriage return before it is dropped). What has
 arrived is answered at once, up to 512 lines together: a pipe that drips is answered line by line, a file in
@@ -61,8 +61,8 @@ def run(
         typer.Argument(
             metavar="[TEXT|FILE]...",
             help="Texts, or files with one text per line; - is standard input. Tasks with two inputs take pairs: two "
-            "texts, or TAB between them in a file. Runs that read pictures take picture files. The name of an "
-            "existing file is read as a file; anything else is a text, unless it looks like a path (notes.tx, a/b).",
+            "texts, or TAB between them in a file. Runs that read pictures or recordings take their files. The name of "
+            "an existing file is read as a file; anything else is a text, unless it looks like a path (notes.tx, a/b).",
         ),
     ] = None,
     as_texts: Annotated[

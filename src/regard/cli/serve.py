@@ -1,4 +1,4 @@
-"""`regard serve RUN …`: trained runs behind HTTP, with a page; requests that come together are answered together."""
+"""`regard serve RUN …`: serves trained runs over HTTP, with a page; requests that arrive together share a batch."""
 
 import os
 from typing import Annotated

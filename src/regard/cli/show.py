@@ -1,4 +1,4 @@
-"""What verbs print, plain and aligned. Text of the user's is never markup, and no screen obeys it.
+"""What commands print, plain and aligned. User text is never markup, and cannot control the terminal.
 
 print(table([("exact_match", figure(0.97)), ("bleu", figure(98.1))]))
 """
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from regard.types import Prediction
 
 __all__ = [
-    *("answered", "figure", "figures", "labels", "likely", "looked", "plain", "setting", "table", "to_json"),
-    "words_of",
+    *("answered", "figure", "figures", "labels", "likely", "looked", "plain", "setting", "suggestions", "table"),
+    *("to_json", "words_of"),
 ]
 
 between = " | "  # two inputs in one line
@@ -70,11 +70,22 @@ def labels(prediction: "Prediction", searched: bool) -> list[tuple[str, float]]:
 
 def answered(prediction: "Prediction", inputs: Sequence[str], searched: bool = True, true: str | None = None) -> str:
     """What was asked, the answer, how probable it is where it is a label, and the true one where that is another."""
+    if prediction.reason or prediction.intent:
+        lines = "".join(f"\n  {plain(one)}" for one in suggestions(prediction))
+        return f"{plain(between.join(inputs))}{lines}"
     known = [f"p = {p:.2f}" for label, p in labels(prediction, searched)[:1] if label == prediction.text]
     if true is not None and true != prediction.text:
         known.append(f"true: {plain(true)}")
     aside = f" ({', '.join(known)})" if known else ""
     return f"{plain(between.join(inputs))} → {plain(prediction.text)}{aside}"
+
+
+def suggestions(prediction: "Prediction") -> list[str]:
+    """Each suggested reply with its intent and its probability among the allowed replies; or why there is none."""
+    if prediction.reason:
+        return [f"(no suggestion: {prediction.reason})"]
+    every = (prediction, *prediction.others)
+    return [f"{one.text} ({one.intent}, {math.exp(one.log_prob):.2f})" for one in every if one.log_prob is not None]
 
 
 def words_of(prediction: "Prediction") -> list[str]:

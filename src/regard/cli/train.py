@@ -1,4 +1,4 @@
-"""`regard train TASK`: train, or go on where a training stopped, and show what came of it."""
+"""`regard train TASK`: train a model, or resume a training, and show the results."""
 
 import shlex
 import signal

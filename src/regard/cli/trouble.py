@@ -1,4 +1,4 @@
-"""What went wrong, in one line and an exit code: 2 for what the user can mend, 1 for our own faults.
+"""Errors in one line with an exit code: 2 for what the user can correct, 1 for faults of regard.
 
 Errors are known by name where their class would cost an import.
 

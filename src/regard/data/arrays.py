@@ -25,12 +25,13 @@ from numpy.lib import format as npy
 
 from regard.errors import RegardError
 from regard.fields.image import png_url
-from regard.reading import open_file, pieces
+from regard.reading import open_file, pieces, ratio, unpacked
 from regard.types import Example
 
 __all__ = ["read_arrays"]
 
-MOST_BYTES = 1 << 29  # of one array; MNIST has 47 million
+MOST_BYTES = 1 << 29  # of one array in an .npz, whose numbers may grow when they become pixels
+MOST_PIXELS = 1 << 30  # of an idx file; MNIST has 47 million, EMNIST 547 million
 PARTS = {"train": "train", "valid": "valid", "val": "valid", "dev": "valid", "test": "test", "t10k": "test"}
 PICTURES, LABELS = ("x", "images", "data"), ("y", "labels", "targets")
 IDX = re.compile(r"(?P<part>[a-z0-9]+)-images[-.]idx3-ubyte(?P<gz>\.gz)?")
@@ -61,15 +62,24 @@ def _idx(path: str) -> list[Example]:
 
 
 def _idx_array(path: str, axes: int) -> Any:
-    data = b"".join(pieces(path, path.endswith(".gz")))
-    head = 4 + 4 * axes
+    data, head = bytearray(), 4 + 4 * axes
+    for some in pieces(path, path.endswith(".gz")):
+        data += some
+        if len(data) >= head:
+            shape = struct.unpack_from(f">{axes}I", data, 4)
+            if data[:4] != bytes([0, 0, 8, axes]) or len(data) - head > min(math.prod(shape), MOST_PIXELS):
+                break  # all that the header tells is here, or more than anybody has
     if len(data) < head or data[:4] != bytes([0, 0, 8, axes]):
         raise RegardError(
             f"{path}: not an idx file", expected=f"bytes in {axes} ax{'es' if axes > 1 else 'is'}, as MNIST"
         )
-    shape = struct.unpack(f">{axes}I", data[4:head])
+    if math.prod(shape) > MOST_PIXELS:
+        raise RegardError(f"{path}: {math.prod(shape):,} pixels, says its header", expected=f"at most {MOST_PIXELS:,}")
     if math.prod(shape) != len(data) - head:
-        raise RegardError(f"{path}: {len(data) - head:,} bytes", expected=f"{math.prod(shape):,}, as its header says")
+        more = "more than " * (len(data) - head > math.prod(shape))
+        raise RegardError(
+            f"{path}: {more}{len(data) - head:,} bytes", expected=f"{math.prod(shape):,}, as its header says"
+        )
     return np.frombuffer(data, np.uint8, offset=head).reshape(shape)
 
 
@@ -80,6 +90,10 @@ def _npz(path: str) -> dict[str, list[Example]]:
             names = [info.filename.removesuffix(".npy") for info in archive.infolist()]
             for name in names:
                 kind, part = _named(name)
+                if kind and kind in parts.get(part, ()):
+                    raise RegardError(
+                        f"{path}: {kind} for {part} twice", expected="one array of each", do=f"remove {name}"
+                    )
                 if kind:
                     parts.setdefault(part, {})[kind] = _array(archive, name, path)
     except RegardError:
@@ -105,6 +119,13 @@ def _named(name: str) -> tuple[str, str]:
 
 def _array(archive: zipfile.ZipFile, name: str, path: str) -> Any:
     """An array of numbers, whose size is read before its content."""
+    info = archive.getinfo(f"{name}.npy")
+    if info.file_size > max(unpacked, ratio * info.compress_size):
+        raise RegardError(
+            f"{path}: {name} decompresses to more than {ratio} times its size",
+            expected="pictures",
+            do="if you trust the file, save it with numpy.savez, which does not compress",
+        )
     with archive.open(f"{name}.npy") as member:
         version = npy.read_magic(member)
         read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
@@ -125,7 +146,7 @@ def _examples(pictures: Any, labels: Any, path: str) -> list[Example]:
         raise RegardError(f"{path}: {len(pictures):,} pictures", expected=f"as many as labels, {len(labels):,}")
     pixels, whole = _bytes(pictures, path), labels.astype(np.int64)
     if (whole != labels).any():
-        raise RegardError(f"{path}: labels that are no whole numbers", expected="a number for each class")
+        raise RegardError(f"{path}: labels that are not whole numbers", expected="a number for each class")
     rows = zip(pixels, whole.tolist(), strict=True)
     return [Example((_url(one),), str(label), f"{path}, picture {n}") for n, (one, label) in enumerate(rows, 1)]
 

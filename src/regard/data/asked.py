@@ -1,4 +1,4 @@
-"""Questions about documents, in whichever form a file has them: SQuAD's JSON, numbered lines, CNN's files, or rows.
+"""Questions about documents in any of their forms: SQuAD's JSON, numbered lines, CNN's files, or rows.
 
 A table or JSON lines have a document, a question and an answer. In JSON the answers may be written as SQuAD's, and the
 words to choose from may stand under `choices`, `candidates` or `options`.
@@ -22,7 +22,7 @@ __all__ = ["asks", "read_asked"]
 
 def asks(fields: Sequence[Field]) -> bool:
     """Whether the data are questions about documents."""
-    return fields[-1].kind in ("span", "cloze")
+    return fields[-1].about_document
 
 
 def read_asked(path: str, fields: Sequence[Field], how: Reading, log: ReadLog) -> list[Example]:

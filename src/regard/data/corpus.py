@@ -1,4 +1,4 @@
-"""Text of any size: lines that are read again whenever they are needed, and never all in memory.
+"""Text of any size: lines are read again whenever they are needed, and never held in memory together.
 
 A corpus is one text file or several (`a.txt,b.txt.gz`, or a folder of them), or the column `text` of a data set of the
 Hugging Face hub. Blank lines are left out. A hash of each line decides whether it is held out, so a line is never in

@@ -28,8 +28,6 @@ from regard.data.read import Reading, as_text, decided, joined, pick, references
 from regard.data.readlog import ReadLog
 from regard.errors import RegardError, brief, counted
 from regard.fields import Field, Input
-from regard.fields.audio import wav_url
-from regard.fields.image import png_url
 from regard.types import Example
 
 __all__ = ["Given", "given_examples", "is_given", "options_of"]
@@ -257,16 +255,7 @@ def _text(value: Any, what: str, field: Field, spaced: bool) -> str:
     if isinstance(value, str):
         return str(value)
     if isinstance(field, Input) and field.per_file:
-        if isinstance(value, os.PathLike):
-            return str(os.fspath(value))
-        if field.kind == "audio":
-            if not isinstance(value, Mapping) or not {"array", "sampling_rate"} <= value.keys():
-                expected = "the path of a recording, or a mapping with array and sampling_rate"
-                raise RegardError(f"{what} is {brief(value, 40)}", expected=expected)
-            return wav_url(np.asarray(value["array"], dtype=np.float32), int(value["sampling_rate"]))
-        if not hasattr(value, "getbands"):
-            raise RegardError(f"{what} is {brief(value, 40)}", expected="the path of a picture, or a PIL image")
-        return png_url(value if value.mode in ("1", "L", "RGB", "RGBA") else value.convert("RGB"))
+        return field.given(value, what)
     if spaced and isinstance(value, list | tuple | np.ndarray):
         return joined([_text(one, what, field, False) for one in value], what)
     return as_text(value.item() if isinstance(value, np.generic) else value, what)

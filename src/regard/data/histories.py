@@ -1,4 +1,4 @@
-"""Histories: who had which item and when, as a list for each user; its last items are held out.
+"""Histories: users, items and times, read as one list per user; the last items are held out.
 
 A file has a line for each time that a user had an item: user, item and time, or user, item, rating and time as in
 MovieLens. It may be TSV, CSV, separated by `::` as ratings.dat, or JSON lines, with a header or without one; or a
@@ -37,11 +37,11 @@ from regard.data.read import Form, Reading, form_of, read
 from regard.data.readlog import ReadLog
 from regard.data.splits import Splits
 from regard.errors import RegardError, brief, counted
-from regard.fields import Field, Where
+from regard.fields import Field, Where, inputs_of
 from regard.fields.history import History
 from regard.types import Example
 
-__all__ = ["COLUMNS", "columns_of", "read_histories", "whole_histories"]
+__all__ = ["COLUMNS", "by_user", "columns_of", "read_histories", "whole_histories"]
 
 COLUMNS = 3  # user, item, time
 FILES = ("u.data", "ratings.dat", "ratings.csv", "ratings.tsv", "ratings.jsonl")  # of a folder, the first that is there
@@ -100,9 +100,14 @@ class Had:
     where: str
 
 
+def by_user(fields: Sequence[Field]) -> bool:
+    """Whether an input is made of all lines of a user."""
+    return any(field.per_user for field in inputs_of(fields))
+
+
 def columns_of(fields: Sequence[Field]) -> int:
     """How many columns a file has for these fields."""
-    return COLUMNS if isinstance(fields[0], History) else len(fields)
+    return COLUMNS if by_user(fields) else len(fields)
 
 
 def read_histories(

@@ -8,6 +8,7 @@
 - `hf:name`: one from the Hugging Face hub (see hf.py);
 - a file (see read.py), or parallel files: `train.de,train.en`;
 - a file of users, items and times, where these are histories (see histories.py);
+- conversations (see turns.py) or mails (see mbox.py), where messages are replied to;
 - the idx files of MNIST, or an `.npz` (see arrays.py), where the input is a picture;
 - rows given in Python (see given.py);
 - a folder that holds `train.*`, `valid.*` (or `val.*`, `dev.*`) and `test*.*`, or, with source=de and
@@ -38,15 +39,18 @@ from regard.data.cnn import is_cnn
 from regard.data.folders import folders, read_folders
 from regard.data.given import given_examples, is_given
 from regard.data.hf import read_hf
-from regard.data.histories import columns_of, read_histories, whole_histories
+from regard.data.histories import by_user, columns_of, read_histories, whole_histories
+from regard.data.mbox import is_mbox, read_mbox
 from regard.data.read import Form, Header, Reading, form_of, names_of, read, read_parallel
 from regard.data.readlog import ReadLog
 from regard.data.references import each_pair, grouped
 from regard.data.splits import Splits, split
 from regard.data.transcripts import any_beside, find_transcripts, read_beside
+from regard.data.turns import are_turns, read_turns
 from regard.errors import RegardError
-from regard.fields import Field, Input
+from regard.fields import Field, inputs_of, require
 from regard.fields.history import History
+from regard.fields.message import Message
 from regard.find import build
 from regard.types import Example
 
@@ -96,8 +100,8 @@ def load(
     how, log = Reading(names, known, form, header, separator, encoding), ReadLog(skip)
     part = partial(load_part, fields=fields, how=how, log=log)
     spec = train or default
-    if isinstance(fields[0], History) and not spec.startswith(("builtin:", "hf:")):
-        return noted(read_histories(spec, fields[0], valid, test, how, log), log)
+    if by_user(fields) and not spec.startswith(("builtin:", "hf:")):
+        return noted(read_histories(spec, require(fields[0], History, "history"), valid, test, how, log), log)
     given = _whole(spec, fields, how, part, log)
     valid_rows = part(valid) if valid else given.valid
     test_rows = part(test) if test else given.test
@@ -160,8 +164,8 @@ def load_part(
 ) -> list[Example]:
     """One file, a folder with a subfolder for each label, or parallel files with a comma between."""
     columns, how = len(fields), how or Reading()
-    if isinstance(fields[0], History):
-        return whole_histories(spec, fields[0], how, log)
+    if by_user(fields):
+        return whole_histories(spec, require(fields[0], History, "history"), how, log)
     if is_given(spec):
         return given_examples(spec, fields, how, log or ReadLog())
     if os.path.isdir(os.path.expanduser(spec)) and per_file(fields) and not captioned(fields):
@@ -181,12 +185,17 @@ def load_part(
         return read_captions(spec, fields, how, log)
     if asks(fields):
         return read_asked(spec, fields, how, log or ReadLog())
+    if isinstance(fields[0], Message) and not how.names:
+        if how.form == "mbox" or (how.form == "auto" and is_mbox(spec)):
+            return read_mbox(spec, log or ReadLog())
+        if how.form == "turns" or (how.form == "auto" and are_turns(spec)):
+            return read_turns(spec, how.encoding, log or ReadLog())
     return located(read(spec, fields, how, log), fields, spec)
 
 
 def per_file(fields: Sequence[Field]) -> bool:
     """Whether each input is a file of its own."""
-    return len(fields) == 2 and isinstance(fields[0], Input) and fields[0].per_file
+    return len(fields) == 2 and any(field.per_file for field in inputs_of(fields))
 
 
 def captioned(fields: Sequence[Field]) -> bool:
@@ -196,12 +205,12 @@ def captioned(fields: Sequence[Field]) -> bool:
 
 def recorded(fields: Sequence[Field]) -> bool:
     """Whether the targets are what is said in recordings."""
-    return captioned(fields) and fields[0].kind == "audio"
+    return captioned(fields) and any(field.spoken for field in inputs_of(fields))
 
 
 def located(examples: list[Example], fields: Sequence[Field], path: str) -> list[Example]:
     """The examples of a data file, with paths in it taken from its folder."""
-    inputs = [field for field in fields if isinstance(field, Input)]
+    inputs = inputs_of(fields)
     if not any(field.per_file for field in inputs):
         return examples
     folder = Path(os.path.expanduser(path)).parent

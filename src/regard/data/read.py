@@ -51,7 +51,7 @@ __all__ = [
     *("read_parallel", "references"),
 ]
 
-Form = Literal["auto", "labelled", "conll", "tsv", "csv", "jsonl", "squad", "numbered", "cnn"]
+Form = Literal["auto", "labelled", "conll", "tsv", "csv", "jsonl", "squad", "numbered", "cnn", "turns", "mbox"]
 Header = bool | Literal["auto"]
 forms: dict[str, Form] = {
     ".tsv": "tsv",
@@ -65,6 +65,7 @@ forms: dict[str, Form] = {
     ".conllu": "conll",
     ".bio": "conll",
     ".iob": "conll",
+    ".mbox": "mbox",
 }
 CHOICES = ("choices", "candidates", "options")  # keys of the answers to choose from
 undecided = {"gold_label": "-"}  # what stands where a label should, by the name of the field
@@ -143,6 +144,8 @@ def read(path: str, fields: Sequence[Field], how: Reading | None = None, log: Re
         )
     if kind in ("squad", "numbered", "cnn"):
         raise RegardError(f"{path}: read as {kind}, which has questions about documents", expected="the task answer")
+    if kind in ("turns", "mbox"):
+        raise RegardError(f"{path}: read as {kind}, which has messages and their replies", expected="the task reply")
     if kind == "tsv" and how.form == "auto" and (not how.names or how.numbers) and _is_conll(path, file, fields, log):
         kind = "conll"
     if kind in ("labelled", "conll") and len(fields) > 2:
@@ -439,7 +442,7 @@ def _json_example(
     more: list[str] = []
     spans: tuple[tuple[int, int], ...] = ()
     spaced = any(field.spaced for field in fields)
-    if fields[-1].kind in ("span", "cloze") and _answers(cells[-1]):
+    if fields[-1].about_document and _answers(cells[-1]):
         (cells[-1], *more), spans = answers_of(cells[-1], f"{where}: {keys[-1]!r}")
     elif len(cells) > 1 and isinstance(cells[-1], list) and not fields[-1].spaced:
         cells[-1], *more = references(cells[-1], f"{where}: {keys[-1]!r}")
@@ -452,7 +455,7 @@ def _json_example(
                 raise RegardError(f"{where}: {name!r} contains an unpaired surrogate", expected="valid Unicode")
     example = _example(values, where)
     choices: list[Any] = next((row[key] for key in CHOICES if isinstance(row.get(key), list)), [])
-    if fields[-1].kind in ("span", "cloze") and choices and all(isinstance(one, str) for one in choices):
+    if fields[-1].about_document and choices and all(isinstance(one, str) for one in choices):
         example = replace(example, choices=tuple(choices))
     return replace(example, alternatives=tuple(more), spans=spans) if more or spans else example
 

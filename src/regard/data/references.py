@@ -1,4 +1,4 @@
-"""Several right targets for one input: one example to measure on, a pair each to train on.
+"""Several right targets for one input: one example in evaluation, one pair each in training.
 
 A JSON line whose target is a list has them already. Files with one target a line repeat the input (as the E2E
 challenge's do); `grouped` makes one example of such lines, which `data.group=true` asks for.

@@ -1,4 +1,4 @@
-"""Titles: the names of items, from a file beside the data, so that people see "Fargo (1996)" and not 100.
+"""Titles: the names of items, from a file beside the data, so that people see "Fargo (1996)" instead of 100.
 
 Each line has an id and a title: MovieLens' u.item (`|`) and movies.dat (`::`), CSV or TSV with a header that names a
 title, or without one.

@@ -28,7 +28,10 @@ class Encoder(nn.Module):
     features: ClassVar[bool] = False  # whether each feature has attention weights of its own
     pretrained: ClassVar[bool] = False  # whether it comes with a tokenizer and word vectors of its own
     steady: ClassVar[bool] = False  # whether it never waits for a GPU, whatever it reads (see `Network.steady`)
-    selects: bool = False  # whether it selects tokens, learned by reinforcement; it is then called with a phase
+    policy_names: ClassVar[tuple[str, ...]] = ()  # what each of its policies selects tokens as, where it selects
+    # Whether it selects tokens by policies that learn; it is then called with a phase, with who draws (or None), and
+    # with whether to leave out tokens that were not chosen (see `resan`).
+    selects: bool = False
 
     def phase(self, progress: float) -> Phase:
         """Which parts are trained at this share of the training (0 to 1)."""

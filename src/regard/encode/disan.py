@@ -148,10 +148,10 @@ class Disan(Encoder):
         q, k = self.W_attend(h, drop=self._drop).chunk(2, -1)
         return q.contiguous(), k.contiguous()  # here and not in the kernel, which would do it in both its passes
 
-    def seen(self, q: Tensor, k: Tensor, h: Tensor, mask: Tensor | None = None, **sight: Any) -> Tensor:
+    def seen(self, q: Tensor, k: Tensor, h: Tensor, mask: Tensor | None = None, **spec: Any) -> Tensor:
         """`s`, what every token sees of the tokens it may look at."""
         little = choose("feature", "softmax", q, k).path == "readable"
-        return feature_attention(q, k, h, mask, scale=self.c, backend="reference" if little else "auto", **sight)
+        return feature_attention(q, k, h, mask, scale=self.c, backend="reference" if little else "auto", **spec)
 
     def fused(self, h: Tensor, s: Tensor) -> Float[Tensor, "batch time both"]:
         """`[u_fw; u_bw]`"""

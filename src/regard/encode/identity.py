@@ -1,4 +1,4 @@
-"""Identity: the vectors of the input as they are, for input that its field has already encoded, such as pictures.
+"""Identity: no encoder; attention reads the vectors of the input, for example those of a picture.
 
 h_i = x_i
 

@@ -1,4 +1,4 @@
-"""Pretrained: an encoder that somebody has pre-trained, fine-tuned or as it is.
+"""Pretrained: a pre-trained encoder, fine-tuned or frozen.
 
 BERT, MiniLM, RoBERTa, XLM-R, DistilBERT or ELECTRA, from a folder with config.json, tokenizer.json and
 model.safetensors, or `hf:NAME`. It is our Transformer with BERT's options; what it computes equals Hugging Face
@@ -83,11 +83,16 @@ class Pretrained(Transformer):
             str, "the pre-trained model: a folder with config.json, tokenizer.json and model.safetensors, or hf:NAME"
         ] = "",
         freeze: Annotated[bool, "keep the encoder as it is and train only what comes after it"] = False,
-        lora: Annotated[FewOrNone, "rank of LoRA, which trains thin matrices beside frozen ones; 0: none"] = 0,
-        lora_alpha: Annotated[Positive, "scale of LoRA: what it adds is multiplied by lora_alpha / lora"] = 16.0,
+        lora: Annotated[
+            FewOrNone, "rank of the LoRA matrices, which are trained beside frozen weights; 0 turns LoRA off"
+        ] = 0,
+        lora_alpha: Annotated[
+            Positive, "scale of the LoRA matrices: their product is multiplied by lora_alpha / lora"
+        ] = 16.0,
         dropout: Annotated[Dropout | None, "dropout in the encoder; none takes what its config.json says"] = None,
         pair: Annotated[
-            Literal["joint", "separate"], "read two texts as one, so that they attend to each other, or one by one"
+            Literal["joint", "separate"],
+            "read two texts as one sequence, so that they attend to each other (joint), or separately",
         ] = "joint",
     ) -> None:
         of = architecture

@@ -29,7 +29,9 @@ from typing import Annotated, Any, ClassVar, Literal
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 
+from regard.attend.estimator import Draw
 from regard.attend.selector import Selector
 from regard.encode import Phase
 from regard.encode.disan import Disan, places
@@ -37,10 +39,12 @@ from regard.errors import RegardError
 from regard.kernels.feature import feature_weights
 from regard.kernels.selected import selected_attention
 from regard.ranges import Dropout, Positive, Probability, Range, Width, ranged
-from regard.types import Memory, Sequences, wide
+from regard.types import Memory, Selection, Sequences, wide
 
-__all__ = ["Resan", "at_once", "others", "weights_of_others"]
+__all__ = ["Resan", "at_once", "narrowed", "others", "weights_of_others"]
 
+NEVER = -1e4
+PAIRS = 2**25  # numbers of all pairs and features that are in memory at once where gates pass a gradient
 SHORT = 128  # tokens up to which a GPU is done with a whole sentence before it has been told which of it to leave out
 
 
@@ -78,10 +82,45 @@ def others(
     return (torch.stack([sums[0], sums[1].flip(1)]) / count.clamp(min=1).unsqueeze(-1)).to(h.dtype)
 
 
+def narrowed(inputs: Sequences, choices: tuple[Selection, ...]) -> tuple[Sequences, tuple[Selection, ...]]:
+    """The tokens that any policy chose, side by side in their order, and the choices among them."""
+    seen = torch.stack([choice.chosen for choice in choices]).any(0)
+    lengths = seen.sum(-1)
+    room = max(1, int(lengths.max()))  # a GPU is waited for
+    index = (~seen).int().argsort(dim=-1, stable=True)[:, :room]
+    mask = seen.gather(1, index)
+    values = inputs.values.gather(1, index.unsqueeze(-1).expand(-1, -1, inputs.values.shape[-1]))
+
+    def fewer(choice: Selection) -> Selection:
+        gates = None if choice.gates is None else choice.gates.gather(1, index)
+        return replace(choice, chosen=choice.chosen.gather(1, index) & mask, gates=gates)
+
+    return Sequences(values, mask, lengths.cpu()), tuple(map(fewer, choices))
+
+
+def _gated(
+    q: Float[Tensor, "2 batch head hidden"],
+    k: Float[Tensor, "2 batch dependent hidden"],
+    h: Float[Tensor, "2 batch dependent hidden"],
+    pairs: Bool[Tensor, "2 batch head dependent"],
+    gates: Float[Tensor, "batch dependent"],
+    c: float,
+) -> Float[Tensor, "2 batch head hidden"]:
+    """Feature-wise attention in which a dependent counts as much as its gate says. Where no gate is open the
+    denominator is 1, so that the gradient of a gate stays finite."""
+    scores = c * torch.tanh((wide(q).unsqueeze(3) + wide(k).unsqueeze(2)) / c)
+    open_ = torch.softmax(scores.masked_fill(~pairs.unsqueeze(-1), NEVER), 3)
+    weights = open_ * (pairs * gates[:, None, :]).unsqueeze(-1)
+    total = weights.sum(3)
+    answer: Tensor = (weights * wide(h).unsqueeze(2)).sum(3) / torch.where(total > 0, total, 1.0)
+    return answer
+
+
 class Resan(Disan):
     """DiSAN over selected tokens; the selection is learned with REINFORCE"""
 
     selects = True
+    policy_names: ClassVar[tuple[str, ...]] = ("heads", "dependents")
     reinforce: ClassVar[dict[str, Any]] = {"baseline": "others", "bonus": 0.003}  # where nothing else is asked for
 
     @ranged
@@ -105,7 +144,7 @@ class Resan(Disan):
             raise RegardError(
                 f"encoder.soft={soft}, encoder.policy={policy}", expected="shares of training that sum to at most 1"
             )
-        self.policies = Selector(inputs, hidden, start, ("heads", "dependents"))
+        self.policies = Selector(inputs, hidden, start, self.policy_names)
         self.soft, self.policy, self.unchosen, self.sample = soft, policy, unchosen, sample
 
     def phase(self, progress: float) -> Phase:
@@ -113,16 +152,35 @@ class Resan(Disan):
             return "supervised"
         return "policy" if progress < self.soft + self.policy else "both"
 
-    def forward(self, inputs: Sequences, phase: Phase = "both") -> Memory:
+    def forward(
+        self, inputs: Sequences, phase: Phase = "both", draw: Draw | None = None, narrow: bool = False
+    ) -> Memory:
+        """`draw` chooses the tokens by the logits of the policies; without one they are sampled in training, and the
+        most likely ones are taken else.
+
+        With `narrow` and `unchosen="none"`, tokens chosen as neither head nor dependent are left out before anything
+        but the policies has read them, so that all work falls with the choice. The memory then has the chosen tokens
+        side by side, and what is predicted from it is the same.
+        """
         if self.training and phase == "supervised":
             return super().forward(inputs)
         mask = inputs.mask
         sample = self.training or self.sample
-        heads, dependents = self.policies(inputs.values, mask, sample)
+        if draw is None or (self.sample and not self.training):
+            heads, dependents = self.policies(inputs.values, mask, sample)
+        else:
+            heads, dependents = self.policies(inputs.values, mask, True, draw)
+        choices = heads, dependents
+        if narrow and self.unchosen == "none":
+            inputs, (heads, dependents) = narrowed(inputs, choices)
+            mask = inputs.mask
         h = self.tokens(inputs)
         q, k = self.asked(h)
         asks, answers = heads.chosen, dependents.chosen
-        s = (self._hidden if at_once((asks, answers), mask) else self._gathered)(q, k, h, mask, asks, answers)
+        if heads.gates is not None and dependents.gates is not None:
+            s = self._by_gates(q, k, h, mask, heads.gates, dependents.gates)
+        else:
+            s = (self._hidden if at_once((asks, answers), mask) else self._gathered)(q, k, h, mask, asks, answers)
 
         def weights() -> Tensor:
             chosen = asks[:, :, None] & answers[:, None, :]
@@ -131,8 +189,30 @@ class Resan(Disan):
             )
             return found.transpose(0, 1)
 
+        u = self.fused(h, s)
+        if self.unchosen == "none" and heads.gates is not None:
+            u = u * heads.gates.to(u.dtype).unsqueeze(-1)
         kept = mask if self.unchosen == "mean" else asks
-        return replace(self.memory(self.fused(h, s), kept, weights), choices=(heads, dependents))
+        return replace(self.memory(u, kept, weights), choices=choices)
+
+    def _by_gates(
+        self, q: Tensor, k: Tensor, h: Tensor, mask: Tensor, asks: Tensor, answers: Tensor
+    ) -> Float[Tensor, "2 batch time hidden"]:
+        """`s` with gates from 0 to 1 that a gradient passes through: `Σ_i g_i e^{e_ij} h_i / Σ_i g_i e^{e_ij}`, and of
+        a head with gate g the part g of it. All pairs are compared, in parts of the batch that are computed again on
+        the way back, so that memory stays bounded."""
+        batch, time = mask.shape
+        pairs = _earlier_later(1 << time.bit_length(), mask.device)[..., :time, :time] & mask[:, None, :]
+        size = max(1, PAIRS // (2 * time * time * h.shape[-1]))
+        parts = [
+            checkpoint(_gated, *(t[:, rows] for t in (q, k, h, pairs)), answers[rows], self.c, use_reentrant=False)
+            for rows in (slice(first, first + size) for first in range(0, batch, size))
+        ]
+        s = torch.cat(parts, 1) * asks.to(h.dtype).unsqueeze(-1)
+        if self.unchosen == "none":
+            return s.to(h.dtype)
+        there = h.masked_fill(~mask.unsqueeze(-1), 0.0)
+        return s.to(h.dtype) + (1 - asks.to(h.dtype)).unsqueeze(-1) * others(there, mask)
 
     def _hidden(
         self, q: Tensor, k: Tensor, h: Tensor, mask: Tensor, asks: Tensor, answers: Tensor

@@ -1,4 +1,4 @@
-"""An error report as one HTML page that needs nothing else: no script, no other file, text of the user's escaped.
+"""An error report as one self-contained HTML page: no script, no other file, user text escaped.
 
 page(report, {"by_length": png}, task.inputs)
 """

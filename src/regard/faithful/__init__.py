@@ -4,6 +4,9 @@
     2. how much the prediction changes when the weights are shuffled
     3. the most different weights that keep the prediction within ε
 
+and, of decisions, whether the heaviest tokens, or those that an encoder chose, are sufficient and necessary
+(`rationale`), and which words it chooses (`chosen_words`).
+
 Jain & Wallace 2019, "Attention is not Explanation". docs/faithful.md says how to read the figures. `measures` has the
 measures and the rules of the verdict, `probe` what is asked of a network, `adversary` the other weights, `report` the
 table, the page and the picture.
@@ -23,11 +26,13 @@ import torch
 
 from regard.errors import RegardError
 from regard.faithful.adversary import adversarial, shuffled
+from regard.faithful.chosen_words import chosen_words
 from regard.faithful.decoder import Writes, probe_decoder
 from regard.faithful.histories import probe_histories
 from regard.faithful.measures import Case, kendall, summary
 from regard.faithful.pooling import probe_pooling
 from regard.faithful.probe import Probe, frozen
+from regard.faithful.rationale import rationales
 from regard.files import finite
 from regard.networks.both import Both
 from regard.networks.encoder_decoder import EncoderDecoder
@@ -64,8 +69,10 @@ def faithful(
     seed: int = 0,
     epsilon: float | None = None,
     told: Told | None = None,
+    share: float = 0.2,
 ) -> dict[str, Any]:
-    """The content of `faithful.json`: a summary with a verdict, and a row for each prediction and input."""
+    """The content of `faithful.json`: a summary with a verdict, and a row for each prediction and input. `share` of the
+    tokens is asked whether it is sufficient, where the model does not choose by itself."""
     if shuffles < 1:
         raise RegardError(f"{shuffles} shuffles", expected="1 or more")
     if not examples:
@@ -84,12 +91,17 @@ def faithful(
                 told(round(done), len(examples), (time.monotonic() - begun) * (len(examples) - done) / done)
     if not cases:
         raise RegardError("no input has more than one position", expected="at least one input with two")
+    found = summary(cases, len(examples), epsilon, shuffles)
+    if isinstance(model.network, Reader):
+        network = frozen(model.network)
+        found["rationales"] = rationales(model.task, network, examples, share, seed)
+        found["chosen_words"] = chosen_words(model.task, network, examples)
     cases.sort(key=lambda case: (case.example, case.input, case.word or 0))
     weights = model.run.folder / "model.safetensors"
     return finite(  # type: ignore[no-any-return]
         {
             "version": 1,
-            "summary": summary(cases, len(examples), epsilon, shuffles),
+            "summary": found,
             "task": model.run.config["task"],
             "seed": seed,
             "words": words if writes else None,

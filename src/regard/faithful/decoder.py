@@ -1,4 +1,4 @@
-"""Probe of a decoder: one step under other weights, the steps before it as they were.
+"""Probe of a decoder: one step under other weights, with the steps before it unchanged.
 
 The output is the model's own: found by its search, then read again token by token. The attention is the one to the
 source, in a Transformer that of the last layer. `normalized_by` gives a decoder with another normalizer:

@@ -1,4 +1,4 @@
-"""Does the attention of a Hugging Face classifier agree with importance?
+"""Does the attention of a Hugging Face classifier agree with the importance of its tokens?
 
 The first of the three tests (Jain & Wallace 2019, "Attention is not Explanation", section 4.1): the others exchange
 weights, which somebody else's model does not allow. The weights are those of the position that the classifier reads,
@@ -97,8 +97,8 @@ def _importance(
     return gradient.float().cpu().numpy(), torch.cat(without).float().cpu().numpy()
 
 
-def _chances(out: Any) -> Float[Tensor, "row label"]:
-    logits = getattr(out, "logits", None)
+def _chances(hf_output: Any) -> Float[Tensor, "row label"]:
+    logits = getattr(hf_output, "logits", None)
     if logits is None or logits.ndim != 2 or logits.shape[1] < 2:
         shape = "no logits" if logits is None else f"logits of shape {brief(tuple(logits.shape))}"
         raise RegardError(

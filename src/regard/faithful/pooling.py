@@ -1,4 +1,4 @@
-"""Probe of a pooling: the vector `v = Σ a_i h_i` of an input, summed again under other weights.
+"""Probe of a pooling: the vector `v = Σ a_i h_i` of an input, under other weights.
 
 Each input of a pair is probed on its own, while the other keeps its vector. All in float32.
 
@@ -19,7 +19,7 @@ from regard.faithful.probe import TOKENS, Probe, leave_one_out, must_keep_positi
 from regard.networks.reader import Reader
 from regard.pool import there
 from regard.train.task import Task
-from regard.types import Example, Look, Memory
+from regard.types import Example, Look
 
 __all__ = ["probe_pooling"]
 
@@ -38,7 +38,7 @@ def probe_pooling(task: Task, network: Reader, examples: Sequence[Example]) -> I
         encoded = [items[row].inputs for row in rows]
         read = network.vectors([one.to(device) for one in task.batched(encoded)])
         x = read.values.detach().requires_grad_()
-        memory: Memory = network.encoder(replace(read, values=x))
+        memory = network.encoded(replace(read, values=x), count)
         must_keep_positions(memory, read)
         look = network.pool(memory).look
         if look is None:

@@ -1,4 +1,4 @@
-"""Probe: predictions that can be made again under other attention weights, with everything else as it was.
+"""Probe: predictions under other attention weights, with everything else unchanged.
 
 A `Probe` is a batch of predictions, the weights of the attention they come from, and `answer(weights)`: the same
 predictions under other weights. Heads, rows or features that attend side by side form a group. A probe also holds two

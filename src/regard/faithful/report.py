@@ -18,7 +18,7 @@ from matplotlib.ticker import MaxNLocator
 from regard.look.attention_map import visible
 from regard.markdown import code, escaped
 
-__all__ = ["draw", "lines", "markdown", "picture"]
+__all__ = ["draw", "lines", "markdown", "picture", "words"]
 
 blue, orange, light = "#1f5f99", "#d55e00", "#9db8d2"
 
@@ -50,7 +50,42 @@ def lines(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     found.append((f"JS of adversarial weights, ε = {other['epsilon']:g}", _number(other["median_js"]), spread))
     half = f"above half of that in {_share(other['share_above_half'])}"
     found.append(("  largest", _number(other["max_js"]), f"at most {math.log(2):.3f}; {half}"))
+    for kind, one in summary.get("rationales", {}).items():
+        what = {"chosen": "chosen tokens", "weights": "heaviest tokens", "random": "random tokens"}[kind]
+        found.append((f"sufficiency of {what}", _number(one["sufficiency"]), f"{_share(one['share'])} of the tokens"))
+        found.append(("  comprehensiveness", _number(one["comprehensiveness"]), "what the answer loses without them"))
+    for policy, one in summary.get("chosen_words", {}).items():
+        for kind, part in one["kinds"].items():
+            if part["tokens"]:
+                found.append((f"{policy}: {kind} words chosen", _share(part["share"]), f"of {part['tokens']:,}"))
     return found
+
+
+def words(summary: Mapping[str, Any]) -> str:
+    """Which words each policy chooses, as Markdown; nothing where none are chosen from."""
+    parts = []
+    for policy, one in summary.get("chosen_words", {}).items():
+        places = " | ".join(_share(part["share"]) for part in one["places"])
+        kinds = "\n".join(
+            f"| {kind} | {_share(part['share'])} | {part['tokens']:,} |" for kind, part in one["kinds"].items()
+        )
+        ends = "\n\n".join(
+            f"Chosen {end} often: " + ", ".join(f"{code(row['word'])} {_share(row['share'])}" for row in one[end])
+            for end in ("most", "least")
+        )
+        parts.append(f"""## Chosen as {escaped(policy)}
+
+| kind of word | chosen | of |
+|---|---|---|
+{kinds}
+
+| first fifth of the input | second | third | fourth | last |
+|---|---|---|---|---|
+| {places} |
+
+{ends}
+""")
+    return "\n".join(parts)
 
 
 def markdown(report: Mapping[str, Any], name: str) -> str:
@@ -74,9 +109,10 @@ against than for; else mixed.
 
 ![Kendall τ, shuffled and adversarial weights](faithful.png)
 
-The tests are those of Jain & Wallace 2019, "Attention is not Explanation"; docs/faithful.md of regard says how to read
-them and what they leave open.
-"""
+The tests are those of Jain & Wallace 2019, "Attention is not Explanation", sufficiency and comprehensiveness those of
+DeYoung et al. 2020, "ERASER"; docs/faithful.md of regard says how to read them and what they leave open.
+
+{words(summary)}"""
 
 
 def picture(report: Mapping[str, Any]) -> bytes:

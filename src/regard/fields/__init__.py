@@ -12,21 +12,24 @@ batch needs it.
 - `Labels`: a field whose values are labels, one or several.
 """
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from torch import Tensor
 
-from regard.errors import RegardError
+from regard.errors import RegardError, brief
 from regard.fields.embed import Embedding
 from regard.find import Spec, build, find
 from regard.regions import Region
 from regard.types import Rows
 
-__all__ = ["Field", "Input", "Profile", "Where", "input_field"]
+__all__ = ["Field", "Input", "Profile", "Where", "input_field", "inputs_of", "require"]
+
+F = TypeVar("F", bound="Field")
 
 Where = Sequence[str]
 """Where each value was read, for messages: "train.tsv:12"."""
@@ -51,6 +54,7 @@ class Field(ABC):
     spaced: ClassVar[bool] = False  # a value is a list, written with spaces between
     textual: ClassVar[bool] = False  # people wrote it: its characters can be wrong
     optional: ClassVar[bool] = False  # whether an empty value of a target means something
+    about_document: ClassVar[bool] = False  # it answers a question about a document: the inputs are both
     names: Sequence[str] = ()  # what can be answered, where that is a list: labels, or the steps of a scale
     notes: Sequence[str] = ()
 
@@ -117,6 +121,8 @@ class Input(Field):
     per_file: ClassVar[bool] = False  # a file holds one value (a picture); otherwise a line does
     noun: ClassVar[str] = ""  # what a value is called in a sentence; "" for "a" and its kind
     slow: ClassVar[bool] = False  # decoding is worth processes of its own
+    spoken: ClassVar[bool] = False  # a text about it is what is said in it, and may be in a file beside it
+    per_user: ClassVar[bool] = False  # a value is made of many lines of a file, all those of a user
     imported: bool = False  # what it knows came with a pre-trained model, and not from the training data
     request_bytes: ClassVar[int] = 0  # of a request, beyond what text needs
 
@@ -142,8 +148,16 @@ class Input(Field):
 
     def remaining(self, regions: tuple[Region, ...], positions: Sequence[int]) -> tuple[Region, ...]:
         """The regions of a row that `drop` has been called on."""
+        if not positions:
+            return regions
         out = set(positions)
         return tuple(one for place, one in enumerate(regions) if place not in out)
+
+    def given(self, value: Any, what: str) -> str:
+        """A value that Python code gives in a form of its own, as a string; `what` names it in messages."""
+        if isinstance(value, os.PathLike):
+            return str(os.fspath(value))
+        raise RegardError(f"{what} is {brief(value, 40)}", expected=f"the path of {self.noun or f'a {self.kind}'}")
 
     def located(self, value: str, folder: Path) -> str:
         """A value as it was written in a data file of that folder."""
@@ -163,9 +177,23 @@ def input_field(spec: Spec, end: bool) -> Input:
     """The field that a task reads. With `end`, a special token follows the last of a text."""
     name = spec if isinstance(spec, str) else str(spec.get("name", "text"))
     if not issubclass(find("fields", name), Input):
-        raise RegardError(f"a {name} cannot be read", expected="a field for inputs, as text or items")
+        raise RegardError(
+            f"field={name} cannot be an input", expected="a field for inputs, such as text, image or items"
+        )
     field: Input = build("fields", spec, end=end)
     return field
+
+
+def require(field: Field, of: type[F], role: str, why: str = "") -> F:
+    """The field of a role, where the task can do with one kind alone; RegardError for any other."""
+    if not isinstance(field, of):
+        raise RegardError(f"{role}={field.kind}", expected=of.kind + (f", {why}" if why else ""))
+    return field
+
+
+def inputs_of(fields: Sequence[Field]) -> list[Input]:
+    """Those of the columns that a network reads."""
+    return [field for field in fields if isinstance(field, Input)]
 
 
 def drop_positions(row: Sequence[Any], positions: Sequence[int]) -> list[Any]:

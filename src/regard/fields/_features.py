@@ -1,4 +1,4 @@
-"""Features that were computed before, in safetensors files of a folder, by a name for each value.
+"""Features that were computed before, in safetensors files of a folder, with a name for each value.
 
 A file holds the features of some hundred values and is never changed; what comes later is written beside it. A file
 that is damaged counts as not there, so its features are computed again.

@@ -22,6 +22,7 @@ import numpy as np
 from jaxtyping import Float
 
 from regard.errors import RegardError
+from regard.fields._in_file import is_url
 
 __all__ = ["MOST_BYTES", "RATES", "SUFFIXES", "Header", "header", "samples", "wav_url"]
 
@@ -182,7 +183,7 @@ def _check(head: Header) -> None:
 
 
 def _bytes(value: str) -> io.BufferedIOBase:
-    if not value.startswith("data:"):
+    if not is_url(value):
         if os.path.exists(value) and not os.path.isfile(value):  # a pipe would keep us waiting
             raise OSError("not a regular file")
         return open(value, "rb")
@@ -197,4 +198,4 @@ def _at(where: str) -> str:
 
 
 def _name(value: str) -> str:
-    return "the sound" if value.startswith("data:") else repr(value[:200])
+    return "the sound" if is_url(value) else repr(value[:200])

@@ -7,12 +7,10 @@ recording is comes from its header.
     field = Audio(rate=8_000);  field.fit(paths);  field.collate(field.encode(paths, where)).values    # [batch, sample]
 """
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import ceil
-from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -20,7 +18,8 @@ import torch
 from jaxtyping import Float, UInt8
 
 from regard.errors import RegardError, counted
-from regard.fields import Input, Profile, Where
+from regard.fields import Profile, Where
+from regard.fields._in_file import InFile, readable, url_bytes
 from regard.fields._mel import fft_size, filter_bank, log_mel
 from regard.fields._recording import SUFFIXES, header, samples, wav_url
 from regard.fields.embed.frames import Frames, Normalise
@@ -52,18 +51,23 @@ class Sound:
         return self.last - self.first
 
 
-class Audio(Input):
+class Audio(InFile):
     """A recording, decoded when a batch needs it."""
 
     kind: ClassVar[str] = "audio"
     noun: ClassVar[str] = "a recording"
+    thing: ClassVar[str] = "recording"
+    media: ClassVar[str] = "audio"
+    suffixes: ClassVar[tuple[str, ...]] = SUFFIXES
+    objects: ClassVar[str] = "a mapping with array and sampling_rate"
+    most_bytes: ClassVar[int] = REQUEST_BYTES
+    request_bytes: ClassVar[int] = url_bytes(REQUEST_BYTES)
+    shorten: ClassVar[str] = "send a shorter one"
+    spoken: ClassVar[bool] = True
     headers: ClassVar[tuple[str, ...]] = (
         *("audio", "audio_path", "audio_filepath", "path", "file", "file_name", "filename", "wav", "recording"),
         "sound",
     )
-    per_file: ClassVar[bool] = True
-    slow: ClassVar[bool] = True
-    request_bytes: ClassVar[int] = REQUEST_BYTES * 4 // 3 + 1_000
 
     @ranged
     def __init__(
@@ -95,7 +99,8 @@ class Audio(Input):
 
     def fit(self, values: Sequence[str]) -> None:
         bank, found, faults = filter_bank(self.rate, fft_size(self.window), self.bands), [], [0, 0]
-        for sound in self._sampled(values):
+        some = values[:: max(1, ceil(len(values) / SAMPLE))]
+        for sound in readable(some, lambda value: samples(value, "", self.rate)):
             loudest = float(np.abs(sound).max())
             faults[0] += loudest < SILENT
             faults[1] += bool((np.abs(sound) > FULL).mean() > CLIPPED)
@@ -105,26 +110,12 @@ class Audio(Input):
             raise RegardError("every recording is silent", expected="sound", do="look at how they were recorded")
         frames = torch.cat(found)
         self.mean, self.std = frames.mean(0).tolist(), frames.std(0).clamp(min=0.1).tolist()
-        some = f"of {counted(min(len(values), SAMPLE), 'recording')} looked at"
+        looked = f"of {counted(min(len(values), SAMPLE), 'recording')} looked at"
         self.notes = [
-            f"{count:,} {some} {'is' if count == 1 else 'are'} {fault}"
+            f"{count:,} {looked} {'is' if count == 1 else 'are'} {fault}"
             for count, fault in zip(faults, ("silent", "clipped: too loud for the recorder"), strict=True)
             if count
         ]
-
-    def _sampled(self, values: Sequence[str]) -> Iterator[Float[np.ndarray, " _"]]:
-        """Some recordings. One that cannot be read is told with its place when its batch comes, unless all are so."""
-        error, readable = None, 0
-        for value in values[:: max(1, ceil(len(values) / SAMPLE))]:
-            try:
-                sound = samples(value, "", self.rate)
-            except RegardError as problem:
-                error = error or problem
-            else:
-                readable += 1
-                yield sound
-        if error is not None and not readable:
-            raise error
 
     def state(self) -> dict[str, Any]:
         return {"mean": self.mean, "std": self.std}
@@ -136,10 +127,9 @@ class Audio(Input):
 
     def encode(self, values: Sequence[str], where: Where, role: str = "recording") -> list[Sound]:
         """Only headers are read."""
-        found = []
+        self.found(values, where)
+        rows = []
         for value, at in zip(values, where, strict=True):
-            if not value.startswith("data:") and not os.path.isfile(value):
-                raise RegardError(f"{at}: no recording {value[:200]!r}", expected=f"a file ({', '.join(SUFFIXES)})")
             seconds = header(value, at).seconds
             if seconds > self.max_seconds:
                 raise RegardError(
@@ -147,8 +137,8 @@ class Audio(Input):
                     expected=f"at most {self.max_seconds:,g} s",
                     do=f"cut it, or train with {role}.max_seconds={ceil(seconds)}",
                 )
-            found.append(Sound(value, at, 0.0, seconds))
-        return found
+            rows.append(Sound(value, at, 0.0, seconds))
+        return rows
 
     def length(self, row: Sound) -> int:
         """Positions, from the seconds that the header tells."""
@@ -203,28 +193,18 @@ class Audio(Input):
     def source(self, value: str) -> str:
         return wav_url(samples(value, "", self.rate), self.rate)
 
-    def title(self, value: str) -> str:
-        return "recording" if value.startswith("data:") else Path(value).name
-
     def drop(self, row: Sound, positions: Sequence[int]) -> Sound:
         """With these stretches of time set to the mean; their places stay."""
-        if wrong := [place for place in positions if not 0 <= place < self.length(row)]:
-            raise RegardError(f"no position {wrong[0]} to drop", expected=f"0 to {self.length(row) - 1}")
+        self.droppable(positions, self.length(row), "position")
         return replace(row, hidden=(*row.hidden, *positions))
 
-    def remaining(self, regions: tuple[Region, ...], positions: Sequence[int]) -> tuple[Region, ...]:
-        return regions
-
-    def located(self, value: str, folder: Path) -> str:
-        return value if value.startswith("data:") else str(folder / os.path.expanduser(value))
-
-    def requested(self, value: str, where: str, characters: int) -> None:
-        """Only what the request itself holds: a path would be one of the server's own files."""
-        if not value.startswith("data:audio/"):
-            raise RegardError(f"{where}: not a recording", expected="a data URL, as data:audio/wav;base64,…")
-        if len(value) > self.request_bytes:
-            raise RegardError(f"{where}: a recording of more than {REQUEST_BYTES:,} bytes", do="send a shorter one")
+    def verify(self, value: str, where: str) -> None:
         self.encode([value], [where])
+
+    def url_of(self, value: Any) -> str | None:
+        if not isinstance(value, Mapping) or not {"array", "sampling_rate"} <= value.keys():
+            return None
+        return wav_url(np.asarray(value["array"], dtype=np.float32), int(value["sampling_rate"]))
 
     def sizes(self, values: Sequence[str]) -> dict[str, list[int]]:
         return {"milliseconds": [round(1000 * header(value, "").seconds) for value in values]}

@@ -80,6 +80,7 @@ class Cloze(Field):
     kind: ClassVar[str] = "cloze"
     headers: ClassVar[tuple[str, ...]] = ("answer", "word", "target", "label", "output")
     textual: ClassVar[bool] = True
+    about_document: ClassVar[bool] = True
     outside: tuple[str, ...] = ()
 
     def learn(self, documents: Sequence[str], answers: Sequence[str], choices: Sequence[Sequence[str]] = ()) -> None:

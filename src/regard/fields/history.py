@@ -34,6 +34,7 @@ class History(Items):
 
     headers: ClassVar[tuple[str, ...]] = ()
     noun: ClassVar[str] = "a history of items"
+    per_user: ClassVar[bool] = True
 
     @ranged
     def __init__(
@@ -45,7 +46,7 @@ class History(Items):
             int, Range(4, 10**6), "fewest items of a user; users with fewer are left out of the data"
         ] = 4,
         repeats: Annotated[
-            bool, "keep an item each time it occurs, and recommend known ones again; false keeps its first time"
+            bool, "keep repeated items, and recommend items of the history again; false keeps the first of each"
         ] = False,
     ) -> None:
         super().__init__(vocab_size, min_frequency, embed)

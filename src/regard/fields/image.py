@@ -15,10 +15,9 @@ import math
 import os
 import struct
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -26,7 +25,8 @@ import torch
 from jaxtyping import Float, UInt8
 
 from regard.errors import RegardError
-from regard.fields import Input, Profile, Where
+from regard.fields import Profile, Where
+from regard.fields._in_file import InFile, is_url, readable, url_bytes
 from regard.fields.embed import Embedding
 from regard.fields.embed.convolutions import Convolutions
 from regard.find import PLAIN, Of, Spec, call, table
@@ -73,17 +73,21 @@ class Picture:
     number: int = field(default=0, compare=False, repr=False)
 
 
-class Image(Input):
+class Image(InFile):
     """A picture, decoded when a batch needs it."""
 
     kind: ClassVar[str] = "image"
     noun: ClassVar[str] = "a picture"
+    thing: ClassVar[str] = "picture"
+    media: ClassVar[str] = "image"
+    suffixes: ClassVar[tuple[str, ...]] = SUFFIXES
+    objects: ClassVar[str] = "a PIL image"
+    most_bytes: ClassVar[int] = REQUEST_BYTES
+    request_bytes: ClassVar[int] = url_bytes(REQUEST_BYTES)
+    shorten: ClassVar[str] = "send a smaller one"
     headers: ClassVar[tuple[str, ...]] = (
         *("image", "image_path", "path", "file", "filename", "file_name", "picture", "photo"),
     )
-    per_file: ClassVar[bool] = True
-    slow: ClassVar[bool] = True
-    request_bytes: ClassVar[int] = REQUEST_BYTES * 4 // 3 + 1_000
 
     @ranged
     def __init__(
@@ -106,24 +110,9 @@ class Image(Input):
         return int(self.grid**2)
 
     def fit(self, values: Sequence[str]) -> None:
-        pixels = np.stack(list(self._sampled(values)))
+        some = values[:: max(1, len(values) // SAMPLE)]
+        pixels = np.stack(list(readable(some, lambda value: self._pixels(value, ""))))
         self.mean, self.std = float(pixels.mean()), max(float(pixels.std()), 1e-3)
-
-    def _sampled(self, values: Sequence[str]) -> Iterator[np.ndarray]:
-        """Pixels of some pictures. One that cannot be read is told with its place when its batch comes, unless all are
-        like that."""
-        some, error = values[:: max(1, len(values) // SAMPLE)], None
-        readable = 0
-        for value in some:
-            try:
-                pixels = self._pixels(value, "")
-            except RegardError as problem:
-                error = error or problem
-            else:
-                readable += 1
-                yield pixels
-        if error is not None and not readable:
-            raise error
 
     def state(self) -> dict[str, Any]:
         return {"mean": self.mean, "std": self.std}
@@ -132,9 +121,7 @@ class Image(Input):
         self.mean, self.std = float(state["mean"]), float(state["std"])
 
     def encode(self, values: Sequence[str], where: Where, role: str = "picture") -> list[Picture]:
-        for value, at in zip(values, where, strict=True):
-            if not value.startswith("data:") and not os.path.isfile(value):
-                raise RegardError(f"{at}: no picture {value[:200]!r}", expected=f"a file ({', '.join(SUFFIXES)})")
+        self.found(values, where)
         shape = (3 if self.colour else 1, self.size, self.size)
         numbers = {value: number for number, value in enumerate(dict.fromkeys(values))}  # several captions share one
         decoded = Decoded(len(numbers), shape) if len(numbers) * math.prod(shape) <= KEPT else None
@@ -191,28 +178,20 @@ class Image(Input):
     def source(self, value: str) -> str:
         return to_data_url(decode(value, ""))
 
-    def title(self, value: str) -> str:
-        return "picture" if value.startswith("data:") else Path(value).name
-
     def drop(self, row: Picture, positions: Sequence[int]) -> Picture:
         """With boxes blanked to the mean; their places stay."""
-        if wrong := [place for place in positions if not 0 <= place < self.positions]:
-            raise RegardError(f"no box {wrong[0]} to drop", expected=f"0 to {self.positions - 1}")
+        self.droppable(positions, self.positions, "box")
         return replace(row, blank=(*row.blank, *positions))
 
-    def remaining(self, regions: tuple[Region, ...], positions: Sequence[int]) -> tuple[Region, ...]:
-        return regions
-
-    def located(self, value: str, folder: Path) -> str:
-        return value if value.startswith("data:") else str(folder / os.path.expanduser(value))
-
-    def requested(self, value: str, where: str, characters: int) -> None:
-        """Only what the request itself holds: a path would be one of the server's own files."""
-        if not value.startswith("data:image/"):
-            raise RegardError(f"{where}: not a picture", expected="a data URL, as data:image/png;base64,…")
-        if len(value) > self.request_bytes:
-            raise RegardError(f"{where}: a picture of more than {REQUEST_BYTES:,} bytes", do="send a smaller one")
+    def verify(self, value: str, where: str) -> None:
         decode(value, where, load=False)
+
+    def url_of(self, value: Any) -> str | None:
+        from PIL import Image as Pillow
+
+        if not isinstance(value, Pillow.Image):
+            return None
+        return png_url(value if value.mode in ("1", "L", "RGB", "RGBA") else value.convert("RGB"))
 
     def sizes(self, values: Sequence[str]) -> dict[str, list[int]]:
         sides = [decode(value, "", load=False).size for value in values[:SAMPLE]]
@@ -230,9 +209,9 @@ def decode(value: str, where: str, load: bool = True) -> Any:
     warnings.filterwarnings("ignore", category=Pillow.DecompressionBombWarning)  # sizes are checked here
     warnings.filterwarnings("ignore", message="(Possibly c|C)orrupt EXIF data", category=UserWarning)
     at = f"{where}: " if where else ""
-    name = "picture" if value.startswith("data:") else repr(value[:200])
+    name = "picture" if is_url(value) else repr(value[:200])
     try:
-        if value.startswith("data:"):
+        if is_url(value):
             head, _, body = value.partition(",")
             content = base64.b64decode(body, validate=True) if head.endswith(";base64") else b""
         else:
@@ -246,23 +225,23 @@ def decode(value: str, where: str, load: bool = True) -> Any:
             raise ValueError("it is empty")
         picture = Pillow.open(io.BytesIO(content), formats=FORMATS)
         if picture.width * picture.height > MOST_PIXELS:
-            raise RegardError(
-                f"{at}{name} has {picture.width:,} × {picture.height:,} pixels",
-                expected=f"at most {MOST_PIXELS:,} in all",
-                do="use a smaller picture",
-            )
+            raise _too_large(f"{at}{name}", f"{picture.width:,} × {picture.height:,}")
         if load:
             picture.load()
             picture = _plain(picture)
     except RegardError:
         raise
-    except (
-        *(OSError, ValueError, SyntaxError, binascii.Error, struct.error),
-        *(Pillow.DecompressionBombError, Pillow.DecompressionBombWarning),
-    ) as error:
+    except Pillow.DecompressionBombError:  # Pillow's own limit, which is higher
+        raise _too_large(f"{at}{name}", f"more than {MOST_PIXELS:,}") from None
+    except (OSError, ValueError, SyntaxError, binascii.Error, struct.error, Pillow.DecompressionBombWarning) as error:
         said = " ".join(str(error).partition("<")[0].split())[:100]  # without Pillow's object
         raise RegardError(f"{at}cannot read {name} ({said})", expected=f"a picture ({', '.join(FORMATS)})") from None
     return picture
+
+
+def _too_large(name: str, pixels: str) -> RegardError:
+    expected, do = f"at most {MOST_PIXELS:,} in all", "use a smaller picture"
+    return RegardError(f"{name} has {pixels} pixels", expected=expected, do=do)
 
 
 def _plain(picture: Any) -> Any:

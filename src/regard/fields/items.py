@@ -1,4 +1,4 @@
-"""Items: a list of ids with spaces between, as the pages a person has visited.
+"""Items: a list of ids separated by spaces, such as the pages that a person has visited.
 
 field = Items();  field.fit(["b17 c4 b17"]);  field.regions(["b17 c4"])
 """

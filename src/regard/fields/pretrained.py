@@ -1,4 +1,4 @@
-"""Pretrained: a picture, read by a pre-trained network whose features are computed once and kept.
+"""Pretrained: a picture read by a pre-trained network, whose features are computed once and cached.
 
 The features of each picture are computed when the data is read, in half precision, and kept in safetensors files in
 `$XDG_CACHE_HOME/regard/features` (without that variable `~/.cache`), by what is in the picture's file and in the
@@ -29,6 +29,7 @@ from torch import Tensor, nn
 from regard.errors import RegardError, counted
 from regard.fields import Profile, Where
 from regard.fields._features import Features
+from regard.fields._in_file import is_url
 from regard.fields._pretrained_networks import grid_of, identity_of, load_network, scale_of
 from regard.fields.embed.projection import Projection
 from regard.fields.image import MOST_BYTES, Image, Picture, decode
@@ -65,10 +66,10 @@ class Pretrained(Image):
             "the pre-trained network: efficientnet_lite0 (packaged), timm.NAME, or a torch module as package.Thing",
         ] = "efficientnet_lite0",
         weights: Annotated[
-            str, "file of weights for it (.safetensors, or .pt of which only tensors are read); empty: its own"
+            str, "file with its weights (.safetensors or .pt); empty uses the weights it comes with"
         ] = "",
         size: Annotated[int, Range(4, 1024), "pixels of each side after resizing"] = 224,
-        pooled: Annotated[bool, "one vector for the picture, the mean of the map; false: the map"] = False,
+        pooled: Annotated[bool, "average the feature map into one vector; false keeps the map"] = False,
         embed: Annotated[
             Spec, Of("fields.embed.projection.Projection"), "how features become the vectors that the model reads"
         ] = PLAIN,
@@ -217,7 +218,7 @@ def _batches(values: Sequence[str]) -> Iterator[Sequence[str]]:
 def _content(value: str, where: str) -> str:
     """A name for what is in a picture's file."""
     try:
-        if value.startswith("data:"):
+        if is_url(value):
             content = value.encode()
         else:
             with open(value, "rb") as file:

@@ -1,4 +1,4 @@
-"""Span: an answer that is a part of another role's text, known by its characters.
+"""Span: an answer that is a part of another role's text, given by its characters.
 
 `locate` finds an answer in its document, `covering` the tokens that it lies in. Offsets are those of the user's own
 text. An empty value says that the document has no answer.
@@ -28,11 +28,12 @@ Characters = tuple[int, int]
 
 
 class Span(Field):
-    """A part of the document to predict, or that there is no answer in it."""
+    """A part of the document to predict; may be empty where there is no answer."""
 
     kind: ClassVar[str] = "span"
     headers: ClassVar[tuple[str, ...]] = ("answer", "answers", "answer_text", "span", "target", "output")
     textual: ClassVar[bool] = True
+    about_document: ClassVar[bool] = True
     optional: ClassVar[bool] = True
     unanswered: bool = False  # whether some questions of the training data have no answer
 

@@ -1,4 +1,4 @@
-"""Text: words or pieces of words, read through a table of vectors.
+"""Text: words or subwords, read through a table of vectors.
 
 field = Text(end=False, tokenizer="word");  field.fit(["a dog runs"]);  field.regions(["a dog"])
 """

@@ -1,4 +1,4 @@
-"""Tokens: text that a network writes, as a sequence of tokens with an end.
+"""Tokens: text that a network generates, as a sequence of tokens with an end.
 
 tokens = Tokens(tokenizer="bpe");  tokens.fit(texts);  tokens.collate(tokens.encode(texts, where))
 """

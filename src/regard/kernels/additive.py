@@ -81,8 +81,8 @@ def _forward(
     key_positions: Tensor | None, dropout: float, seed: Tensor | None, backend: str,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The answers, and the weights for the backward pass (none where there are too many)."""
-    sight = MaskSpec.again(lengths, query_lengths, pattern, band, allowed, query_positions, key_positions)
-    return _path(backend).forward(q, k, v, w, bias, sight, dropout, seed)  # type: ignore[no-any-return]
+    spec = MaskSpec.again(lengths, query_lengths, pattern, band, allowed, query_positions, key_positions)
+    return _path(backend).forward(q, k, v, w, bias, spec, dropout, seed)  # type: ignore[no-any-return]
 
 
 _attend = torch.library.custom_op("regard::additive_attention", _forward, mutates_args=())
@@ -199,20 +199,33 @@ def additive_attention(
     query_lengths: Int[Tensor, "*few"] | None = None,
     backend: Backend = "auto",
 ) -> Float[Tensor, "*lead query value"]:
-    """The answers, in the type of the values. What may be seen: `MaskSpec.of`; a query that sees nothing gets zeros.
-    `bias` is added to the scores, `dropout` falls on the weights (call it with 0 outside training)."""
+    """The context of each query, by additive attention: `Σ_k softmax_k(Σ_f w_f tanh(q_f + k_f) + bias) v_k`.
+
+    q, k, v: queries, keys and values, [*lead, time, feature]. Queries and keys are already projected.
+    w: a weight for each hidden feature.
+    mask: True where a query may attend to a key; broadcasts to [*lead, query, key].
+    lengths, query_lengths: numbers of keys and of queries, where the rest is padding.
+    pattern: keys that a query may attend to: none (all), causal (up to its own position), forward (before it),
+        backward (after it) or not_self.
+    band: largest distance between a query and a key; -1 for any.
+    bias: added to the scores; broadcasts to [*lead, query, key].
+    dropout: dropout on the weights; pass 0 outside training.
+    positions: positions in place of 0, 1, … for `pattern` and `band`: one tensor, or one each for queries and keys.
+    backend: auto, triton, cpu or reference.
+
+    A query without a visible key gets zeros. The result has the type of the values."""
     if not 0 <= dropout < 1:
         raise RegardError(f"dropout: got {dropout}", expected="0 or more and less than 1")
     q, k = _alike(q, k)
     (*lead, queries, _), keys = q.shape, k.shape[-2]
     batch = prod(lead)
-    sight = MaskSpec.of(lead, queries, keys, mask, lengths=lengths, query_lengths=query_lengths, pattern=pattern,
+    spec = MaskSpec.of(lead, queries, keys, mask, lengths=lengths, query_lengths=query_lengths, pattern=pattern,
                      band=band, positions=positions, device=q.device)  # fmt: skip
     term = None if bias is None else flat(bias, "bias", lead, queries, keys).contiguous()
     flat_q, flat_k, flat_v = (q, k, v) if len(lead) == 1 else (t.reshape(batch, *t.shape[-2:]) for t in (q, k, v))
     chosen = _chosen(backend, q, k, v, w)
     if chosen == "reference":
-        seen = None if sight.everything else sight.dense(batch, queries, keys, q.device)
+        seen = None if spec.everything else spec.dense(batch, queries, keys, q.device)
         if term is not None:
             seen = term != float("-inf") if seen is None else seen & (term != float("-inf"))
         reached = None
@@ -224,11 +237,11 @@ def additive_attention(
         direct = directly(flat_q)
         if direct and not pulled((q, k, v, w, term)):
             options = {} if chosen == "cpu" else {"keep": False}  # on a CPU the weights are there in any case
-            answer = _path(chosen).forward(flat_q, flat_k, flat_v, w, term, sight, dropout, seed, **options)[0]
+            answer = _path(chosen).forward(flat_q, flat_k, flat_v, w, term, spec, dropout, seed, **options)[0]
         else:
             given = (
-                flat_q, flat_k, flat_v, w, term, sight.lengths, sight.query_lengths, pattern, band, sight.allowed,
-                sight.query_positions, sight.key_positions, dropout, seed, chosen,
+                flat_q, flat_k, flat_v, w, term, spec.lengths, spec.query_lengths, pattern, band, spec.allowed,
+                spec.query_positions, spec.key_positions, dropout, seed, chosen,
             )  # fmt: skip
             answer = _AdditiveDirect.apply(*given) if direct else _attend(*given)[0]  # type: ignore[no-untyped-call]
     return answer if len(lead) == 1 else answer.reshape(*lead, queries, v.shape[-1])
@@ -255,19 +268,19 @@ def additive_weights(
     keys they are, [*lead, row, top]. To look at, without gradients; before any dropout."""
     q, k = _alike(q, k)
     lead, queries, keys, batch = q.shape[:-2], q.shape[-2], k.shape[-2], prod(q.shape[:-2])
-    sight = MaskSpec.of(lead, queries, keys, mask, lengths=lengths, query_lengths=query_lengths, pattern=pattern,
+    spec = MaskSpec.of(lead, queries, keys, mask, lengths=lengths, query_lengths=query_lengths, pattern=pattern,
                      band=band, positions=positions, device=q.device)  # fmt: skip
     term = None if bias is None else flat(bias, "bias", lead, queries, keys).contiguous()
     chosen = _chosen(backend, q, k, w)
     flat_q, flat_k = q.reshape(batch, queries, -1), k.reshape(batch, keys, -1)
     if rows is None and top is None and chosen != "reference":  # none is picked out: what is seen need not be dense
-        return _path(chosen).weights(flat_q, flat_k, w, term, sight).to(q.dtype).reshape(*lead, queries, keys)  # type: ignore[no-any-return]
+        return _path(chosen).weights(flat_q, flat_k, w, term, spec).to(q.dtype).reshape(*lead, queries, keys)  # type: ignore[no-any-return]
     every = torch.arange(queries) if rows is None else torch.as_tensor(rows, dtype=torch.long)
 
     def some(part: Tensor) -> Tensor:
         """The weights of these rows."""
         part = part.to(q.device)
-        seen = None if sight.everything else sight.dense(batch, queries, keys, q.device, rows=part)
+        seen = None if spec.everything else spec.dense(batch, queries, keys, q.device, rows=part)
         add = term if term is None or term.shape[1] == 1 else term[:, part]
         if chosen == "reference":
             return additive_weights_reference(flat_q[:, part], flat_k, w, seen, add)

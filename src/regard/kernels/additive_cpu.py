@@ -46,8 +46,8 @@ class _Units:
     often in every part of it. The slope r(1 - r) is the same for both signs.
     """
 
-    def __init__(self, q: Tensor, k: Tensor, w: Tensor, sight: MaskSpec, room: Callable[[Tensor], Tensor]) -> None:
-        self.sight, self.batch, self.queries, self.keys, self.width = sight, *q.shape[:2], *k.shape[1:]
+    def __init__(self, q: Tensor, k: Tensor, w: Tensor, spec: MaskSpec, room: Callable[[Tensor], Tensor]) -> None:
+        self.spec, self.batch, self.queries, self.keys, self.width = spec, *q.shape[:2], *k.shape[1:]
         self.q, self.k, self.most = q, k, (most := largest(q) + largest(k))
         self.near, self.product, self.finite = most < NEAR, NEAR <= most <= BOUND, isfinite(most)
         twice = 2 * torch.where(w < 0, -_morse(self.width), _morse(self.width))
@@ -60,7 +60,7 @@ class _Units:
         else:
             self.x, self.y = (torch.mul(t, -twice, out=room(t)) for t in (q, k))
         self.x, self.y, self.one = self.x.unsqueeze(2), self.y.unsqueeze(1), torch.ones(())
-        ends = (sight.lengths, self.keys), (sight.query_lengths, self.queries)
+        ends = (spec.lengths, self.keys), (spec.query_lengths, self.queries)
         self.key_ends, self.query_ends = (
             [most] * self.batch if own is None else own.clamp(0, most).tolist() for own, most in ends
         )
@@ -87,8 +87,8 @@ class _Units:
 
     def walk(self, share: Share) -> Iterator[tuple[slice, int, int, list[tuple[int, int]]]]:
         """Sentences of a share; the i-th `tall` of its queries and the j-th `wide` keys where any may be visible."""
-        low, high, _ = self.sight.diagonal(self.queries, self.keys)
-        if self.sight.key_positions is not None:
+        low, high, _ = self.spec.diagonal(self.queries, self.keys)
+        if self.spec.key_positions is not None:
             low, high = -self.queries, self.keys
         groups, tall, wide = grid(share, self.keys, self.width, BLOCK)
         for rows in groups:
@@ -149,9 +149,9 @@ class _Piece:
         self.weighed = small and units.weighed
         self.p = torch.empty(units.batch, count, units.keys) if p is None else p
         self.hidden = self.keep = None
-        if not units.sight.everything:
+        if not units.spec.everything:
             rows = torch.arange(first, first + count)
-            self.hidden = ~units.sight.dense(units.batch, units.queries, units.keys, rows=rows)
+            self.hidden = ~units.spec.dense(units.batch, units.queries, units.keys, rows=rows)
         if dropout > 0 and seed is not None:  # the same again for the same seed
             generator = torch.Generator().manual_seed((int(seed) + first) % 2**62)
             self.keep = (torch.rand(self.p.shape, generator=generator) >= dropout).float().div_(1 - dropout)
@@ -212,11 +212,11 @@ class _Piece:
         return slopes if self.hidden is None else slopes.masked_fill_(p == 0, 0.0)
 
 
-def _clean(k: Tensor, v: Tensor, queries: int, sight: MaskSpec, bias: Tensor | None) -> tuple[Tensor, Tensor]:
+def _clean(k: Tensor, v: Tensor, queries: int, spec: MaskSpec, bias: Tensor | None) -> tuple[Tensor, Tensor]:
     """What is hidden may hold anything (see `hidden`)."""
-    if (sight.everything and bias is None) or tame(v):
+    if (spec.everything and bias is None) or tame(v):
         return k, v
-    nobody = ~sight.dense(len(k), queries, k.shape[1]).any(1).unsqueeze(-1)
+    nobody = ~spec.dense(len(k), queries, k.shape[1]).any(1).unsqueeze(-1)
     k, v = k.masked_fill(nobody, 0.0), v.masked_fill(nobody, 0.0)
     return (k, v) if v.isfinite().all() else poisoned(k, v)
 
@@ -227,16 +227,16 @@ def forward(
     v: Tensor,
     w: Tensor,
     bias: Tensor | None,
-    sight: MaskSpec,
+    spec: MaskSpec,
     dropout: float,
     seed: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
     """The answers [batch, query, value], and the weights for `backward` (none where the queries went in pieces)."""
-    k, v = _clean(k, v, q.shape[1], sight, bias)
+    k, v = _clean(k, v, q.shape[1], spec, bias)
     answer, little = torch.empty(*q.shape[:2], v.shape[2]), small(q, k, SMALL, BLOCK)
     with Team(little) as team:
         with few(team.threads if little and q.numel() % (GROUPS * VECTORS) == 0 else 1):
-            units, values = _Units(q.float(), k.float(), w.float(), sight, team.room), v.float()
+            units, values = _Units(q.float(), k.float(), w.float(), spec, team.room), v.float()
 
         def work(piece: _Piece, share: Share, buffer: Tensor) -> None:
             piece.fill_weights(share, buffer)
@@ -253,13 +253,13 @@ def forward(
 
 
 def backward(
-    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, sight: MaskSpec, dropout: float,
+    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, spec: MaskSpec, dropout: float,
     seed: Tensor | None, p: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:  # fmt: skip
     """The gradients of q, k, v, w and, where there is one, of the bias; `p` as `forward` left it."""
-    k, v = _clean(k, v, q.shape[1], sight, bias)
+    k, v = _clean(k, v, q.shape[1], spec, bias)
     with Team() as team:
-        units, values, grad = _Units(q.float(), k.float(), w.float(), sight, team.room), v.float(), grad.float()
+        units, values, grad = _Units(q.float(), k.float(), w.float(), spec, team.room), v.float(), grad.float()
         # Shares that add to the same keys have slots of their own. The first piece is the largest.
         first, count = pieces(units.batch, units.queries, units.keys)[0]
         last, width = shares(units.batch, count, units.keys * units.width, first)[-1], units.width
@@ -308,12 +308,12 @@ def backward(
         )
 
 
-def weights(q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, sight: MaskSpec) -> Tensor:
+def weights(q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, spec: MaskSpec) -> Tensor:
     """The weights themselves, float32 [batch, query, key]."""
     if not q.numel():
         return torch.empty(*q.shape[:2], k.shape[1])
     with Team() as team:
-        units = _Units(q.float(), k.float(), w.float(), sight, team.room)
+        units = _Units(q.float(), k.float(), w.float(), spec, team.room)
         piece = _Piece(units, bias, 0.0, None, 0, units.queries)
         team.each(piece.shares, piece.fill_weights, units.floats())
     return piece.p

@@ -58,12 +58,12 @@ def _numbers(pattern: str, band: int, queries: int, keys: int) -> MaskArguments:
     return arguments(MaskSpec(pattern=pattern, band=band), queries, keys)
 
 
-def _seen(sight: MaskSpec, queries: int, keys: int) -> MaskArguments:
+def _seen(spec: MaskSpec, queries: int, keys: int) -> MaskArguments:
     """What the kernels are told of what may be seen; kept where no tensor is part of it."""
-    ends = sight.lengths is not None or sight.query_lengths is not None
-    if ends or sight.allowed is not None or sight.query_positions is not None:
-        return arguments(sight, queries, keys)
-    return _numbers(sight.pattern, sight.band, queries, keys)
+    ends = spec.lengths is not None or spec.query_lengths is not None
+    if ends or spec.allowed is not None or spec.query_positions is not None:
+        return arguments(spec, queries, keys)
+    return _numbers(spec.pattern, spec.band, queries, keys)
 
 
 class AdditivePlan(NamedTuple):
@@ -78,12 +78,12 @@ class AdditivePlan(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _plan(
-    shape: tuple[int, int, int], keys: int, values: int, first: int, count: int, sight: tuple[Any, ...],
+    shape: tuple[int, int, int], keys: int, values: int, first: int, count: int, spec: tuple[Any, ...],
     bias: tuple[int, int] | None, dtype: torch.dtype, dropout: float, tile: Tiles, *kind: Any,
 ) -> AdditivePlan:  # fmt: skip
     (batch, queries, width), stride = shape, padded(keys, WIDE)
     ready = exponents_triton.exponents_plan(batch, queries, keys, width, *kind[:3])
-    low, high, skip, *steps, lengths, query_lengths, allowed, positions = sight
+    low, high, skip, *steps, lengths, query_lengths, allowed, positions = spec
     numbers = (
         batch, count, queries, keys, width, first, padded(width, 8) // 8, *ready.strides, stride, *ready.sizes,
         *(bias or (0, 0)), low, high, skip, *steps,
@@ -163,11 +163,11 @@ class Pull(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _pull_plan(
-    shape: tuple[int, int, int], keys: int, first: int, count: int, sight: tuple[Any, ...], dtype: torch.dtype,
+    shape: tuple[int, int, int], keys: int, first: int, count: int, spec: tuple[Any, ...], dtype: torch.dtype,
     dropout: float, tile: Tiles, *kind: Any,
 ) -> Pull:  # fmt: skip
     (batch, queries, width), tall = shape, padded(count, WIDE)
-    low, high, *_, lengths, query_lengths, _, positions = sight
+    low, high, *_, lengths, query_lengths, _, positions = spec
     numbers = batch * keys * tall
     powers: tuple[exponents_triton.ExponentsPlan, ...] = (
         powers_plan(batch, 0, keys, width), powers_plan(batch, queries, 0, width)
@@ -204,9 +204,9 @@ def _clean_plan(batch: int, keys: int, width: int, values: int, *kind: Any) -> L
     return Launch(clean_kernel, (batch * keys,), (width, values), (128,), 1)
 
 
-def _clean(k: Tensor, v: Tensor, sight: MaskSpec, bias: Tensor | None) -> tuple[Tensor, Tensor]:
+def _clean(k: Tensor, v: Tensor, spec: MaskSpec, bias: Tensor | None) -> tuple[Tensor, Tensor]:
     """What is hidden may hold anything (see `hidden`): one launch, and none where nothing is hidden."""
-    if sight.everything and bias is None:
+    if spec.everything and bias is None:
         return k, v
     v = v.contiguous()
     out_k, out_v = torch.empty_like(k), torch.empty_like(v)
@@ -216,7 +216,7 @@ def _clean(k: Tensor, v: Tensor, sight: MaskSpec, bias: Tensor | None) -> tuple[
 
 
 def forward(
-    q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, sight: MaskSpec, dropout: float,
+    q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, spec: MaskSpec, dropout: float,
     seed: Tensor | None,
     keep: bool = True, tile: Tiles | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
@@ -225,8 +225,8 @@ def forward(
     (batch, queries, _), keys = q.shape, k.shape[1]
     q, k, w = q.contiguous(), k.contiguous(), w.float().contiguous()
     tile = tile or TILES
-    k, v = _clean(k, v, sight, bias)
-    seen = _seen(sight, queries, keys)
+    k, v = _clean(k, v, spec, bias)
+    seen = _seen(spec, queries, keys)
     every = whole(batch, queries, keys)
     answers: list[Tensor] = []
     ready = right = None
@@ -249,16 +249,16 @@ def forward(
 
 
 def backward(
-    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, sight: MaskSpec, dropout: float,
+    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, w: Tensor, bias: Tensor | None, spec: MaskSpec, dropout: float,
     seed: Tensor | None, p: Tensor, tile: Tiles | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:  # fmt: skip
     """The gradients of q, k, v, w and, where there is one, of the bias; `p` as `forward` left it."""
     (batch, queries, width), keys = q.shape, k.shape[1]
     q, k, weight = q.contiguous(), k.contiguous(), w.float().contiguous()
     tile = tile or TILES
-    k, v = _clean(k, v, sight, bias)
+    k, v = _clean(k, v, spec, bias)
     exact = whole(batch, queries, keys)  # else the pieces are added up in float32
-    seen = _seen(sight, queries, keys)
+    seen = _seen(spec, queries, keys)
     lengths, query_lengths = seen.tensors[:2]
     dqs, dk, dv, dw = [], None, None, None
     dbias = None if bias is None else torch.zeros(bias.shape, dtype=torch.float32, device=q.device)
@@ -314,12 +314,12 @@ def backward(
     return dq, dk, dv, dw if weight is w else dw.to(w.dtype), term
 
 
-def weights(q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, sight: MaskSpec) -> Tensor:
+def weights(q: Tensor, k: Tensor, w: Tensor, bias: Tensor | None, spec: MaskSpec) -> Tensor:
     """The weights themselves, float32 [batch, query, key]."""
     queries, keys = q.shape[1], k.shape[1]
     q, k, w = q.contiguous(), k.contiguous(), w.float().contiguous()
     ready = exponents(q, k, w)
-    seen = _seen(sight, queries, keys)
+    seen = _seen(spec, queries, keys)
     p = _scores(ready, q, k, w, bias, seen, 0, queries, TILES)
     softmax_(p, keys, queries, 0, torch.float32, 0.0, None)
     return p[:, :, :keys]

@@ -1,4 +1,4 @@
-"""Keys and values that can do no harm where they are hidden, in one launch; see `regard.kernels.hidden.poisoned`.
+"""Keys and values that are not finite, made harmless for queries that do not see them; see `hidden.poisoned`.
 
 Values that are not finite become 0, and their keys NaN: whoever sees one has weights of NaN, and nobody else.
 """

@@ -20,8 +20,10 @@ ALIGNED = 8  # PyTorch's memory-efficient kernel copies a mask whose rows do not
 
 
 def hidden(mask: Bool[Tensor, "*some key"], like: Tensor) -> Float[Tensor, "*some key"]:
-    """The mask as numbers that are added to scores, 0 and −∞, in the precision in which attention to `like` is computed.
-    A query that sees no key looks at all of them; whoever takes its answer has to know."""
+    """The mask as numbers to add to scores, 0 and −∞, in the precision in which attention to `like` is computed.
+
+    A query that sees no key attends to all of them; the caller has to set its answer to 0.
+    """
     kind = like.device.type
     dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else like.dtype
     time = mask.shape[-1]
@@ -40,8 +42,8 @@ def dot_attention(
     hiding: Float[Tensor, "*other key"] | None = None,
 ) -> Float[Tensor, "*lead query value"]:
     """`softmax(scale · q kᵀ + bias) v` over the visible keys; zeros where there are none. What is hidden may hold
-    anything (see `regard.kernels.hidden`), unless the caller says that it is `clean`. `hiding` takes the place of mask and
-    bias; then all is clean."""
+    anything (see `regard.kernels.hidden`), unless the caller says that it is `clean`. `hiding` takes the place of mask
+    and bias; then all is clean."""
     if hiding is not None:
         return scaled_dot_product_attention(q, k, v, attn_mask=hiding, scale=scale)
     reached = None

@@ -83,11 +83,11 @@ def _path(backend: str, device: torch.device) -> Any:
     return feature_cpu
 
 
-def _relative(bias: Tensor | None, sight: MaskSpec, keys: int, path: Any) -> Tensor | None:
+def _relative(bias: Tensor | None, spec: MaskSpec, keys: int, path: Any) -> Tensor | None:
     """A bias less its largest visible value in each row, −inf where a pair is hidden; in bits for Triton."""
     if bias is None:
         return None
-    seen = sight.dense(bias.shape[0], bias.shape[1], keys, bias.device)
+    seen = spec.dense(bias.shape[0], bias.shape[1], keys, bias.device)
     bias = bias.float().masked_fill(~seen, float("-inf"))
     bias = bias - bias.amax(-1, keepdim=True).clamp(min=torch.finfo(torch.float32).min)
     return bias if path is feature_cpu else bias * math.log2(math.e)
@@ -96,12 +96,12 @@ def _relative(bias: Tensor | None, sight: MaskSpec, keys: int, path: Any) -> Ten
 def _answer(*given: Any, keep: bool = False) -> tuple[Tensor, Tensor, Tensor]:
     """What `_forward` gives; where nothing is kept for a backward pass, only the answer means something."""
     q, k, v, scale, lengths, query_lengths, pattern, band, allowed, at_q, at_k, bias, dropout, seed, backend = given
-    sight = MaskSpec.again(lengths, query_lengths, pattern, band, allowed, at_q, at_k)
+    spec = MaskSpec.again(lengths, query_lengths, pattern, band, allowed, at_q, at_k)
     path = _path(backend, q.device)
     more = () if path is feature_cpu else (keep,)
-    relative = _relative(bias, sight, k.shape[1], path)
+    relative = _relative(bias, spec, k.shape[1], path)
     return path.forward(  # type: ignore[no-any-return]
-        q.contiguous(), k.contiguous(), v.contiguous(), scale, sight, relative, dropout, seed, *more
+        q.contiguous(), k.contiguous(), v.contiguous(), scale, spec, relative, dropout, seed, *more
     )
 
 
@@ -133,12 +133,12 @@ def _backward(
     key_positions: Tensor | None, bias: Tensor | None, dropout: float, seed: Tensor | None, backend: str,
     bias_gradient: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
-    sight = MaskSpec.again(lengths, query_lengths, pattern, band, allowed, query_positions, key_positions)
+    spec = MaskSpec.again(lengths, query_lengths, pattern, band, allowed, query_positions, key_positions)
     path = _path(backend, q.device)
     grad, q, k, v = grad.contiguous(), q.contiguous(), k.contiguous(), v.contiguous()
-    relative = _relative(bias, sight, k.shape[1], path)
+    relative = _relative(bias, spec, k.shape[1], path)
     return path.backward(  # type: ignore[no-any-return]
-        grad, q, k, v, exact, den, scale, sight, relative, dropout, seed, bias_gradient
+        grad, q, k, v, exact, den, scale, spec, relative, dropout, seed, bias_gradient
     )
 
 
@@ -214,15 +214,20 @@ def feature_attention(
     query_lengths: Int[Tensor, "*batch"] | None = None,
     backend: Backend = "auto",
 ) -> Float[Tensor, "*lead query feature"]:
-    """The answer to projected queries. A pair is looked at where `mask`, `lengths`, `pattern` and `band` all allow
-    it; a query that sees nothing answers zeros. `bias` is added to the scores of every feature; `dropout` acts on
-    the weights. `positions` (one tensor, or one each for queries and keys) replace 0, 1, … in pattern and band."""
+    """The context of each query, by feature-wise attention: each feature has its own weights over the keys,
+    `softmax_k(c tanh((q_f + k_f)/c) + bias)` with c = `scale`.
+
+    q, k, v: queries, keys and values, [*lead, time, feature]. Queries and keys are already projected.
+    bias: added to the scores of every feature; broadcasts to [*lead, query, key].
+    mask, lengths, query_lengths, pattern, band, dropout, positions, backend: as in `additive_attention`.
+
+    A query without a visible key gets zeros."""
     if not scale > 0:
         raise RegardError(f"scale: got {scale}", expected="a number above 0")
     if not 0 <= dropout < 1:
         raise RegardError(f"dropout: got {dropout}", expected="0 or more and less than 1")
     lead, queries, keys, features = q.shape[:-2], q.shape[-2], k.shape[-2], q.shape[-1]
-    sight = MaskSpec.of(
+    spec = MaskSpec.of(
         lead, queries, keys, mask, lengths=lengths, query_lengths=query_lengths, pattern=pattern, band=band,
         positions=positions, device=q.device,
     )  # fmt: skip
@@ -235,7 +240,7 @@ def feature_attention(
     seed = torch.randint(2**31 - 1, (1,), device=q.device) if dropout > 0 else None
     empty = 0 in (flat_q.numel(), keys)
     if kind == torch.float64 or backend == "reference" or empty or (backend == "auto" and scale > LARGEST_SCALE):
-        seen = None if sight.everything else sight.dense(batch, queries, keys, q.device)
+        seen = None if spec.everything else spec.dense(batch, queries, keys, q.device)
         keep = None
         if seed is not None:
             rows = torch.arange(batch * queries, device=q.device).view(batch, queries)
@@ -253,8 +258,8 @@ def feature_attention(
         )
     else:
         given = (
-            flat_q, flat_k, flat_v, scale, sight.lengths, sight.query_lengths, pattern, band, sight.allowed,
-            sight.query_positions, sight.key_positions, bias, dropout, seed, backend,
+            flat_q, flat_k, flat_v, scale, spec.lengths, spec.query_lengths, pattern, band, spec.allowed,
+            spec.query_positions, spec.key_positions, bias, dropout, seed, backend,
         )  # fmt: skip
         answer = straight(_FeatureDirect, _answer, given) if directly(flat_q) else _attend(*given)[0]
     return answer if len(lead) == 1 else answer.reshape(*lead, queries, features)
@@ -277,7 +282,7 @@ def feature_weights(
 ) -> Float[Tensor, "*lead row key some"]:
     """Where the answers came from: the weights of some query rows and some features (default: all, which is large)."""
     lead, queries, keys = q.shape[:-2], q.shape[-2], k.shape[-2]
-    sight = MaskSpec.of(
+    spec = MaskSpec.of(
         lead, queries, keys, mask, lengths=lengths, query_lengths=query_lengths, pattern=pattern, band=band,
         positions=positions, device=q.device,
     )  # fmt: skip
@@ -286,7 +291,7 @@ def feature_weights(
     at = torch.arange(queries, device=q.device) if rows is None else torch.as_tensor(rows, device=q.device)
     if features is not None:
         q, k = (t.index_select(-1, torch.as_tensor(features, device=q.device)) for t in (q, k))
-    seen = None if sight.everything else sight.dense(batch, queries, keys, q.device).index_select(1, at)
+    seen = None if spec.everything else spec.dense(batch, queries, keys, q.device).index_select(1, at)
     bias = _whole(bias, lead, queries, keys)
     bias = None if bias is None else bias.index_select(1, at)
     weights = feature_weights_reference(q.index_select(1, at), k, scale, seen, bias)

@@ -73,11 +73,11 @@ class _Walk:
     """The blocks of one call, and the exponents and the weights (before their sum is divided out) of each."""
 
     def __init__(
-        self, q: Tensor, k: Tensor, v: Tensor, scale: float, sight: MaskSpec, bias: Tensor | None, dropout: float,
+        self, q: Tensor, k: Tensor, v: Tensor, scale: float, spec: MaskSpec, bias: Tensor | None, dropout: float,
         seed: Tensor | None, small: bool,
     ) -> None:  # fmt: skip
         (self.batch, self.queries, self.features), self.keys = q.shape, k.shape[1]
-        self.sight, self.dropout, self.seed, self.small = sight, dropout, seed, small
+        self.spec, self.dropout, self.seed, self.small = spec, dropout, seed, small
         self.groups, self.block = (GROUPS, 2 * BLOCK) if self.small else (1, BLOCK)
         self.bias = None if bias is None else bias * math.log2(math.e)
         self.keep_scale = 1 / (1 - dropout) if dropout < 1 else 0.0
@@ -100,7 +100,7 @@ class _Walk:
 
     def blocks(self, together: slice, queries: slice, tall: int, wide: int) -> Iterator[_Block]:
         """Those of these queries, `tall` at a time, and of all keys, `wide` at a time."""
-        seen = None if self.sight.everything and self.bias is None else self._seen(together)
+        seen = None if self.spec.everything and self.bias is None else self._seen(together)
         for i, query in enumerate(range(queries.start, queries.stop, tall)):
             asked, first, last = slice(query, min(query + tall, queries.stop)), 0, self.keys
             if seen is not None:
@@ -119,10 +119,10 @@ class _Walk:
         own = {
             name: None if value is None else (value if len(value) == 1 else value[together])
             for name in ("lengths", "query_lengths", "allowed", "query_positions", "key_positions")
-            for value in [getattr(self.sight, name)]
+            for value in [getattr(self.spec, name)]
         }
-        sight = MaskSpec(pattern=self.sight.pattern, band=self.sight.band, **own)
-        return sight.dense(together.stop - together.start, self.queries, self.keys)
+        spec = MaskSpec(pattern=self.spec.pattern, band=self.spec.band, **own)
+        return spec.dense(together.stop - together.start, self.queries, self.keys)
 
     def room(self, x: Tensor, y: Tensor, buffer: Tensor) -> list[Tensor]:
         """The parts of a buffer, each in the shape of the block."""
@@ -175,7 +175,7 @@ class _Walk:
     def over(self, x: Tensor, den: Tensor) -> Tensor:
         """`x / den`, and zero where nothing is seen."""
         x = x / den
-        return x if self.sight.everything and self.bias is None else x.masked_fill_(den == 0, 0.0)
+        return x if self.spec.everything and self.bias is None else x.masked_fill_(den == 0, 0.0)
 
 
 def forward(
@@ -183,7 +183,7 @@ def forward(
     k: Tensor,
     v: Tensor,
     scale: float,
-    sight: MaskSpec,
+    spec: MaskSpec,
     bias: Tensor | None,
     dropout: float,
     seed: Tensor | None,
@@ -193,7 +193,7 @@ def forward(
     `bias` has 0 as its largest visible value in a row, and −inf where nothing may be seen (see `feature.py`).
     """
     with Team(_small(q, k)) as team:
-        walk = _Walk(q, k, v, scale, sight, bias, dropout, seed, team.small)
+        walk = _Walk(q, k, v, scale, spec, bias, dropout, seed, team.small)
         answer, den = torch.zeros(q.shape), torch.zeros(q.shape)
 
         def work(share: Share, buffer: Tensor) -> None:
@@ -217,12 +217,12 @@ def forward(
 
 
 def backward(
-    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, exact: Tensor, den: Tensor, scale: float, sight: MaskSpec,
+    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, exact: Tensor, den: Tensor, scale: float, spec: MaskSpec,
     bias: Tensor | None, dropout: float, seed: Tensor | None, bias_gradient: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """Gradients of q, k, v and, if asked for, of the scores summed over features (else empty)."""
     with Team(_small(q, k)) as team:
-        walk = _Walk(q, k, v, scale, sight, bias, dropout, seed, team.small)
+        walk = _Walk(q, k, v, scale, spec, bias, dropout, seed, team.small)
         walk.flatten(q, k)
         plan = walk.shares()
         slots, parts = plan[-1].slot + 1, (walk.batch, walk.groups, *k.shape[1:])

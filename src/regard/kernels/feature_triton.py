@@ -236,19 +236,19 @@ def _strides(tensor: Tensor | None) -> tuple[int, ...] | None:
 
 
 def _ready(
-    q: Tensor, k: Tensor, v: Tensor, scale: float, sight: MaskSpec, bias: Tensor | None, dropout: float,
+    q: Tensor, k: Tensor, v: Tensor, scale: float, spec: MaskSpec, bias: Tensor | None, dropout: float,
     seed: Tensor | None,
 ) -> tuple[_FeaturePlan, tuple[Tensor, ...]]:  # fmt: skip
     """The plan of this call, and the pointers that all its walks share (anything where there is none: q)."""
     (batch, queries, features), keys = q.shape, k.shape[1]
-    away = sight.query_positions is not None
-    allowed = None if sight.allowed is None or bias is not None else sight.allowed.view(torch.uint8)
+    away = spec.query_positions is not None
+    allowed = None if spec.allowed is None or bias is not None else spec.allowed.view(torch.uint8)
     placed = away and bias is None
-    given = (sight.lengths, sight.query_lengths, sight.query_positions, sight.key_positions, allowed, bias, seed)
+    given = (spec.lengths, spec.query_lengths, spec.query_positions, spec.key_positions, allowed, bias, seed)
     pointers = tuple([q if t is None else t if t is allowed or t is bias else t.contiguous() for t in given])
     plan = _plan(
-        batch, queries, keys, features, scale, dropout, sight.pattern, sight.band, away,
-        sight.lengths is not None, sight.query_lengths is not None, placed, _strides(allowed), _strides(bias),
+        batch, queries, keys, features, scale, dropout, spec.pattern, spec.band, away,
+        spec.lengths is not None, spec.query_lengths is not None, placed, _strides(allowed), _strides(bias),
         q.dtype == torch.float32, q.device.index, q.dtype, k.dtype, v.dtype, *[t.dtype for t in pointers[:4]],
         tuple(TILES.values()),
     )  # fmt: skip
@@ -264,7 +264,7 @@ def forward(
     k: Tensor,
     v: Tensor,
     scale: float,
-    sight: MaskSpec,
+    spec: MaskSpec,
     bias: Tensor | None,
     dropout: float,
     seed: Tensor | None,
@@ -275,7 +275,7 @@ def forward(
 
     `bias` is in bits, its largest visible value in a row 0, and −inf where nothing may be seen (see `feature.py`).
     """
-    plan, pointers = _ready(q, k, v, scale, sight, bias, dropout, seed)
+    plan, pointers = _ready(q, k, v, scale, spec, bias, dropout, seed)
     work = torch.empty(plan.sizes[0], dtype=torch.float32, device=q.device)
     plan.prepare_keys(k, work, pointers[0])
     answer = torch.empty_like(q)
@@ -289,11 +289,11 @@ def forward(
 
 
 def backward(
-    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, exact: Tensor, den: Tensor, scale: float, sight: MaskSpec,
+    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, exact: Tensor, den: Tensor, scale: float, spec: MaskSpec,
     bias: Tensor | None, dropout: float, seed: Tensor | None, bias_gradient: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """Gradients of q, k, v and, if asked for, of the scores summed over features (else empty)."""
-    plan, pointers = _ready(q, k, v, scale, sight, bias, dropout, seed)
+    plan, pointers = _ready(q, k, v, scale, spec, bias, dropout, seed)
     work = torch.empty(plan.sizes[1], dtype=torch.float32, device=q.device)
     dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
     plan.pull(grad, exact, den, work, pointers[1])

@@ -1,4 +1,4 @@
-"""What is hidden may hold anything, and nothing of it reaches an answer or a gradient.
+"""Masked positions may hold any number: none of it reaches an output or a gradient.
 
 A weight of 0 does not hide what is not a number (0 · NaN is NaN), neither in a sum of values nor in a gradient. So:
 

@@ -1,4 +1,4 @@
-"""Triton's launches, made cheap: what was compiled once is called again without asking which kernel it was.
+"""Cheap launches of Triton kernels: a compiled kernel is called again without looking it up.
 
 `kernel[grid](…)` looks at every argument of every call to find the compiled kernel, which takes its host longer than
 many a kernel runs. Here a `Launch` holds everything but the tensors; a plan (see `_plan` in `additive_triton.py`) keeps

@@ -1,4 +1,4 @@
-"""What a fused kernel may see, in one canonical form: a `MaskSpec`.
+"""Which keys each query may attend to, in the one form that all fused kernels take: a `MaskSpec`.
 
 Every pattern that compares places (causal, forward, backward, not self, band) says only how far a key may stand
 from its query, so that all of them come down to three whole numbers: a pair is visible where
@@ -8,8 +8,8 @@ from its query, so that all of them come down to three whole numbers: a pair is 
 together with the lengths (keys and queries that are there) and any boolean mask. A kernel gets the three numbers
 and the pointers; `dense` gives the same as a boolean mask, for the readable path. True = may be looked at.
 
-    sight = MaskSpec.of((2,), 5, 5, pattern="causal", lengths=torch.tensor([5, 3]))
-    sight.dense(2, 5, 5)          # [2, 5, 5]
+    spec = MaskSpec.of((2,), 5, 5, pattern="causal", lengths=torch.tensor([5, 3]))
+    spec.dense(2, 5, 5)          # [2, 5, 5]
 """
 
 from collections.abc import Sequence
@@ -184,5 +184,5 @@ class MaskSpec:
 
 @lru_cache(maxsize=256)
 def _plain(pattern: str, band: int) -> MaskSpec:
-    """A sight without tensors: what is asked for most often is made once."""
+    """A spec without tensors: what is asked for most often is made once."""
     return MaskSpec(pattern=pattern, band=band)

@@ -1,6 +1,6 @@
 """A `MaskSpec` inside a Triton kernel: its arguments, and which pairs of a tile are visible.
 
-seen = arguments(sight, queries, keys)
+seen = arguments(spec, queries, keys)
     kernel[grid](…, *seen.tensors, …, *seen.numbers)        # the kernel names these parameters and hands them on
 """
 
@@ -19,7 +19,7 @@ __all__ = ["MaskArguments", "arguments", "reach", "visible"]
 
 @dataclass(frozen=True)
 class MaskArguments:
-    """A sight as kernels take it: tensors (None where there is none), then numbers and switches."""
+    """A spec as kernels take it: tensors (None where there is none), then numbers and switches."""
 
     tensors: tuple[Tensor | None, ...]  # lengths, query_lengths, allowed, query_positions, key_positions
     # low, high, skip, allowed_batch, allowed_query, LENGTHS, QUERY_LENGTHS, ALLOWED, POSITIONS
@@ -27,14 +27,14 @@ class MaskArguments:
     types: tuple[torch.dtype | None, ...]  # of the tensors
 
 
-def arguments(sight: MaskSpec, queries: int, keys: int) -> MaskArguments:
+def arguments(spec: MaskSpec, queries: int, keys: int) -> MaskArguments:
     """What a kernel that calls `visible` is given, in the order it names them."""
-    low, high, skip = sight.diagonal(queries, keys)
-    allowed, steps = sight.allowed, (0, 0)
+    low, high, skip = spec.diagonal(queries, keys)
+    allowed, steps = spec.allowed, (0, 0)
     if allowed is not None:
         allowed = allowed.contiguous().view(torch.uint8)
         steps = (allowed.stride(0) if allowed.shape[0] > 1 else 0, allowed.stride(1) if allowed.shape[1] > 1 else 0)
-    given = (sight.lengths, sight.query_lengths, allowed, sight.query_positions, sight.key_positions)
+    given = (spec.lengths, spec.query_lengths, allowed, spec.query_positions, spec.key_positions)
     return MaskArguments(
         tuple([None if one is None else one.contiguous() for one in given]),
         (low, high, skip, *steps, *[given[i] is not None for i in (0, 1, 2, 4)]),

@@ -1,4 +1,4 @@
-"""Attention among chosen tokens only: the work falls with (chosen queries × chosen keys).
+"""Attention among selected tokens only: the cost is (selected queries × selected keys).
 
 Shen et al. 2018, "Reinforced Self-Attention Network: a Hybrid of Hard and Soft Attention for Sequence Modeling":
 some tokens are chosen to ask and some to be looked at. The chosen rows are gathered side by side, the fused kernel

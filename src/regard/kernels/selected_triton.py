@@ -1,4 +1,4 @@
-"""Chosen rows on a GPU: where they stand, gathered side by side, and put back. One launch each.
+"""Selected rows on a GPU: found, gathered side by side, and put back. One launch each.
 
     chosen = places(mask, room)                     # mask [side, batch, time]; index, place and count of every side
     few_q, few_k = gathered((q, k), (0, 1), chosen)  # [batch, room, width]: rows of side 0 of q, of side 1 of k

@@ -175,7 +175,7 @@ def read_gold(
                 f"{where}: link {field} for {sizes[row][0]} source and {sizes[row][1]} target words",
                 expected=f"words from {start} to the last",
                 do=f"fix the link; if words count from {1 - start}, use --gold-base {1 - start}; if the target comes "
-                + ("last, remove --gold-turn" if turn else "first, add --gold-turn"),
+                + ("last, remove --gold-reversed" if turn else "first, add --gold-reversed"),
             )
         possible[row].add(link)
         if is_sure:

@@ -138,7 +138,7 @@ class AttentionMap:
 
     @property
     def heads(self) -> Float[np.ndarray, "head row column"]:
-        """The weights with an axis of heads, be it of one."""
+        """The weights with an axis of heads, even if there is one head."""
         return self.weights if self.weights.ndim == 3 else self.weights[None]
 
     @property

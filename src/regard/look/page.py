@@ -1,4 +1,4 @@
-"""A scene as one HTML page that needs nothing else: point at a word to see what it attends to.
+"""A scene as one self-contained HTML page: hover over a word to see what it attends to.
 
 The page requests nothing from the network and runs nothing but its own script: a Content-Security-Policy names the
 hashes of its one style and one script, allows pictures that are part of the page (data URLs), and forbids the rest (a

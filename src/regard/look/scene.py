@@ -1,4 +1,4 @@
-"""A scene: all that the page draws, as plain JSON. A file embeds it, a service sends it.
+"""A scene: everything that the page draws, as plain JSON. A file embeds it, a service sends it.
 
     {"version": 1, "title": …, "live": null,
      "runs": [{name, task, does, about, roles, searches, layers, features, badge}, …],
@@ -116,11 +116,21 @@ def item(
         "answer": prediction.text,
         **_probable(prediction),
         **_place(prediction),
+        **_suggestions(prediction),
         "others": [{"text": one.text, **_probable(one), **_place(one)} for one in prediction.others],
         "drop_tokens": [list(places) for places in drop_tokens] or [[] for _ in inputs],
         "steps": [[_step(one) for one in step] for step in prediction.steps] or None,
         "maps": [table(attention_map) for attention_map in attention_maps],
     }
+
+
+def _suggestions(first: Prediction) -> dict[str, Any]:
+    """The replies that are suggested, the likeliest first, or why there is none."""
+    if not (first.reason or first.intent):
+        return {}
+    every = [one for one in (first, *first.others) if one.text and one.log_prob is not None]
+    told = [{"text": one.text, "intent": one.intent, "probability": math.exp(one.log_prob or 0.0)} for one in every]
+    return {"suggestions": told, **({"silent": first.reason} if first.reason else {})}
 
 
 def _place(one: Prediction) -> dict[str, Any]:

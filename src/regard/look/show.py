@@ -3,6 +3,7 @@
     regard.show(attention[0, 3], ["the", "cat"], ["le", "chat"])                  # one head
     regard.show(outputs.attentions[-1], tokens, tokens, title="last layer")       # [1, heads, query, key]
     regard.show(weights, ["cat"], boxes, source="cat.jpg")                        # on a picture
+    regard.show(weights, ["cat"], intervals, source="cat.wav")                    # below a recording
     print(regard.show(w, rows, columns));  regard.show(w, rows, columns).save("map.html")
 
 It returns an `AttentionMap`: end a notebook cell with it, print it, or save it as .png, .svg, .html, .json or .txt.
@@ -16,7 +17,8 @@ import numpy as np
 from regard.errors import RegardError
 from regard.look.attention_map import AttentionMap
 from regard.look.picture import to_url
-from regard.regions import Box, Region, Token
+from regard.look.sound import sound_url
+from regard.regions import Box, Interval, Region, Token
 
 __all__ = ["show"]
 
@@ -30,10 +32,13 @@ def show(
     source: Any = "",
     axes: tuple[str, str] = ("", ""),
 ) -> AttentionMap:
-    """`weights` is an array, a tensor or nested lists: [row, column], [head, row, column], or either of these with a
+    """Show weights of any model with regard's views.
+
+    `weights` is an array, a tensor or nested lists: [row, column], [head, row, column], or either of these with a
     batch axis of one in front. Rows attend to columns; both are strings or regions (`regard.regions`). Columns that are
-    boxes need their picture as `source`: a path, a PIL image, an array [h, w] or [h, w, 3], or a data URL. `axes` names
-    the rows and the columns, for example ("target", "source")."""
+    boxes need their picture as `source`: a path, a PIL image, an array [h, w] or [h, w, 3], or a data URL. Columns that
+    are intervals may have their recording: a path, or samples and their rate. `axes` names the rows and the columns,
+    for example ("target", "source")."""
     array = _array(weights)
     if array.ndim == 4 and len(array) == 1:
         array = array[0]
@@ -47,7 +52,8 @@ def show(
     empty = isinstance(source, str) and not source
     if empty and across and all(isinstance(one, Box) for one in across):
         raise RegardError("boxes, but no picture", do="give it as source: a path, a PIL image or an array")
-    url = "" if empty else to_url(source)
+    timed = bool(across) and all(isinstance(one, Interval) for one in across)
+    url = "" if empty else sound_url(source) if timed else to_url(source)
     return AttentionMap(
         array, _regions(rows, "rows"), across, title, head_names=tuple(head_names), source=url, axes=axes
     )

@@ -5,18 +5,22 @@ spectrogram(url).shape             # (64, frames): 0 to 255, the lowest band las
 stretch(weights, intervals)        # Interval(0.42, 0.61): where the largest weight is, and as much around it
 """
 
+import os
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, UInt8
 
-from regard.fields.audio import pictured
+from regard.errors import RegardError
+from regard.fields.audio import pictured, samples, wav_url
 from regard.regions import Interval
 
-__all__ = ["is_sound", "spectrogram", "stretch"]
+__all__ = ["is_sound", "sound_url", "spectrogram", "stretch"]
 
+SHOWN = 16_000  # samples per second of a file
 HALF = 0.5  # of the largest weight, down to which its neighbours belong to the stretch
 # Letters of base64 alone: nothing in it can end an attribute.
 _url = re.compile(r"data:audio/(?:wav|x-wav|wave|flac|ogg);base64,[A-Za-z0-9+/]+={0,2}")
@@ -25,6 +29,19 @@ _url = re.compile(r"data:audio/(?:wav|x-wav|wave|flac|ogg);base64,[A-Za-z0-9+/]+
 def is_sound(text: str) -> bool:
     """Whether it is the data URL of a recording."""
     return _url.fullmatch(text) is not None
+
+
+def sound_url(source: Any) -> str:
+    """The data URL of a path, or of samples from −1 to 1 and their rate; a data URL is returned as it is."""
+    if isinstance(source, str) and is_sound(source):
+        return source
+    if isinstance(source, str | os.PathLike):
+        return wav_url(samples(os.fspath(source), "", SHOWN), SHOWN)
+    if isinstance(source, tuple) and len(source) == 2:
+        return wav_url(np.asarray(source[0], dtype=np.float32), int(source[1]))
+    raise RegardError(
+        f"a recording of type {type(source).__name__}", expected="a path, or a pair of samples and their rate"
+    )
 
 
 @lru_cache(maxsize=8)

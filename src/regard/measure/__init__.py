@@ -8,15 +8,15 @@ whether higher or lower is better. Metrics of generated text count every referen
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from regard.errors import RegardError
 from regard.types import Example, Prediction
 
-__all__ = ["Measure", "PerExample", "Rank", "Results"]
+__all__ = ["Measure", "PerExample", "Rank", "Results", "Suggested"]
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,36 @@ class Rank:
 
 
 @dataclass(frozen=True)
+class Suggested:
+    """What became of a message: the true reply, as far as it may be suggested, and what was suggested.
+
+    `rank` is the place of the true reply among all that may be suggested, the first being 0; None where it is none of
+    them. `intents` are those of the suggestions, one for each; none where the model was silent.
+    """
+
+    replied: bool  # whether there is a true reply at all
+    rank: int | None
+    sensitive: bool  # whether nothing may be suggested on this subject
+    intents: tuple[str, ...]
+    exact: bool = False  # whether the true reply is among the suggestions
+    alike: bool = False  # whether a suggestion means what the true reply means
+
+    @property
+    def wanted(self) -> bool:
+        """Whether a suggestion should be shown: one of them could be right."""
+        return self.rank is not None and not self.sensitive
+
+
+@dataclass(frozen=True)
 class Results:
     """The results on a set: predictions, and the teacher-forced likelihood of the targets.
 
     Teacher-forced: `nats` is the sum of −log p over the target's tokens, `tokens` how many there were
     (the end counted), `right` how many of them were the likeliest. Where the answer is one label or one score,
-    it counts as one token. `chosen` is the mean share of the input's tokens that an encoder kept, where it chooses.
+    it counts as one token. `chosen` is the mean share of the input's tokens that an encoder kept, where it chooses;
+    `policies` has that of each of its policies.
     `read` are the true targets as the model reads them, with where it looks, for examples whose grounding is known.
-    `ranks` say where each target stands, where answers are ranked.
+    `ranks` say where each target stands, where answers are ranked, and `suggested` what replies were suggested.
     """
 
     examples: Sequence[Example]
@@ -49,6 +71,8 @@ class Results:
     chosen: float | None = None
     read: Sequence[Prediction] = ()
     ranks: Sequence[Rank] = ()
+    policies: Mapping[str, float] = field(default_factory=dict)
+    suggested: Sequence[Suggested] = ()
 
     def __repr__(self) -> str:
         return f"<results: {len(self.predictions):,} predictions for {len(self.examples):,} examples>"

@@ -1,4 +1,4 @@
-"""What a ranking is worth, from where each target stands among the candidates.
+"""The value of a ranking, from the position of each target among the candidates.
 
 A model may give several items the same score. Any order of equals would be as right as another, so a measure is the
 mean over all of them: with a items above the target and e others at its score, the target is at each of the places

@@ -5,7 +5,9 @@ BLEU-n is the geometric mean of the precisions of 1-grams to n-grams times the l
 references the nearest in length sets the penalty. Translations are scored by `bleu`, which keeps capitals and
 punctuation.
 
-    Bleu4()(results)  →  {"bleu4": 21.3, "bleu1": 67.0, "bleu2": 45.7, "bleu3": 31.4, "bleu4_signature": "…"}
+Some papers leave the length penalty out; `brevity_penalty` is that factor, so divide by it to compare with them.
+
+    Bleu4()(results)  →  {"bleu4": 21.3, "bleu1": 67.0, …, "brevity_penalty": 1.0, "bleu4_signature": "…"}
 """
 
 from typing import Literal
@@ -35,6 +37,8 @@ class Bleu4:
         found: dict[str, float | str] = {}
         for order in ORDERS:
             bleu = BLEU(max_ngram_order=order, **how)  # type: ignore[arg-type]
-            found[f"bleu{order}"] = float(bleu.corpus_score(written, references).score)  # type: ignore[arg-type]
+            scored = bleu.corpus_score(written, references)  # type: ignore[arg-type]
+            found[f"bleu{order}"] = float(scored.score)
+            found["brevity_penalty"] = float(scored.bp)
             found.setdefault("bleu4_signature", f"lower-cased, no punctuation, {bleu.get_signature()}")
         return found

@@ -1,4 +1,4 @@
-"""Cause: whether attention lies on the item that is known to be the cause of the next one.
+"""Cause: whether attention is on the item that is known to be the cause of the next one.
 
 For histories whose cause is known (the example's `links`, in characters), with the model asked about the true next item
 (`Results.read`): `cause` is the share of examples whose highest weight is on the cause, `cause_mass` the mean weight on

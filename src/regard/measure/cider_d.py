@@ -1,4 +1,4 @@
-"""CIDEr-D: how far a caption says what people agree on: words and phrases weighed by how rare they are in the set.
+"""CIDEr-D: n-grams that a caption shares with its references, weighted by how rare they are in the set.
 
 Vedantam, Zitnick & Parikh 2015, "CIDEr: Consensus-based Image Description Evaluation", sections 4 and 7. With h_k(c)
 the times an n-gram k stands in a caption c, and the pictures of the set as documents:

@@ -1,4 +1,4 @@
-"""Cloze accuracy: the share of words that were guessed right, whatever their case.
+"""Cloze accuracy: the share of questions answered with the right word, ignoring case.
 
 ClozeAccuracy()(results)  →  {"cloze_accuracy": 0.72}
 """
@@ -11,7 +11,7 @@ __all__ = ["ClozeAccuracy"]
 
 
 class ClozeAccuracy:
-    """Share of questions whose word is right, whatever its case."""
+    """Share of questions answered with the right word, ignoring case."""
 
     better: Literal["higher", "lower"] = "higher"
 

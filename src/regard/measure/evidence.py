@@ -1,4 +1,4 @@
-"""Where attention lies in a document: the share of its weight on the sentence that gives the answer.
+"""Evidence: the share of attention on the sentence of a document that gives the answer.
 
 For data whose `evidence` names these characters. Of each map of `Results.read`, the rows that attend to the document
 are averaged, and the weight on tokens inside the evidence is divided by all of it. `evidence_attention` is that of the

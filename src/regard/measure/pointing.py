@@ -1,4 +1,4 @@
-"""Whether attention over a picture lies where each word's object is, for data whose `grounding` names the places.
+"""Pointing: whether attention over a picture is on each word's object, for data whose `grounding` names the places.
 
 The model reads the true captions (`Results.read`). For each word with a known box B and the weights α over the boxes
 b_i of the grid:
@@ -31,7 +31,7 @@ HALF = 0.5  # of the highest weight, from which a box counts as looked at
 
 
 class Pointing:
-    """Share of words whose highest attention weight is on the part of the picture they speak of."""
+    """Share of words whose highest attention weight is on the part of the picture they refer to."""
 
     better: Literal["higher", "lower"] = "higher"
 

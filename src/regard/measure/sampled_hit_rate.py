@@ -34,7 +34,7 @@ class SampledHitRate:
     def __init__(
         self,
         k: Annotated[Number, "length of the list"] = 10,
-        negatives: Annotated[Number, "items that the right one is ranked among"] = 99,
+        negatives: Annotated[Number, "random items that the held-out one is ranked with"] = 99,
     ) -> None:
         self.k, self.negatives = k, negatives
 

@@ -1,4 +1,4 @@
-"""Whether attention over a recording lies where each letter is heard, for data whose `grounding` names the times.
+"""Timing: whether attention over a recording is where each letter is heard, for data whose `grounding` names the times.
 
 The model reads the true texts (`Results.read`). For each token with a known interval B and the weights α over the
 intervals b_i:
@@ -29,7 +29,7 @@ BESIDE = 0.1  # seconds
 
 
 class Timing:
-    """Share of letters whose highest attention weight is on the stretch of time in which they sound."""
+    """Share of letters whose highest attention weight is within the time in which they are heard."""
 
     better: Literal["higher", "lower"] = "higher"
 

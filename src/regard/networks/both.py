@@ -1,4 +1,4 @@
-"""Both: a network for each direction of translation, trained together so that they look alike.
+"""Both: one network per direction of translation, trained jointly so that their attention agrees.
 
     L = −log p(y|x) − log p(x|y) + γ B,     B = −tr(A_{x→y}ᵀ A_{y→x}) = −Σ_ji α_ji^{x→y} α_ij^{y→x}
 

@@ -1,4 +1,4 @@
-"""Doubly stochastic attention: a penalty that asks a decoder to look at everything equally in the end.
+"""Doubly stochastic attention: a penalty on keys whose weights do not sum to 1 over all steps.
 
 Each step's weights sum to 1 over the positions i; the penalty draws their sum over the steps t to 1 as well:
 

@@ -1,4 +1,4 @@
-"""Encoder-decoder: a text answered by a text: words → encode → attend → predict, token by token.
+"""Encoder-decoder: embed → encode → attend → predict, token by token.
 
 network(batch, progress).total;  look, logits = network.decoder.unroll(network.encode(source), before)
 """

@@ -1,4 +1,4 @@
-"""Glimpses: a network that sees a picture through a narrow sensor, and decides itself where to look next.
+"""Glimpses: a network that sees small patches of a picture, and learns where to look next.
 
 At each of T steps, `l_t ~ N(tanh(W_l h_{t−1} + b_l), σ²)` says where to look, and
 
@@ -79,7 +79,7 @@ class Glimpses(Network):
         size: Annotated[Few, "pixels of each side of the smallest patch"] = 8,
         scales: Annotated[Few, "patches per glimpse, each twice as wide as the one before"] = 1,
         hidden: Annotated[Width, "units of the recurrent state"] = 256,
-        seen: Annotated[Width, "units of each of the two layers that encode the patch and its location"] = 128,
+        seen: Annotated[Width, "units of the two layers that encode a patch and its location"] = 128,
         core: Annotated[Literal["relu", "lstm"], "recurrent core: a ReLU layer or an LSTM"] = "relu",
         sigma: Annotated[Positive, "standard deviation of the sampled locations; 1 is half the picture"] = 0.15,
         paths: Annotated[Few, "sampled paths that a prediction averages over; 1: the most likely path alone"] = 1,

@@ -1,4 +1,4 @@
-"""Hard attention in a decoder, learned from how likely the true text was after what was drawn.
+"""Hard attention in a decoder, trained with REINFORCE; the reward is the log-likelihood of the text that follows.
 
 A decoder whose attention samples (`attention.normalizer=sample`) draws a key s_j at each target step j. The draw passes
 no gradient, so it is reinforced (`regard.attend.reinforce`) with the log-likelihood of the text y of source x:

@@ -1,4 +1,4 @@
-"""Monotonic attention: a penalty on looking back, for outputs that follow their input in time.
+"""Monotonic attention: a penalty on attention that moves back, for outputs that follow their input in time.
 
     Σ_t max(0, m_{t−1} − m_t) / I,   m_t = Σ_i α_ti i
 

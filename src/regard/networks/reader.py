@@ -1,4 +1,4 @@
-"""Reader: the network of all tasks that decide about what they read: embed → encode → pool → match → predict.
+"""Reader: the network of tasks with a decision about their input: embed → encode → pool → match → predict.
 
 network = Reader(embed, encoder, pool, match, head, dropout=0.3)
 network.read([premises, hypotheses]).logits;  network(batch, progress).total
@@ -6,6 +6,7 @@ network.read([premises, hypotheses]).logits;  network(batch, progress).total
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -13,8 +14,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from regard.attend.reinforce import Reinforce, reward
-from regard.attend.selector import share
+from regard.attend.bernoulli import share
+from regard.attend.estimator import Draw, Estimator
+from regard.attend.estimator.nvil import Nvil
+from regard.attend.reinforce import Reinforce
+from regard.attend.sparsity import Sparsity
 from regard.encode import Encoder
 from regard.fields.embed import Embedding
 from regard.pool import Pool, Pooled
@@ -50,9 +54,9 @@ class Read:
 class Reader(Network):
     """Embedding → encoder → pooling → matching (for pairs) → head; for tags the head reads every state.
 
-    The head's `loss(logits, target)` gives the loss of each example. Where tokens are selected or a pooling samples,
-    `reinforce` teaches the choice: the reward is `log p(y|x)` less `sparsity` times the share of tokens selected
-    (ReSAN, section 3.3; of a pair the mean of both shares, and the mean over policies).
+    The head's `loss(logits, target)` gives the loss of each example. Where a pooling samples, `reinforce` teaches it
+    with the reward `log p(y|x)`. Where an encoder selects tokens its policies learn by an `estimator`, and `sparsity`
+    says what their share costs (of a pair the mean of both shares, and the mean over policies).
     """
 
     def __init__(
@@ -64,11 +68,13 @@ class Reader(Network):
         head: nn.Module,
         reinforce: Reinforce | None = None,
         dropout: float = 0.0,
-        sparsity: float = 0.0,
+        sparsity: Sparsity | None = None,
+        estimator: Estimator | None = None,
     ) -> None:
         super().__init__()
         self.embed, self.encoder, self.pool, self.match, self.head = embed, encoder, pool, match, head
-        self.reinforce, self.dropout, self.sparsity = reinforce, nn.Dropout(dropout), sparsity
+        self.reinforce, self.dropout = reinforce, nn.Dropout(dropout)
+        self.sparsity, self.estimator = sparsity, estimator
 
     @property
     def features(self) -> bool:
@@ -76,8 +82,12 @@ class Reader(Network):
         return self.encoder.features or (self.pool is not None and self.pool.features)
 
     def ready(self, progress: float) -> bool:
-        """An encoder that selects tokens is not, while it takes all of them or only its policies learn."""
-        return not self.encoder.selects or self.encoder.phase(progress) == "both"
+        """An encoder that selects tokens is not, while it takes all of them, more than are wished in the end, or only
+        its policies learn."""
+        if not self.encoder.selects:
+            return True
+        settled = self.sparsity is None or self.sparsity.settled(progress)
+        return settled and self.encoder.phase(progress) == "both"
 
     def count(self, batch: Batch) -> int:
         """What a loss is counted over: tokens where each has a label, else examples."""
@@ -89,6 +99,8 @@ class Reader(Network):
         """How often each example is to be read at a step: a baseline may measure one draw by another of the same."""
         encoder, pool = self.encoder, self.pool
         choosing = encoder.selects and not (self.training and encoder.phase(progress) == "supervised")
+        if choosing and self.estimator is not None:
+            return self.estimator.copies
         draws = choosing or (pool is not None and pool.chooses)
         return self.reinforce.copies if draws and self.reinforce is not None else 1
 
@@ -98,32 +110,66 @@ class Reader(Network):
         count, copies = self.count(batch), self.copies(progress)
         if copies > 1:
             batch = batch.repeat(copies)
-        read = self.read(batch.inputs, progress)
+        read = self.read(batch.inputs, progress, copies)
         nats: Tensor = self.head.loss(read.logits, batch.target)  # type: ignore[operator]
         total, notes = nats.sum(), dict[str, Tensor]()
         if read.pooled is not None and read.pooled.penalty is not None:
             total = total + read.pooled.penalty.sum()
         if self.reinforce is not None and (taught := _choice(read, len(batch.inputs))) is not None:
-            log_prob, entropy, chosen = taught
-            earned = reward(-nats, chosen, self.sparsity)
-            told = {"entropy": entropy, "kept": read.kept, "copies": copies}
-            policy = self.reinforce(log_prob, earned, read.summary, **told).sum()
-            total = policy if self.encoder.phase(progress) == "policy" else total + policy
-            notes |= {"chosen": chosen.mean().detach()} if read.choices else {}
+            policy, told = self._policy(taught, -nats.detach(), read, copies, progress)
+            # Where gates pass the gradient the task's loss teaches the policies, so it cannot be left out.
+            passes = self.estimator is not None and self.estimator.passes
+            alone = self.encoder.phase(progress) == "policy" and not passes
+            total, notes = (policy if alone else total + policy), notes | told
         shown = nats.detach().sum()
         if copies > 1:
             total, shown = total / copies, shown / copies
         return Output(total, count, notes, shown)
+
+    def _policy(
+        self, taught: "_Taught", reward: Float[Tensor, " batch"], read: Read, copies: int, progress: float
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """The loss that teaches what was chosen, and what to log of it."""
+        assert self.reinforce is not None
+        known: dict[str, Any] = {"entropy": taught.entropy, "kept": read.kept, "copies": copies}
+        if self.estimator is None or not read.choices:
+            return self.reinforce(taught.score, reward, read.summary, **known).sum(), {}
+        found = self.estimator.loss(taught.score, reward, self.reinforce, summary=read.summary, **known).sum()
+        notes = {"chosen": taught.chosen, "entropy": taught.entropy, "reward": reward}
+        told = {name: one.detach().mean() for name, one in notes.items()}
+        told["gradient_variance"] = self.estimator.variance.clone()
+        if self.sparsity is not None and taught.expected is not None:
+            found = found + self.sparsity(taught.expected, taught.decided, progress).sum()
+            for number, choice in enumerate(read.choices):
+                shares = taught.expected if taught.decided is None else taught.decided
+                told[choice.name] = shares[number].detach().mean()
+                if self.sparsity.target is not None:
+                    told[f"multiplier_{choice.name}"] = self.sparsity.multiplier[number].clone()
+        return found, told
 
     def vectors(self, inputs: Sequence[Any]) -> Sequences:
         """All inputs embedded, one after the other."""
         sides = [self.embed(one) for one in inputs]
         return sides[0] if len(sides) == 1 else stacked(sides)
 
-    def read(self, inputs: Sequence[Any], progress: float = 1.0) -> Read:
+    def encoded(
+        self, words: Sequences, sides: int = 1, progress: float = 1.0, copies: int = 1, narrow: bool = False
+    ) -> Memory:
+        """The states of the words of so many inputs. `narrow` leaves out tokens that were not chosen, where the
+        encoder can: then states are not one for each position, and cannot be looked at."""
+        if not self.encoder.selects:
+            return self.encoder(words)  # type: ignore[no-any-return]
+        phase, estimator = self.encoder.phase(progress), self.estimator
+        draw: Draw | None = None
+        if estimator is not None:
+            draw = partial(estimator.draw, sides=sides, copies=copies) if self.training else estimator.decide
+        return self.encoder(words, phase, draw, narrow)  # type: ignore[no-any-return]
+
+    def read(self, inputs: Sequence[Any], progress: float = 1.0, copies: int = 1, narrow: bool = False) -> Read:
+        """What the network makes of its inputs, which may be several `copies` of a batch, one after the other. With
+        `narrow` it skips tokens that were not chosen; its answer is the same, but nobody can look at it."""
         words = read = self.vectors(inputs)
-        phase = (self.encoder.phase(progress),) if self.encoder.selects else ()
-        memory: Memory = self.encoder(words, *phase)
+        memory = self.encoded(words, len(inputs), progress, copies, narrow and self.pool is not None)
         summary = self._summary(words, len(inputs))
         if self.pool is None:
             return Read(self.head(self.dropout(memory.values)), memory, None, read, summary)
@@ -136,7 +182,8 @@ class Reader(Network):
 
     def _summary(self, words: Sequences, sides: int) -> Float[Tensor, "batch size"] | None:
         """The mean of each input's words: what comes later knows what was chosen, and a baseline may not."""
-        if self.reinforce is None or self.reinforce.value is None:
+        learned = self.reinforce is not None and self.reinforce.value is not None
+        if not (learned or isinstance(self.estimator, Nvil)):
             return None
         total = words.values.masked_fill(~words.mask.unsqueeze(-1), 0.0).sum(1)
         return torch.cat((total / words.mask.sum(-1, keepdim=True).clamp(min=1)).chunk(sides), -1)
@@ -155,10 +202,29 @@ class Reader(Network):
         mixed, kept = self.reinforce.mix(sampled, expected, progress=progress)
         return mixed.transpose(0, 1).flatten(0, 1), kept
 
+    def _load_from_state_dict(self, state: dict[str, Any], prefix: str, *rest: Any) -> None:
+        """A run from before choices had an estimator and a learned price begins with new ones."""
+        for name, part in (("estimator", self.estimator), ("sparsity", self.sparsity)):
+            for key, value in () if part is None else part.state_dict(prefix=f"{prefix}{name}.").items():
+                state.setdefault(key, value)
+        super()._load_from_state_dict(state, prefix, *rest)
 
-def _choice(read: Read, sides: int) -> tuple[Tensor, Tensor, Tensor] | None:
-    """Of all that was sampled for each example: log-probability, entropy, and the share of tokens that was chosen;
-    None where nothing was."""
+
+@dataclass(frozen=True)
+class _Taught:
+    """What was sampled for each example: what the reward teaches by, how open the choice was, and, of an encoder that
+    selects, the share of tokens that it chose, that its probabilities choose on average, and that it would decide for
+    outside training."""
+
+    score: Float[Tensor, " batch"]
+    entropy: Float[Tensor, " batch"]
+    chosen: Float[Tensor, " batch"]
+    expected: Float[Tensor, "policy batch"] | None
+    decided: Float[Tensor, "policy batch"] | None
+
+
+def _choice(read: Read, sides: int) -> _Taught | None:
+    """All that was sampled for each example; None where nothing was."""
     sampled = [(choice.log_prob, choice.entropy) for choice in read.choices]
     look = None if read.pooled is None else read.pooled.look
     if look is not None and look.log_prob is not None and look.entropy is not None:
@@ -166,11 +232,18 @@ def _choice(read: Read, sides: int) -> tuple[Tensor, Tensor, Tensor] | None:
     if not sampled:
         return None
     rows = len(sampled) * sides  # of each policy and each input, one after the other
-    log_prob, entropy = (torch.stack(part).reshape(rows, -1).sum(0) for part in zip(*sampled, strict=True))
+    score, entropy = (torch.stack(part).reshape(rows, -1).sum(0) for part in zip(*sampled, strict=True))
     if not read.choices:
-        return log_prob, entropy, torch.zeros_like(log_prob)
-    shares = share(torch.stack([choice.chosen for choice in read.choices]), read.inputs.mask, log_prob.dtype)
-    return log_prob, entropy, shares.reshape(len(read.choices) * sides, -1).mean(0)
+        return _Taught(score, entropy, torch.zeros_like(score), None, None)
+    shares = share(torch.stack([choice.chosen for choice in read.choices]), read.inputs.mask, score.dtype)
+    policies = len(read.choices)
+
+    def mean(each: list[Tensor | None]) -> Tensor | None:
+        there = [one for one in each if one is not None]
+        return torch.stack(there).reshape(policies, sides, -1).mean(1) if there else None
+
+    expected, decided = mean([one.expected for one in read.choices]), mean([one.decided for one in read.choices])
+    return _Taught(score, entropy, shares.reshape(policies * sides, -1).mean(0), expected, decided)
 
 
 def stacked(inputs: Sequence[Sequences]) -> Sequences:

@@ -1,4 +1,4 @@
-"""Layout: the names that Transformers gives to the weights of an encoder, and where each lies in ours.
+"""Layout: the names that Transformers gives to the weights of an encoder, and their place in ours.
 
 Our self-attention holds queries, keys and values in one matrix, so that three of theirs make one of ours. Positions
 before the first that is used (RoBERTa's) are left out, and written as zeros.

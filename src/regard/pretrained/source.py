@@ -1,4 +1,4 @@
-"""Where a pre-trained model lies: a folder, or `hf:NAME`, which huggingface_hub brings here if it is installed.
+"""Finds a pre-trained model: a folder, or `hf:NAME`, which huggingface_hub downloads if it is installed.
 
 folder = located("hf:sentence-transformers/all-MiniLM-L6-v2");  read_json(folder / "config.json", CONFIG)
 """

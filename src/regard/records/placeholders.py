@@ -1,4 +1,4 @@
-"""Values that are hard to learn, names above all, set aside for a placeholder and put back in the answer.
+"""Delexicalisation: values that are hard to learn, such as names, replaced by placeholders and put back in the answer.
 
 Wen et al. 2015, "Semantically Conditioned LSTM-based Natural Language Generation for Spoken Dialogue Systems",
 section 3, call it delexicalising: "Blue Spice is a pub" → "x_name is a pub" → "Alimentum is a pub". A placeholder is

@@ -30,9 +30,20 @@ from regard.search._limits import Limits, Rules
 from regard.search._trace import Trace
 from regard.types import Memory
 
-__all__ = ["Asked", "Constraints", "Hypothesis", "Limits", "Rules", "Search", "Steps", "Trace", "compiled", "forced"]
+__all__ = [
+    "Constraints",
+    "Hypothesis",
+    "Limits",
+    "LimitsOption",
+    "Rules",
+    "Search",
+    "Steps",
+    "Trace",
+    "compiled",
+    "forced",
+]
 
-Asked = Annotated[
+LimitsOption = Annotated[
     Mapping[str, Any] | Limits | None, Of("search.Limits"), "constraints on length, repeats, prefix and allowed answers"
 ]
 """`limits` as a search takes them: themselves, or (in a configuration) a table of their options."""
@@ -41,7 +52,7 @@ Asked = Annotated[
 class Search:
     """A way to find sequences. One of your own defines `find`."""
 
-    def __init__(self, limits: Asked = None) -> None:
+    def __init__(self, limits: LimitsOption = None) -> None:
         self.limits = limits if isinstance(limits, Limits) else call(Limits, dict(limits or {}))
 
     @torch.no_grad()

@@ -1,4 +1,4 @@
-"""What all searches share: a decoder as they see it, what they find, and how it is handed over."""
+"""What all searches share: the interface of a decoder, hypotheses, and how beams are reordered."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

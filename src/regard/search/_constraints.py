@@ -1,4 +1,4 @@
-"""What an answer must keep to, in the user's own words: the same in Python, on the command line and in the service.
+"""Constraints in the user's own text: the same in Python, on the command line and in the service.
 
     model.predict(texts, allowed=["yes", "no"])
     model.predict(texts, prefix="20", banned=["unknown"], min_length=3, no_repeat_ngram=3)

@@ -1,4 +1,4 @@
-"""A sequence that is given instead of found: how likely it is, and where the decoder looked for each token.
+"""Forced decoding: the log-probability of a given sequence, and the attention at each of its tokens.
 
 log p(tokens) = Σ_t log p(token_t | start, tokens before t), all steps in one `unroll`.
 

@@ -1,4 +1,4 @@
-"""The steps of a search, kept for whoever wants to watch it.
+"""The steps of a search, kept so that they can be shown.
 
 A search that is given a `Trace` tells it at every step which hypotheses it has: those that ended there (by the end
 token, or as long as they may be) and those that go on. Nothing is worked out before the search is over, and a search

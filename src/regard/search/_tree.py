@@ -1,4 +1,4 @@
-"""The answers that are allowed, as a prefix tree: every edge a token, every path from the root to an end an answer.
+"""Allowed answers as a prefix tree: each edge is a token, each path from the root to an end an answer.
 
 Each hypothesis stands at a node. Its next token must be one of that node's edges, and of those only the
 ones from which an end is still within its greatest length: `need(child) ≤ longest − (t + 1)`, where

@@ -1,4 +1,4 @@
-"""Beam search: the `beam_size` likeliest beginnings go on side by side; the best finished sequences are kept.
+"""Beam search: the `beam_size` most likely prefixes are continued side by side; the best finished sequences are kept.
 
 rank_score = log p(tokens) / |tokens|^length_penalty, the end token counted; a length penalty of 0 does not normalise, 1
 takes the mean. At each step every beginning is continued by every token and the 2·beam_size likeliest
@@ -35,7 +35,7 @@ from torch.nn.functional import pad
 from regard.errors import RegardError
 from regard.find import Spec
 from regard.ranges import Hypotheses, NonNegative, Range, ranged
-from regard.search import Asked, Hypothesis, Rules, Search, Steps, Trace
+from regard.search import Hypothesis, LimitsOption, Rules, Search, Steps, Trace
 from regard.search._common import NOTHING, truly_possible
 from regard.search._trace import NOWHERE
 from regard.search._trail import Mark, in_beam, walk_back
@@ -75,7 +75,7 @@ class Beam(Search):
         diversity: Annotated[
             NonNegative, "penalty on a token's log-probability for each earlier group that chose it at this step"
         ] = 0.5,
-        limits: Asked = None,
+        limits: LimitsOption = None,
     ) -> None:
         super().__init__(limits)
         if beam_size % groups:

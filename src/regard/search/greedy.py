@@ -1,4 +1,4 @@
-"""Greedy search: the likeliest token at every step, and never a second thought.
+"""Greedy search: the most likely token at every step.
 
     [[best], …] = Greedy()(decoder, memory, start=1, end=2, max_length=lengths)
 

@@ -1,4 +1,4 @@
-"""Ancestral sampling: each token drawn from the model's distribution, which may be sharpened or cut first.
+"""Ancestral sampling: each token is drawn from the model's distribution, which may be sharpened or truncated first.
 
 p'(v) ∝ p(v)^(1/temperature), kept to the `top_k` likeliest tokens (0: all) and then to the smallest set of likeliest
 tokens that together hold at least `top_p` of p' (nucleus sampling, Holtzman et al. 2020, "The Curious Case of Neural
@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.ranges import Count, Range, Seed, Temperature, ranged
-from regard.search import Asked, Hypothesis, Rules, Search, Steps, Trace
+from regard.search import Hypothesis, LimitsOption, Rules, Search, Steps, Trace
 from regard.search._common import NOTHING
 from regard.search._walk import walk
 from regard.types import Memory
@@ -43,7 +43,7 @@ class Sample(Search):
         ] = 1.0,
         count: Annotated[int, Range(1, 100_000), "samples per sentence"] = 1,
         seed: Annotated[Seed | None, "random seed; none uses PyTorch's generator"] = None,
-        limits: Asked = None,
+        limits: LimitsOption = None,
     ) -> None:
         super().__init__(limits)
         self.temperature, self.top_k, self.top_p, self.count, self.seed = temperature, top_k, top_p, count, seed

@@ -1,1 +1,1 @@
-"""What regard serves: runs that answer over HTTP, with their page; and the page on which people judge outputs."""
+"""What regard serves: runs over HTTP with their page, and the page on which people judge outputs."""

@@ -1,4 +1,4 @@
-"""How far judges agree beyond chance, and how sure a mean is.
+"""Agreement of judges beyond chance, and intervals of means.
 
 Krippendorff's alpha, for any number of judges, of whom some may have left some units out (Krippendorff 2011,
 "Computing Krippendorff's Alpha-Reliability", section D):

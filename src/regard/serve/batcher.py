@@ -1,4 +1,4 @@
-"""Texts of many requests, answered together.
+"""Dynamic batching: texts of many requests are answered together.
 
 A thread takes what waits: the oldest text, and with it all that were asked for in the same way (the same `key`), up to
 `batch` of them or `window` seconds after the oldest came, whichever is first. While it works, others gather. Threads

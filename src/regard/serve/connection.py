@@ -1,4 +1,4 @@
-"""One connection to the service: what a client must send, by when, and how much of it, before anything reads it.
+"""One connection to the service: limits on what a client sends, and on how slowly, before anything reads it.
 
 uvicorn has no time limit on the head of a request, and with httptools no size limit on it. A client that sends half a
 request would hold its connection for as long as it likes. Here every connection that owes us something has a deadline:
@@ -15,13 +15,16 @@ longest for its client is closed to make room, so a new request, and /health, is
 A refusal must reach the client. Closing a socket with unread data resets it, and the client never sees the answer; so
 after a refusal only our side is closed, and what still comes is thrown away for a moment (as nginx's lingering_close).
 
+What has to wait for nothing, as /health, is answered here as soon as it is read: as a task of its own it would take
+its turn behind those of all other requests, and under a flood a request would wait for several such rounds.
+
     uvicorn.Config(app, http=protocol(Crowd(limits, most=10_000)), ws="none", …)
 """
 
 import asyncio
 import ipaddress
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -31,7 +34,9 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from regard.serve.limits import ServiceLimits
 from regard.serve.to_json import to_json
 
-__all__ = ["Connection", "Crowd", "client_key", "protocol"]
+__all__ = ["Answer", "Connection", "Crowd", "client_key", "protocol"]
+
+Answer = tuple[int, list[tuple[bytes, bytes]], bytes]  # status, headers, body
 
 PACE = 10_000  # bytes a second; whoever reads an answer more slowly than that does not read it
 LINGER = 2.0  # seconds without data after which a refused client is taken to be done
@@ -47,8 +52,9 @@ class Crowd:
         most: int,
         each: int | None = None,
         seen: Callable[[int], None] = lambda status: None,
+        at_once: Callable[[MutableMapping[str, Any]], Answer | None] = lambda scope: None,
     ) -> None:
-        self.limits, self.most, self.each, self.seen = limits, most, each, seen
+        self.limits, self.most, self.each, self.seen, self.at_once = limits, most, each, seen, at_once
         self.clients = Counter[str]()
         self.waiting: dict[Connection, None] = {}
 
@@ -70,12 +76,13 @@ class Connection(HttpToolsProtocol):
         self.unread: asyncio.TimerHandle | None = None  # runs out when the client does not read
         self.lingering, self.last = False, None  # type: bool, asyncio.TimerHandle | None
         self.refusal = (400, "not an HTTP request")
+        self.quick = False  # whether the request that is read needs no application: what comes of its body is not kept
+        self.answer: tuple[bytes, bool] | None = None  # to it, and whether the connection stays open afterwards
 
     # --- the life of a connection ------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.lingers = Lingers(self)
         crowd = self.crowd
         if len(self.connections) > crowd.most:
             if not crowd.waiting:  # all of them are being answered
@@ -118,20 +125,23 @@ class Connection(HttpToolsProtocol):
             return
         self.unused += len(data)
         super().data_received(data)
+        self._say()
         if self.lingering or self.transport.is_closing():
             return
         if self.stage != BODY and self.unused > self.limits.head and (self.stage == HEAD or not self.answering):
             self.refuse(431, self._too_large)
         elif self.stage == BODY and self.unused > self.limits.head:
             self.refuse(400, "too much data around the body")
-        elif self.timer is None and (self.stage == HEAD or not self.answering):
+        elif self.timer is None and (self.stage == HEAD or (self.unused and not self.answering)):
             self._arm(self.limits.head_seconds, self._late)
 
     def eof_received(self) -> None:
         self.close()
 
     def on_message_begin(self) -> None:
+        self._say()
         super().on_message_begin()
+        self.quick = False
         self.stage, self.unused = HEAD, 0
 
     def on_headers_complete(self) -> None:
@@ -139,24 +149,51 @@ class Connection(HttpToolsProtocol):
             self._stop(431, self._too_large)
         if not self.url.startswith(b"/") and self.url != b"*":
             self._stop(400, "the request must name only a path, as in GET /health")
+        self.answer = self._at_once()
+        self.quick = self.answer is not None
+        if self.quick:
+            self.stage, self.unused = BODY, 0
+            self._disarm()
+            return
         super().on_headers_complete()
         self.stage, self.unused = BODY, 0
         self._disarm()
-        self.cycle.transport = self.lingers  # type: ignore[assignment]
+        self.cycle.transport = Lingers(self.transport, self.cycle, self.end)  # type: ignore[assignment]
         self.headers = []  # for trailers, which nobody reads
         if self.parser.should_upgrade():  # which it is not; and httptools reads nothing more
             self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
         self.unused = 0
-        super().on_body(body)
+        if not self.quick:
+            super().on_body(body)
 
     def on_message_complete(self) -> None:
-        super().on_message_complete()
+        if not self.quick:
+            super().on_message_complete()
         self.stage, self.unused = IDLE, 0
         self._disarm()
         if self.answering:
             self.crowd.waiting.pop(self, None)
+
+    def _at_once(self) -> tuple[bytes, bool] | None:
+        """The answer to what is read, where it is clear already, and whoever asks waits for no other one."""
+        if self.answering or self.expect_100_continue or self.parser.should_upgrade():
+            return None
+        given = dict(self.headers)
+        length = given.get(b"content-length", b"0")
+        if b"transfer-encoding" in given or not length.isdigit() or int(length[:12]) > self.limits.body:
+            return None
+        path, method, version = self.url.partition(b"?")[0], self.parser.get_method(), self.parser.get_http_version()
+        scope = {"method": method.decode(), "path": path.decode("latin-1"), "headers": self.headers}
+        found = self.crowd.at_once({**scope, "http_version": version})
+        if found is None:
+            return None
+        status, headers, body = found
+        keep = version != "1.0" and self.parser.should_keep_alive()
+        lines = [b"%s: %s\r\n" % header for header in headers]
+        lines += [b"content-length: %d\r\n" % len(body), b"" if keep else b"connection: close\r\n", b"\r\n"]
+        return b"".join([STATUS_LINE[status], *lines, b"" if method == b"HEAD" else body]), keep
 
     # --- what goes out -----------------------------------------------------------------------------------
 
@@ -173,6 +210,16 @@ class Connection(HttpToolsProtocol):
             self.linger()  # whether the body will still come, nobody knows
         elif self.stage == BODY:
             self._arm(self.limits.slow, self.transport.abort)
+
+    def _say(self) -> None:
+        """Write the answer that was clear already."""
+        if self.answer is None or self.lingering or self.transport.is_closing():
+            return
+        (data, keep), self.answer = self.answer, None
+        self.transport.write(data)
+        if not keep:
+            self.end()
+        self.on_response_complete()
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -193,6 +240,10 @@ class Connection(HttpToolsProtocol):
 
     def refuse(self, status: int, detail: str) -> None:
         """Answer without asking the application, and end."""
+        if self.answer is not None:
+            self.answer = self.answer[0], False
+            self._say()
+            return
         if self.answering and self.stage != BODY:  # what comes after a whole request is of no use: answer that, and end
             self.cycle.keep_alive = False
             return
@@ -224,6 +275,13 @@ class Connection(HttpToolsProtocol):
             self.transport.write_eof()
         self._arm(LINGER, self.transport.abort)
         self.last = self.loop.call_later(self.limits.slow if most is None else most, self.transport.abort)
+
+    def end(self) -> None:
+        """After an answer, so that it arrives."""
+        if self.stage == IDLE and not self.unused:
+            self.close()
+        else:
+            self.linger()
 
     def close(self) -> None:
         """When all that was written is sent, but not later than that may take."""
@@ -261,19 +319,33 @@ class Connection(HttpToolsProtocol):
 
 
 class Lingers:
-    """A transport for one answer, which ends the connection so that the answer arrives."""
+    """A transport for one answer, which ends the connection so that the answer arrives.
 
-    def __init__(self, connection: Connection) -> None:
-        self.connection, self.write = connection, connection.transport.write
+    Status and headers wait for the first of the body, and both are sent at once: each sending lets go of the
+    interpreter, and a thread that predicts may hold it for a while before the next.
+    """
+
+    def __init__(self, transport: Any, cycle: Any, end: Callable[[], None]) -> None:
+        self.transport, self.cycle, self.end = transport, cycle, end
+        self.head: bytes | None = None  # None before there is one, empty after it was sent
+
+    def write(self, data: bytes) -> None:
+        if self.head is None and self.cycle.response_started:
+            self.head = data
+        elif self.head:
+            self.transport.write(self.head + data)
+            self.head = b""
+        else:
+            self.transport.write(data)
 
     def is_closing(self) -> bool:
-        return self.connection.transport.is_closing()
+        closing: bool = self.transport.is_closing()
+        return closing
 
     def close(self) -> None:
-        if self.connection.stage == IDLE and not self.connection.unused:
-            self.connection.close()
-        else:
-            self.connection.linger()
+        if self.head:
+            self.write(b"")
+        self.end()
 
 
 def client_key(address: str) -> str:

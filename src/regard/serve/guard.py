@@ -1,4 +1,4 @@
-"""The door of the service: who may come in, what is refused before it is read, what each answer carries.
+"""Access control of the service: tokens, sizes and headers, checked before a request is read.
 
 Stands outside FastAPI, so that a refusal costs no parsing and no routing: under four times the bearable load most of
 what the service says is 429. Pages of other sites are kept out by site.py.
@@ -10,6 +10,10 @@ seconds. In that time, no more than `GUESSES` tokens of one client are looked at
 that does not wait for answers.
 
 HEAD is answered wherever GET is.
+
+Two kinds of requests need no task, no routing and no body: /health, and a prediction for which the queue has no room.
+`at_once` answers them while their connection is still being read (connection.py), so that both stay quick however many
+requests come.
 
     Guard(app, service.room, service.metrics, token="secret", site=Site(("localhost", "127.0.0.1")))
 """
@@ -24,23 +28,36 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from regard.serve.connection import client_key
+from regard.serve.connection import Answer, client_key
 from regard.serve.limits import RefusedError, ServiceLimits, read_body
 from regard.serve.metrics import Metrics
 from regard.serve.site import Site
 from regard.serve.to_json import to_json
 
-__all__ = ["Guard", "knows", "predict_route"]
+__all__ = [
+    "Guard",
+    "Receive",
+    "Scope",
+    "Send",
+    "alive",
+    "health_route",
+    "knows",
+    "predict_route",
+    "predicts",
+    "respond",
+]
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+health_route = "/health"
+alive = {"status": "alive"}  # what it says
 predict_route = "/api/runs/{name}/predict"
 knows = "regard.knows"  # in the scope: whether who asks has shown the token, or none is wanted
 before, after = predict_route.split("{name}")
-careless = ("/health", "/ready", "/favicon.ico")  # open to all; the page at / is, too, but then names no run
+careless = (health_route, "/ready", "/favicon.ico")  # open to all; the page at / is, too, but then names no run
 HELD = 1.0  # seconds
 GUESSES = 8
 headers = {
@@ -52,6 +69,15 @@ headers = {
     b"cross-origin-resource-policy": b"same-origin",
     b"cache-control": b"no-store",
 }
+
+
+def predicts(scope: Scope) -> str | None:
+    """The name of the run that a request asks for predictions; None where it asks for something else."""
+    path: str = scope["path"]
+    if scope["method"] != "POST" or not (path.startswith(before) and path.endswith(after)):
+        return None
+    name = path[len(before) : -len(after)]
+    return name if name and "/" not in name else None
 
 
 class Guard:
@@ -95,11 +121,10 @@ class Guard:
         try:
             try:
                 await self._admit(scope)
-                path: str = scope["path"]
-                asks = scope["method"] == "POST" and path.startswith(before) and path.endswith(after)
-                route = predict_route if asks else "unknown"
-                if asks:
-                    self.room(path[len(before) : -len(after)])
+                name = predicts(scope)
+                route = "unknown" if name is None else predict_route
+                if name is not None:
+                    self.room(name)
                 if self.limits is not None:
                     receive = await _read(scope, receive, self.limits)
             except RefusedError as refused:
@@ -113,6 +138,32 @@ class Guard:
             if self.metrics is not None:
                 route = getattr(scope.get("route"), "path", "") or route
                 self.metrics.request(route, status, time.perf_counter() - began)
+
+    def at_once(self, scope: Scope) -> Answer | None:
+        """The answer to a request that has to wait for nothing; None where it takes the long way."""
+        began, path, route = time.perf_counter(), scope["path"], "refused"
+        try:
+            if path == health_route and scope["method"] in ("GET", "HEAD"):
+                self.site.check(scope["headers"], scope["http_version"])
+                route = health_route
+                answer: Answer = (200, [(b"content-type", b"application/json"), *headers.items()], to_json(alive))
+            elif (name := predicts(scope)) is not None:
+                try:
+                    self.room(name)
+                    return None
+                except RefusedError:
+                    given = self.site.check(scope["headers"], scope["http_version"])
+                    if self.token is not None and (self.wrong or not self._knows(given.get(b"authorization", b""))):
+                        return None
+                    route = predict_route
+                    raise
+            else:
+                return None
+        except RefusedError as refused:
+            answer = _refusal(refused)
+        if self.metrics is not None:
+            self.metrics.request(route, answer[0], time.perf_counter() - began)
+        return answer
 
     async def _admit(self, scope: Scope) -> None:
         """What may not come in is refused."""
@@ -170,12 +221,17 @@ async def _read(scope: Scope, receive: Receive, limits: ServiceLimits) -> Receiv
 
 async def respond(send: Send, refused: RefusedError, prompt: bool = True) -> None:
     """A refusal as a response; with `prompt` a browser may ask a person for the token."""
-    body = to_json({"detail": refused.detail})
-    own = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    status, own, body = _refusal(refused, prompt)
+    own.append((b"content-length", b"%d" % len(body)))
+    await send({"type": "http.response.start", "status": status, "headers": own})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _refusal(refused: RefusedError, prompt: bool = True) -> Answer:
+    own = [(b"content-type", b"application/json"), *headers.items()]
     if refused.retry is not None:
         own.append((b"retry-after", str(refused.retry).encode()))
     if refused.status == 401:
         own.append((b"www-authenticate", b"Bearer"))
         own += [(b"www-authenticate", b'Basic realm="regard", charset="UTF-8"')] if prompt else []
-    await send({"type": "http.response.start", "status": refused.status, "headers": own})
-    await send({"type": "http.response.body", "body": body})
+    return refused.status, own, to_json({"detail": refused.detail})

@@ -1,4 +1,4 @@
-"""One run as the service holds it: what may be asked of it, and its answers as the bytes of JSON.
+"""One run as the service hosts it: what may be asked of it, and its answers as JSON.
 
 What can be known of a request before it waits is checked at once (`rows`); what only the model finds, as a text of too
 many tokens, fails that request alone. Answers are worked out and written in the batcher's thread, so that whoever
@@ -97,7 +97,7 @@ class Hosted:
             raise RegardError(f"drop_tokens: {len(drop_tokens)}", expected=f"{len(ask.inputs)}, one for each of inputs")
         layers, features = self._shown(ask)
         rows = [
-            self._row(inputs, drop_tokens[number] if drop_tokens is not None else None, f"text {number + 1}")
+            self._row(inputs, drop_tokens[number] if drop_tokens is not None else None, f"input {number + 1}")
             for number, inputs in enumerate(ask.inputs)
         ]
         way = Way(ask.look, ask.trace, ask.beam, any(any(row.drop_tokens) for row in rows), layers, features)

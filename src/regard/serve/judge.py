@@ -1,4 +1,4 @@
-"""A page on this machine where one judge marks outputs without knowing whose they are.
+"""A local page where one judge scores outputs without knowing which system wrote them.
 
 Only 127.0.0.1 is listened on, and a page of another site that finds the port can neither read nor write (guard.py).
 The page is told texts in a drawn order, never names; it asks nothing of the network, and a Content-Security-Policy

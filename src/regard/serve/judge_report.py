@@ -1,4 +1,4 @@
-"""What judgements came to: means with their intervals, who beat whom, and how far the judges agree.
+"""The results of human evaluation: means with intervals, wins, and the judges' agreement.
 
 - mean adequacy and fluency of a system over all judges and lines; 95 % bootstrap intervals that draw lines
 - mean rank: 1 + how many were placed before it + half of those placed with it, over lines ranked in full

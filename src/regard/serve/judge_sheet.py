@@ -1,4 +1,4 @@
-"""What is to be judged: source lines, outputs of several systems for each, perhaps a reference.
+"""What is to be judged: source lines, the outputs of several systems, and references if there are any.
 
 Systems are numbered by what they wrote, not by the names or the order of their files, so a moved file is the same
 system. Systems that wrote the same for a line are shown once there, and marked together. Which lines are taken, and in

@@ -1,4 +1,4 @@
-"""Judgements in one SQLite file: each mark a row and a transaction of its own, nothing overwritten, the latest counts.
+"""Judgements in one SQLite file: each is a row and a transaction; nothing is overwritten, the latest counts.
 
     fact     what was judged (digests of the files, which are not copied), the seed, how many lines
     system   number, name

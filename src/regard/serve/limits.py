@@ -1,4 +1,4 @@
-"""How much the service takes on, and the answers it gives to what is more.
+"""Limits of the service, and its answers to what exceeds them.
 
 What is asked for beyond a limit is refused at once and costs next to nothing: a refusal is better than an answer that
 comes too late. A `RefusedError` ends as a response of that status with one line in `detail`.

@@ -1,4 +1,4 @@
-"""A port taken, for whoever serves: what cannot be had is told in one line, before anything else is done.
+"""Opens a port; an address that cannot be used is one clear error before anything else is done.
 
 with closing(listen("127.0.0.1", 8000)) as listener:
     until_stopped(uvicorn.Server(config), listener)

@@ -1,4 +1,4 @@
-"""The API on one plain page, made from its own schema: no script, nothing from elsewhere.
+"""The API on one plain page, generated from its own schema: no script, nothing from elsewhere.
 
 reference(app.openapi())  →  "<!doctype html>…"
 """

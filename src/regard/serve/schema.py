@@ -1,4 +1,4 @@
-"""What a request may say and what an answer holds: the schema of the API, as it stands in /openapi.json.
+"""The schema of requests and answers, as in /openapi.json.
 
 A body is read strictly, straight from its bytes: unknown fields, wrong types, NaN and halves of characters are errors,
 told in one line with the place.

@@ -1,4 +1,4 @@
-"""The service, listening until it is told to stop (Ctrl-C, SIGTERM), and then finishing what it has begun.
+"""The server process: runs until Ctrl-C or SIGTERM, and then finishes queued requests.
 
 The port is taken first, so that a port in use is told before a model is loaded. When told to stop, requests are
 refused with 503 from that moment, what is queued is answered within the grace time, connections are closed, and the
@@ -27,7 +27,7 @@ from regard.serve.guard import Guard
 from regard.serve.hosted import names
 from regard.serve.limits import ServiceLimits
 from regard.serve.listen import backlog, listen, most_connections, until_stopped
-from regard.serve.service import Service, service_app
+from regard.serve.service import Service, ServiceApp
 from regard.serve.site import Site
 
 __all__ = ["is_loopback", "serve"]
@@ -63,13 +63,14 @@ def serve(
         sys.setswitchinterval(0.0005)  # nor may it wait 5 ms for its turn each time a model thinks in Python
         service = Service(models, limits)
         gc.freeze()  # what was loaded stays; looking through all of it for garbage stops every thread for 0.1 s
+        gc.set_threshold(20_000, 10, 50)  # a request makes hundreds of objects, and hardly any garbage in cycles
         shown, number = f"[{host}]" if ":" in host else host, listener.getsockname()[1]
         hosts = ("localhost", "127.0.0.1", "[::1]", shown.lower()) if local else None
-        guard = Guard(service_app(service), service.room, service.metrics, token, Site(hosts, origins))
+        guard = Guard(ServiceApp(service), service.room, service.metrics, token, Site(hosts, origins))
         service.start()
         try:
             each = None if local else limits.connections  # on this machine they may all be one proxy's
-            crowd = Crowd(limits, most_connections(), each, service.metrics.refused)
+            crowd = Crowd(limits, most_connections(), each, service.metrics.refused, guard.at_once)
             _run(guard, service, crowd, listener, lambda: say(f"http://{shown}:{number}/", called))
         finally:
             service.stop()

@@ -7,7 +7,7 @@ GET  /health /ready /metrics      for whoever keeps it running
 GET  /docs /openapi.json          for whoever writes against it
 
 service = Service({"translate": load("runs/translate")});  service.start()
-app = service_app(service)
+app = ServiceApp(service)
 """
 
 import asyncio
@@ -28,7 +28,17 @@ from regard.errors import RegardError
 from regard.look.page import page
 from regard.look.scene import scene
 from regard.serve.batcher import FullError, StoppedError
-from regard.serve.guard import knows, predict_route
+from regard.serve.guard import (
+    Receive,
+    Scope,
+    Send,
+    alive,
+    health_route,
+    knows,
+    predict_route,
+    predicts,
+    respond,
+)
 from regard.serve.hosted import Hosted
 from regard.serve.limits import RefusedError, ServiceLimits, read_body
 from regard.serve.metrics import Metrics
@@ -36,7 +46,7 @@ from regard.serve.reference import described, reference
 from regard.serve.schema import ErrorMessage, PredictRequest, PredictResponse, RunList, read_request
 from regard.serve.to_json import to_json
 
-__all__ = ["Service", "service_app"]
+__all__ = ["Service", "ServiceApp", "documented"]
 
 log = logging.getLogger("regard.serve")
 starting, ready, stopping = "starting", "ready", "shutting down"
@@ -111,14 +121,15 @@ class Service:
         rows = run.rows(ask) if ask.constraints is None else await asyncio.to_thread(run.rows, ask)
         answers = run.batcher.submit(*rows)
         gone = asyncio.ensure_future(request.receive())
+        gone.add_done_callback(lambda _: answers.cancel())
         try:
-            await asyncio.wait((answers, gone), return_when=asyncio.FIRST_COMPLETED)
-            if not answers.done():
-                raise RefusedError(499, "the client closed the connection")
-            return answers.result()
+            return await answers
+        except asyncio.CancelledError:
+            if gone.done() and not gone.cancelled():
+                raise RefusedError(499, "the client closed the connection") from None
+            raise
         finally:
             gone.cancel()
-            answers.cancel()
 
 
 def _full(seconds: float) -> RefusedError:
@@ -129,8 +140,44 @@ def _device(model: Model) -> str:
     return str(next(model.network.parameters()).device)
 
 
-def service_app(service: Service) -> FastAPI:
-    """The API and the page; `Guard` goes around it."""
+class ServiceApp:
+    """The API and the page; `Guard` goes around it.
+
+    Predictions are taken from FastAPI's hands: its routing and checks took as long as all else that the loop does for a
+    request. `documented` has the same route, from which the reference is made.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self.service, self.documented = service, documented(service)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        name = predicts(scope) if scope["type"] == "http" else None
+        if name is None:
+            await self.documented(scope, receive, send)
+            return
+        try:
+            body = await predicted(self.service, name, Request(scope, receive))
+        except RefusedError as refused:
+            await respond(send, refused)
+            return
+        own = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+        await send({"type": "http.response.start", "status": 200, "headers": own})
+        await send({"type": "http.response.body", "body": body})
+
+
+async def predicted(service: Service, name: str, request: Request) -> bytes:
+    """The answers; what goes wrong in us is told in one line, and in the log."""
+    try:
+        return await service.predict(name, request)
+    except RefusedError:
+        raise
+    except Exception:
+        log.exception("a request to %r failed", name)
+        raise RefusedError(500, "internal error; see the log of the service") from None
+
+
+def documented(service: Service) -> FastAPI:
+    """All routes, as FastAPI has them."""
     # The documentation page of FastAPI loads scripts from elsewhere; ours is in reference.py.
     silent: dict[str, Any] = {"telemetry": dict.fromkeys(("auto_configure", "tracing", "metrics", "logs"), False)}
     app = FastAPI(title="regard", docs_url=None, redoc_url=None, redirect_slashes=False, **silent)
@@ -153,13 +200,7 @@ def service_app(service: Service) -> FastAPI:
     )
     async def predict(name: str, request: Request) -> Response:
         """Predict from texts, and return the attention weights."""
-        try:
-            return Response(await service.predict(name, request), media_type="application/json")
-        except RefusedError:
-            raise
-        except Exception:
-            log.exception("a request to %r failed", name)
-            raise RefusedError(500, "internal error; see the log of the service") from None
+        return Response(await predicted(service, name, request), media_type="application/json")
 
     runs = to_json({"runs": [run.about for run in service.runs.values()]})
 
@@ -168,10 +209,10 @@ def service_app(service: Service) -> FastAPI:
         """List the served runs: name, task, and the roles of their inputs."""
         return Response(runs, media_type="application/json")
 
-    @app.get("/health", tags=["monitoring"])
+    @app.get(health_route, tags=["monitoring"])
     async def health() -> dict[str, str]:
         """200 while the process is alive."""
-        return {"status": "alive"}
+        return alive
 
     @app.get("/ready", responses={503: problem[503]}, tags=["monitoring"])
     async def is_ready() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Whose page a request comes from, as its headers tell: exactly one Host, spelled as one, and no foreign Origin.
+"""Which site a request comes from, by its headers: exactly one valid Host, and no foreign Origin.
 
 A page of another site can send requests to this machine: by a name of its own that it lets point here (its Host gives
 it away), or straight to 127.0.0.1 (its Origin does). Programs other than browsers send no Origin.

@@ -1,4 +1,4 @@
-"""JSON as bytes, in pieces: json.dumps holds the interpreter until it is done, and other threads with it.
+"""JSON as bytes, in pieces, since json.dumps holds the interpreter lock until it is done.
 
 A look of a long text under many heads is a million numbers, half a second of writing. Here no single call writes more
 than `some` of them, so whoever answers requests meanwhile waits for milliseconds.
@@ -51,5 +51,4 @@ def _size(value: Any) -> int:
     return len(value) * _size(value[0])
 
 
-def _dumps(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_dumps = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode

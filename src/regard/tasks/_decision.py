@@ -1,4 +1,4 @@
-"""What all tasks share that decide about one input or two: embed → encode → pool → match → predict.
+"""What tasks with a decision about one or two inputs share: embed → encode → pool → match → predict.
 
 A task of this kind names its input field, its target field and its head; see `classify`, `entail`, `relate`, `tag`.
 """
@@ -11,13 +11,15 @@ from typing import Any, ClassVar
 import torch
 from torch import nn
 
+from regard.attend.bernoulli import share
+from regard.attend.estimator import Estimator
 from regard.attend.reinforce import Reinforce
-from regard.attend.selector import share
+from regard.attend.sparsity import Sparsity
 from regard.data.batch import in_order
 from regard.encode import Encoder
 from regard.errors import RegardError
 from regard.fields import Field, input_field
-from regard.find import Spec, build, call, table
+from regard.find import Spec, build, call, find, named, names, table
 from regard.look.attention_map import AttentionMap
 from regard.measure import Results
 from regard.networks.hard_attention import must_learn
@@ -53,25 +55,32 @@ class Decision(Task):
         encoder: Spec,
         head: Spec,
         reinforce: Spec,
-        sparsity: float,
+        sparsity: Spec | float,
         metrics: Sequence[Spec],
         best_metric: str,
         dropout: float,
         pool: Spec | None = None,
         match: Spec | None = None,
+        estimator: Spec = "score_function",
     ) -> None:
         field = input_field(input, end=False)
         self.reading = InputReading.of(encoder, field, len(self.roles), self.pools)
         self.inputs, self.target = dict.fromkeys(self.roles, field), target
         self.metrics = MetricSet(metrics, best_metric)
         self.options: dict[str, Any] = {"encoder": encoder, "pool": pool, "match": match, "head": head}
-        self.reinforce, self.sparsity, self.dropout = table(reinforce), sparsity, dropout
+        self.reinforce, self.dropout = table(reinforce), dropout
+        self.sparsity: Spec = {"price": sparsity} if isinstance(sparsity, int | float) else sparsity
+        self.estimator: Spec = estimator
 
     # --- data --------------------------------------------------------------------------------------------
 
     @classmethod
     def implied(cls, options: Mapping[str, Any]) -> dict[str, Any]:
-        return implied(options)
+        """Those of a pre-trained encoder; and of one that selects tokens, what teaches its choice best."""
+        encoder = options.get("encoder", "")
+        name = named(encoder) if isinstance(encoder, str | Mapping) else ""
+        own = find("encode", name).reinforce if name in names("encode") else {}
+        return {**({"reinforce": own} if own else {}), **implied(options)}
 
     def learn(self, examples: Sequence[Example]) -> None:
         super().learn(examples)
@@ -115,7 +124,8 @@ class Decision(Task):
             size = match.size
         head = call(self.Head, self.options["head"], inputs=size, labels=len(self.target.names))
         reinforce = self._reinforce(embed.size, encoder, pool)
-        return Reader(embed, encoder, pool, match, head, reinforce, self.dropout, self.sparsity)
+        parts = (embed, encoder, pool, match, head, reinforce, self.dropout)
+        return Reader(*parts, *self._choosing(embed.size, encoder, reinforce))
 
     def save_pretrained(self, network: nn.Module, folder: Path) -> Path:
         assert isinstance(network, Reader)
@@ -137,6 +147,17 @@ class Decision(Task):
             )
         return found
 
+    def _choosing(
+        self, size: int, encoder: Encoder, reinforce: Reinforce | None
+    ) -> tuple[Sparsity | None, Estimator | None]:
+        """What tokens cost and how their choice is learned, where an encoder selects."""
+        if not encoder.selects or reinforce is None:
+            return None, None
+        given = {"size": size * len(self.inputs), "samples": reinforce.copies}
+        return call(Sparsity, table(self.sparsity), policies=len(encoder.policy_names)), build(
+            "attend.estimator", self.estimator, **given
+        )
+
     # --- predictions -------------------------------------------------------------------------------------
 
     def _answers(self, network: Reader, read: Read, rows: int) -> list[Prediction]:
@@ -151,20 +172,20 @@ class Decision(Task):
         assert isinstance(network, Reader)
         items, device = self.items(examples), next(network.parameters()).device
         found: list[Prediction | None] = [None] * len(items)
-        nats, tokens, shares = 0.0, 0, list[float]()
-        policies = 1
+        nats, tokens, shares = 0.0, 0, dict[str, float]()
         for rows in in_order([item.lengths for item in items], tokens=16_384):
             batch = self.collate([items[row] for row in rows]).to(device)
-            read = network.read(batch.inputs)
+            read = network.read(batch.inputs, narrow=True)
             nats += float(network.head.loss(read.logits, batch.target).sum())  # type: ignore[operator]
             tokens += network.count(batch)
-            policies = max(1, len(read.choices))
-            shares += [float(share(one.chosen, read.inputs.mask).mean()) * len(rows) for one in read.choices]
+            for one in read.choices:
+                part = float(share(one.chosen, read.inputs.mask).mean()) * len(rows) / len(items)
+                shares[one.name] = shares.get(one.name, 0.0) + part
             for row, answer in zip(rows, self._answers(network, read, len(rows)), strict=True):
                 found[row] = answer
         predictions = [one for one in found if one is not None]
-        chosen = sum(shares) / len(items) / policies if shares else None
-        return Results(examples, predictions, nats, tokens, chosen=chosen)
+        chosen = sum(shares.values()) / len(shares) if shares else None
+        return Results(examples, predictions, nats, tokens, chosen=chosen, policies=shares)
 
     @torch.no_grad()
     def predict(
@@ -179,7 +200,7 @@ class Decision(Task):
         device, found = next(network.parameters()).device, list[Prediction | None]([None] * len(texts))
         for rows in in_order([tuple(one) for one in lengths], tokens=tokens):
             inputs = [one.to(device) for one in self.batched([encoded[row] for row in rows])]
-            read = network.read(inputs)
+            read = network.read(inputs, narrow=not ask.look)
             answers = self._answers(network, read, len(rows))
             seen = Seen.of(read, network.encoder.head_names, ask.features) if ask.look else None
             regions = self._regions([texts[row] for row in rows], read) if seen is not None else []

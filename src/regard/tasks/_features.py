@@ -1,4 +1,4 @@
-"""Single features of a feature-wise attention: beside the mean that is shown of all, the weights of a few.
+"""Single features of feature-wise attention: their weights beside the mean over all.
 
 Such an attention (DiSAN, ReSAN, source2token) has for each feature f weights of its own over the tokens, α_jif. An
 attention map shows `mean_f α_jif`; asked for `features`, it has a panel for each of some of them too: those of the

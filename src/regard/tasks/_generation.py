@@ -1,10 +1,9 @@
-"""What all tasks share that answer an input with a text: embed → encode → attend → predict, token by token.
+"""What tasks that generate text share: embed → encode → attend → predict, token by token.
 
 A task of this kind is a small file that names its defaults; see `translate`.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -161,8 +160,9 @@ class Generation(Task):
         answers = []
         for row, (text, best) in enumerate(zip(texts, found, strict=True)):
             drawn = self.source.source(text[0]) if ask.look else ""  # a picture is read for this
-            first, *others = [self._prediction(text[0], one, columns[row], maps, drawn) for one in best]
-            answers.append(replace(first, others=tuple(others), steps=steps.get(row, ())))
+            others = [self._prediction(text[0], one, columns[row], maps, drawn) for one in best[1:]]
+            more = {"others": tuple(others), "steps": steps.get(row, ())}
+            answers.append(self._prediction(text[0], best[0], columns[row], maps, drawn, **more))
         return answers
 
     def searched(
@@ -198,11 +198,11 @@ class Generation(Task):
         return [self.source.remaining(one, out) for one, out in zip(regions, dropped, strict=True)]
 
     def _prediction(
-        self, source: str, found: Hypothesis, columns: tuple[Region, ...], maps: AttentionMaps, drawn: str
+        self, source: str, found: Hypothesis, columns: tuple[Region, ...], maps: AttentionMaps, drawn: str, **more: Any
     ) -> Prediction:
         text, rows = self.target.text.written(found.tokens)
         looked = maps(found, tuple(rows), columns, self.source.title(source), drawn)
-        return Prediction(text, found.log_prob, looked, source, log_prob_per_token=found.log_prob_per_token)
+        return Prediction(text, found.log_prob, looked, source, log_prob_per_token=found.log_prob_per_token, **more)
 
     @torch.no_grad()
     def score(

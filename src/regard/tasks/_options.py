@@ -3,10 +3,19 @@
 from typing import Annotated
 
 from regard.find import In, Of, Spec
-from regard.ranges import BelowOne, NonNegative
+from regard.ranges import BelowOne
 
 __all__ = [
-    *("BestMetric", "LabelSmoothing", "Metrics", "Pooling", "Reading", "SampledAttention", "SampledTokens"),
+    *(
+        "BestMetric",
+        "Estimator",
+        "LabelSmoothing",
+        "Metrics",
+        "Pooling",
+        "Reading",
+        "SampledAttention",
+        "SampledTokens",
+    ),
     *("Searching", "Sparsity", "Teaching"),
 ]
 
@@ -15,14 +24,19 @@ Metrics = Annotated[tuple[Spec, ...], In("measure"), "metrics to report, separat
 LabelSmoothing = Annotated[BelowOne, "label smoothing of the cross entropy in training"]
 
 # Tasks that decide.
-Reading = Annotated[Spec, In("fields"), "the input: text, image or items, with the options of that field"]
+Reading = Annotated[Spec, In("fields"), "the input: a field (text, image, items, …) with its options"]
 Pooling = Annotated[
     Spec | None, In("pool"), "how the encoder's states become one vector; none takes the encoder's default"
 ]
 SampledTokens = Annotated[
     Spec, Of("attend.reinforce.Reinforce"), "how an encoder or pooling that samples tokens is trained"
 ]
-Sparsity = Annotated[NonNegative, "weight of the penalty on the share of tokens selected (encoder=resan)"]
+Sparsity = Annotated[
+    Spec | float,
+    Of("attend.sparsity.Sparsity", short="price"),
+    "what selected tokens cost (encoder=resan): a number is the weight of the penalty on their share",
+]
+Estimator = Annotated[Spec, In("attend.estimator"), "how the policies of an encoder that selects tokens are trained"]
 
 # Tasks that write.
 Searching = Annotated[Spec, In("search"), "how predictions are searched for"]

@@ -1,4 +1,4 @@
-"""A document and a question as a network reads them: the tokens of both, in one window or several.
+"""A document and a question as a network reads them: the tokens of both, in one or several windows.
 
 A document of more than `window` tokens is read in windows that begin `stride` tokens apart, so that every answer that
 is not longer than what two of them share lies whole in one. Where answers are parts of the document, each window ends

@@ -1,4 +1,4 @@
-"""How a task that decides reads its inputs: with an encoder of its own, or a pre-trained one with its tokenizer.
+"""How a task reads its inputs: with an encoder trained here, or a pre-trained one with its tokenizer.
 
 A pre-trained encoder (`encoder=pretrained encoder.from=FOLDER`) brings its tokenizer and word vectors. It reads two
 texts as one, with its special tokens between them, and gives a state for each word where words are labelled. For a
@@ -16,7 +16,7 @@ from torch import nn
 from regard.encode import Encoder
 from regard.encode.pretrained import Pretrained, Table
 from regard.errors import RegardError, counted
-from regard.fields import Input
+from regard.fields import Input, require
 from regard.fields.embed import Embedding
 from regard.fields.text import Text
 from regard.find import Spec, build, find, named, table
@@ -120,14 +120,14 @@ class PretrainedInput(InputReading):
         self.encoder, self.options = encoder, table(encoder)
         self.joint = roles == 2 and pools and self.options.get("pair", "joint") == "joint"
         self.checkpoint: Checkpoint | None = None
-        if not isinstance(field, Text) or not field.imported:
+        if not field.imported:
             raise RegardError(
                 "encoder=pretrained with an input that it cannot read",
                 expected="its own tokenizer",
                 do="leave input and input.tokenizer out",
             )
-        self.field: Text = field
-        field.by_word = not pools
+        self.field: Text = require(field, Text, "input")
+        self.field.by_word = not pools
 
     @property
     def text(self) -> Framed:

@@ -22,6 +22,7 @@ from torch import nn
 from regard.data.read import form_of
 from regard.data.splits import Splits
 from regard.errors import RegardError
+from regard.fields import require
 from regard.fields.text import Text
 from regard.files import write_whole
 from regard.find import PLAIN, In, Of, Spec, settable, table
@@ -85,8 +86,7 @@ class Agree(Translate):
         parts = (encoder, attention, decoder, search, metrics, best_metric)
         rest = (*parts, label_smoothing, teach, fertility, reinforce)
         super().__init__(source, target, *rest)
-        if not isinstance(self.source, Text):
-            raise RegardError(f"source={self.source.kind}", expected="text, which can be translated in both directions")
+        require(self.source, Text, "source", "which can be translated in both directions")
         if self.teach.source_dropout or self.teach.source_swap:
             raise RegardError(
                 "teach.source_dropout or teach.source_swap with agree", expected="the same source for both directions"
@@ -105,9 +105,7 @@ class Agree(Translate):
 
     def _share(self) -> None:
         """What is source text for one direction is target text for the other."""
-        source, back = self.source, self.other.source
-        assert isinstance(source, Text)
-        assert isinstance(back, Text)
+        source, back = (require(one.source, Text, "source") for one in (self, self.other))
         self.other.target.text, back.text = source.text, self.target.text
 
     def network(self) -> Both:

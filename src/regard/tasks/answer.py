@@ -1,6 +1,6 @@
 """Question answering: a document and a question → a part of the document, or one of its words.
 
-With nothing given it learns to answer questions about little stories. Your own data are SQuAD's JSON, or a table or
+Without `--data` it learns to answer questions about short stories. Your own data are SQuAD's JSON, or a table or
 JSON lines of document, question and answer; for `answer=choice` also the files of bAbI, the Children's Book Test and
 CNN.
 
@@ -25,7 +25,7 @@ from regard.data.batch import in_order
 from regard.data.splits import Splits
 from regard.encode import Encoder
 from regard.errors import RegardError, brief
-from regard.fields import input_field
+from regard.fields import input_field, require
 from regard.fields.cloze import Candidates, Cloze, same_word
 from regard.fields.span import Span
 from regard.fields.text import Text
@@ -129,6 +129,8 @@ class Answer(Task):
     }
     inputs: dict[str, Any]
     target: Span | Cloze
+    span: Span | None  # the target, by what it is
+    cloze: Cloze | None
 
     @ranged
     def __init__(
@@ -141,16 +143,18 @@ class Answer(Task):
         interact: Annotated[
             Spec | None,
             In("attend.interact"),
-            "how document and question meet; none takes coattention (span) or attention_over_attention (choice)",
+            "how document and question are combined; none: coattention (span) or attention_over_attention (choice)",
         ] = None,
         again: Annotated[
             Spec,
             In("encode"),
-            "how the document is read again, after it has met the question (span); identity leaves it",
+            "encoder that reads the document a second time, with what it found in the question (span); identity: none",
         ] = BILSTM,
-        point: Annotated[Spec, In("predict.point"), "how the answer is pointed at (span)"] = "dynamic",
+        point: Annotated[
+            Spec, In("predict.point"), "how the start and the end of the answer are predicted (span)"
+        ] = "dynamic",
         overlap: Annotated[
-            bool, "tell the network for each word whether it occurs in both the document and the question"
+            bool, "add a feature to each word: whether it occurs in both the document and the question"
         ] = True,
         dropout: Annotated[Dropout, "dropout on the states of both encoders"] = 0.3,
         window: Annotated[Length, "tokens of a document that are read at once (span)"] = 400,
@@ -158,13 +162,13 @@ class Answer(Task):
             Length, "tokens from the start of one window to the start of the next, at most window (span)"
         ] = 200,
         max_answer: Annotated[Length, "longest answer, in tokens (span)"] = 30,
-        n_best: Annotated[Few, "answers to give, best first"] = 5,
-        metrics: Annotated[Metrics, "metrics to report; empty takes those that suit the kind of answer"] = (),
-        best_metric: Annotated[BestMetric, "empty takes squad_f1 (span) or cloze_accuracy (choice)"] = "",
+        n_best: Annotated[Few, "number of answers to return, best first"] = 5,
+        metrics: Annotated[Metrics, "metrics to report; empty takes the usual ones for this kind of answer"] = (),
+        best_metric: Annotated[
+            BestMetric, "metric that decides which weights are kept; empty: squad_f1 (span) or cloze_accuracy (choice)"
+        ] = "",
     ) -> None:
-        field = input_field(input, end=False)
-        if not isinstance(field, Text):
-            raise RegardError(f"input={field.kind}", expected="text, as answers are parts of it")
+        field = require(input_field(input, end=False), Text, "input", "as answers are parts of it")
         if stride > window:
             raise RegardError(f"stride={stride} with window={window}", expected=f"at most {window}")
         usual = USUAL[answer]
@@ -177,7 +181,9 @@ class Answer(Task):
         self.way, self.field, self.overlap, self.dropout = answer, field, overlap, dropout
         self.window, self.stride, self.max_answer, self.n_best = window, stride, max_answer, n_best
         self.inputs = {"document": field, "question": field}
-        self.target = Span() if answer == "span" else Cloze()
+        span, cloze = Span(), Cloze()
+        self.target = span if answer == "span" else cloze
+        self.span, self.cloze = (span, None) if answer == "span" else (None, cloze)
         self.metrics = MetricSet(metrics or usual["metrics"], best_metric or usual["best_metric"])
         self.options = {"encoder": encoder, "interact": interact or usual["interact"], "again": again, "point": point}
 
@@ -191,9 +197,9 @@ class Answer(Task):
         return {**found, **AS_BERT} if found else {}
 
     def learn(self, examples: Sequence[Example]) -> None:
-        if isinstance(self.target, Cloze):
+        if self.cloze is not None:
             rows = [(one.source, one.target, one.choices) for one in examples]
-            self.target.learn(*(list(column) for column in zip(*rows, strict=True)))
+            self.cloze.learn(*(list(column) for column in zip(*rows, strict=True)))
         super().learn(examples)
         if self.went_on is None:
             self.reading.begin()
@@ -255,12 +261,12 @@ class Answer(Task):
     def _windows(
         self, number: int, ids: list[int], tokens: list[tuple[int, int]], question: list[int], example: Example | None
     ) -> Iterator[Passage]:
-        assert isinstance(self.target, Span)
+        assert self.span is not None
         answer = None
         if example is not None and example.target.strip():
             given = example.spans[0] if example.spans else None
-            place = self.target.locate(example.source, example.target, given, example.where)
-            answer = self.target.covering(tokens, place)
+            place = self.span.locate(example.source, example.target, given, example.where)
+            answer = self.span.covering(tokens, place)
         size = len(tokens)
         for first in starts(size, self.window, self.stride):
             last = min(first + self.window, size)
@@ -281,12 +287,12 @@ class Answer(Task):
         at: str,
     ) -> Passage:
         """The whole document and, after it, the answers that are in no document."""
-        assert isinstance(self.target, Cloze)
+        assert self.cloze is not None
         self.field.check(ids, at, "document")
         choices = example.choices if example is not None else ()
         words = Candidates.of(document, tokens, choices)
         names, groups, ids, extra = list(words.names), list(words.groups), list(ids), []
-        for name in self.target.outside:
+        for name in self.cloze.outside:
             if choices and name not in choices:
                 continue
             own = self.field.text.spans_all([name])[0][0]
@@ -428,7 +434,7 @@ class Answer(Task):
                     place = window.passage.tokens[first][0], window.passage.tokens[last][1]
                     odds[place] = float(np.logaddexp(odds.get(place, -math.inf), score))
         total = float(np.logaddexp.reduce([window.total for window in found]))
-        unanswered = isinstance(self.target, Span) and self.target.unanswered
+        unanswered = self.span is not None and self.span.unanswered
         total = float(np.logaddexp(total, 0.0)) if unanswered else total
         ranked = sorted(odds.items(), key=lambda one: (-one[1], one[0]))[:count]
         answers = [Prediction(document[a:b], min(score - total, 0.0), span=(a, b)) for (a, b), score in ranked]
@@ -473,7 +479,7 @@ class Answer(Task):
     def finish(self, run: Any, network: nn.Module, splits: Splits) -> None:
         """Where questions may have no answer, the validation set says how likely an answer has to be."""
         assert isinstance(network, Answering)
-        if not (isinstance(self.target, Span) and self.target.unanswered and splits.valid):
+        if not (self.span is not None and self.span.unanswered and splits.valid):
             return
         network.threshold.fill_(-math.inf)  # so that everything is answered
         found = self.results(network, splits.valid, quick=True)

@@ -1,6 +1,6 @@
-"""Image captioning: a picture → what is to be seen in it.
+"""Image captioning: a picture → a sentence about it.
 
-With nothing given it learns to describe drawn scenes. The default is "Show, Attend and Tell" (Xu et al. 2015) with soft
+Without `--data` it learns to describe drawn scenes. The default is "Show, Attend and Tell" (Xu et al. 2015) with soft
 attention: an LSTM that attends to a grid of vectors before each word, with a gate on the context, a deep output, first
 states from the mean of the grid, and the doubly stochastic penalty. The same options give the models beside it:
 

@@ -1,6 +1,6 @@
 """Classification: a text, a picture or a list of items → a label.
 
-With nothing given it learns to tell in which language a date is written. With your own `text TAB label` lines it
+Without `--data` it learns to tell in which language a date is written. With your own `text TAB label` lines it
 takes words, and pre-trained vectors where you have some. With `input=image` it reads pictures, with `input=items` ids.
 
     regard train classify --data reviews.tsv input.embed.vectors=glove.6B.300d.txt
@@ -15,7 +15,7 @@ from regard.find import PLAIN, In, Of, Spec
 from regard.predict.classify import ClassifyHead
 from regard.ranges import Dropout, ranged
 from regard.tasks._decision import Decision
-from regard.tasks._options import BestMetric, Metrics, Pooling, Reading, SampledTokens, Sparsity
+from regard.tasks._options import BestMetric, Estimator, Metrics, Pooling, Reading, SampledTokens, Sparsity
 from regard.train.suggest import Recipe, sentence
 
 __all__ = ["Classify"]
@@ -53,8 +53,11 @@ class Classify(Decision):
         ] = PLAIN,
         reinforce: SampledTokens = PLAIN,
         sparsity: Sparsity = 0.03,
+        estimator: Estimator = "score_function",
         metrics: Metrics = ("accuracy", "loss", "chosen"),
         best_metric: BestMetric = "accuracy",
         dropout: Annotated[Dropout, "dropout on the vector of the input"] = 0.3,
     ) -> None:
-        super().__init__(input, Label(), encoder, head, reinforce, sparsity, metrics, best_metric, dropout, pool)
+        super().__init__(
+            input, Label(), encoder, head, reinforce, sparsity, metrics, best_metric, dropout, pool, estimator=estimator
+        )

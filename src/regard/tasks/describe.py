@@ -1,6 +1,6 @@
 """Data-to-text generation: a record → a text. "name[Blue Spice], area[riverside]" → "Blue Spice is …".
 
-With nothing given it learns to write weather forecasts from made records, for places it has never met. Records are
+Without `--data` it learns to write weather forecasts from built-in records, for places it has never met. Records are
 written as `name[value], name[value]` (the form of the E2E challenge, Novikova et al. 2017, "The E2E Dataset", whose CSV
 is known by its columns) or as a JSON object, one a line.
 

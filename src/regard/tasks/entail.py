@@ -1,6 +1,6 @@
 """Natural language inference: a premise and a hypothesis → entailment, neutral or contradiction.
 
-With nothing given it learns pairs of sentences whose entailment follows from their grammar. With your own
+Without `--data` it learns from built-in pairs of sentences whose entailment follows from their grammar. With your own
 `premise TAB hypothesis TAB label` lines, or SNLI's and SICK's own files, it takes words and pre-trained vectors.
 
     regard train entail --data snli encoder=disan input.embed.vectors=glove.6B.300d.txt
@@ -14,7 +14,7 @@ from regard.find import PLAIN, In, Of, Spec
 from regard.predict.classify import ClassifyHead
 from regard.ranges import Dropout, ranged
 from regard.tasks._decision import Decision
-from regard.tasks._options import BestMetric, Metrics, Pooling, Reading, SampledTokens, Sparsity
+from regard.tasks._options import BestMetric, Estimator, Metrics, Pooling, Reading, SampledTokens, Sparsity
 from regard.train.suggest import Recipe, sentence
 
 __all__ = ["Entail"]
@@ -56,8 +56,22 @@ class Entail(Decision):
         ] = PLAIN,
         reinforce: SampledTokens = PLAIN,
         sparsity: Sparsity = 0.03,
+        estimator: Estimator = "score_function",
         metrics: Metrics = ("accuracy", "loss", "chosen"),
         best_metric: BestMetric = "accuracy",
         dropout: Annotated[Dropout, "dropout on the vector of the pair"] = 0.3,
     ) -> None:
-        super().__init__(input, Label(), encoder, head, reinforce, sparsity, metrics, best_metric, dropout, pool, match)
+        super().__init__(
+            input,
+            Label(),
+            encoder,
+            head,
+            reinforce,
+            sparsity,
+            metrics,
+            best_metric,
+            dropout,
+            pool,
+            match,
+            estimator=estimator,
+        )

@@ -1,6 +1,6 @@
-"""Recurrent visual attention: a picture → a label, by a few glimpses at places that the model chooses.
+"""Recurrent visual attention: a picture → a label, after a few glimpses at places that the model chooses.
 
-With nothing given it learns to find a handwritten digit among clutter. Your own pictures are a folder for each label,
+Without `--data` it learns to find a handwritten digit among clutter. Your own pictures are a folder for each label,
 the files of MNIST, or an `.npz` file.
 
     regard train glimpse
@@ -40,7 +40,7 @@ ROWS = 512  # pictures of a batch in evaluation
 
 
 class Glimpse(Task):
-    """Recurrent visual attention: a picture in, a label out, by a few glimpses (Mnih 2014)."""
+    """Recurrent visual attention: a picture in, a label out, after a few glimpses (Mnih 2014)."""
 
     name: ClassVar[str] = "glimpse"
     counts: ClassVar[str] = "examples"

@@ -1,6 +1,6 @@
 """Language modelling: a prompt → its continuation; also the likelihood of a text.
 
-With nothing given it learns little stories in which names, pronouns and counts agree over many words. Your own text
+Without `--data` it learns short stories in which names, pronouns and counts agree over many words. Your own text
 is read line by line; lines run on, so that what one ends with is known in the next (`running=false` where they have
 nothing to do with each other). Words or pieces as `text.tokenizer` says: with `text.tokenizer=word` the Penn Treebank
 is measured as in the papers; `word_perplexity` compares over all tokenizers.
@@ -25,7 +25,6 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import torch
 from torch import nn
-from torch.nn.functional import cross_entropy
 
 from regard.data.batch import in_order
 from regard.fields.text import Text
@@ -38,6 +37,7 @@ from regard.ranges import Length, LengthOrNone, ranged
 from regard.regions import Token
 from regard.search import Hypothesis, Search, Trace
 from regard.tasks._options import BestMetric, Metrics
+from regard.tasks._token_results import token_results
 from regard.text import Tokenizer
 from regard.train.metrics import MetricSet
 from regard.train.start import Starts
@@ -157,21 +157,13 @@ class Language(Task):
 
     # --- answers -----------------------------------------------------------------------------------------
 
-    @torch.no_grad()
     def results(
         self, network: nn.Module, examples: Sequence[Example], quick: bool = False, search: Search | None = None
     ) -> Results:
         """How likely the texts are; nothing is searched for, so there are no predictions."""
-        model = network
-        assert isinstance(model, LanguageModel)
-        items = self._windows(examples, FARTHER if model.carries else 1)
-        nats, tokens, right, device = 0.0, 0, 0, next(model.parameters()).device
-        for rows in in_order([item.lengths for item in items], tokens=16_384):
-            logits, said = model.forced(self.collate([items[row] for row in rows]).to(device))
-            nats += float(cross_entropy(logits, said, reduction="sum"))
-            right += int((logits.argmax(-1) == said).sum())
-            tokens += len(said)
-        return Results(examples, (), nats, tokens, right)
+        assert isinstance(network, LanguageModel)
+        items = self._windows(examples, FARTHER if network.carries else 1)
+        return token_results(network, network.forced, examples, items, self.collate)
 
     @torch.no_grad()
     def predict(

@@ -1,6 +1,6 @@
 """Pre-training: masked language modelling; then any task starts from the encoder (`--start RUN`).
 
-With nothing given it reads little stories. Your own text needs no labels: one text file or several, each may be `.gz`,
+Without `--data` it reads built-in stories. Your own text needs no labels: one text file or several, each may be `.gz`,
 or a data set of the Hugging Face hub. It is read in a stream and kept on disk as tokens, so it may be larger than the
 memory (data/corpus.py, data/shards.py).
 
@@ -24,7 +24,6 @@ from typing import Annotated, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 
 from regard.data.batch import Lengths, in_order
 from regard.data.corpus import Corpus
@@ -43,6 +42,7 @@ from regard.regions import Token
 from regard.search import Search
 from regard.tasks._options import BestMetric, Metrics
 from regard.tasks._seen import Seen
+from regard.tasks._token_results import token_results
 from regard.text import MASK, Tokenizer
 from regard.train.metrics import MetricSet
 from regard.train.start import Starts
@@ -77,7 +77,7 @@ def windows(lines: Iterable[Sequence[int]], window: int, running: bool) -> Itera
 
 
 @dataclass(frozen=True)
-class Asked:
+class MaskedText:
     """A text with masks: its token ids, what each position stands for, and where the masks are."""
 
     ids: list[int]
@@ -115,7 +115,9 @@ class Pretrain(Task):
         share: Annotated[Probability, "share of the tokens to predict; at least one of each example"] = 0.15,
         whole_words: Annotated[bool, "mask all subwords of a word together"] = False,
         tied: Annotated[bool, "use the word vectors as the weights of the output layer too"] = True,
-        alternatives: Annotated[int, Range(0, 1000), "likely words to list for each [MASK], beside the likeliest"] = 4,
+        alternatives: Annotated[
+            int, Range(0, 1000), "further words to list for each [MASK], after the most likely one"
+        ] = 4,
         metrics: Metrics = ("perplexity", "token_accuracy"),
         best_metric: BestMetric = "perplexity",
     ) -> None:
@@ -215,20 +217,12 @@ class Pretrain(Task):
 
     # --- answers -----------------------------------------------------------------------------------------
 
-    @torch.no_grad()
     def results(
         self, network: nn.Module, examples: Sequence[Example], quick: bool = False, search: Search | None = None
     ) -> Results:
         """How likely the masked tokens are; the same tokens are masked every time."""
         assert isinstance(network, Masked)
-        items, device = self.items(examples), next(network.parameters()).device
-        nats, tokens, right = 0.0, 0, 0
-        for rows in in_order([item.lengths for item in items], tokens=16_384):
-            logits, said = network.predicted(self.collate([items[row] for row in rows]).to(device))
-            nats += float(cross_entropy(logits, said, reduction="sum"))
-            right += int((logits.argmax(-1) == said).sum())
-            tokens += len(said)
-        return Results(examples, (), nats, tokens, right)
+        return token_results(network, network.predicted, examples, self.items(examples), self.collate)
 
     @torch.no_grad()
     def predict(
@@ -252,7 +246,7 @@ class Pretrain(Task):
                 found[row] = answer
         return [one for one in found if one is not None]
 
-    def _asked(self, texts: Sequence[str], where: Sequence[str]) -> list[Asked]:
+    def _asked(self, texts: Sequence[str], where: Sequence[str]) -> list[MaskedText]:
         """The tokens of each text, with one for each [MASK]. It is split as if an unknown word of the same length stood
         there; with subwords the space before that would be a piece, too, while in training a piece has its space."""
         asked = []
@@ -277,10 +271,10 @@ class Pretrain(Task):
                     shown.append(Token(MASK, *span))
             if not kept:
                 raise RegardError(f"{at}: an empty text", expected="at least one word")
-            asked.append(Asked(kept, tuple(shown), list(masks.values())))
+            asked.append(MaskedText(kept, tuple(shown), list(masks.values())))
         return asked
 
-    def _answer(self, text: str, asked: Asked, logits: Tensor) -> Prediction:
+    def _answer(self, text: str, asked: MaskedText, logits: Tensor) -> Prediction:
         """The text with the likeliest word in place of every mask, each predicted by itself."""
         if not asked.masks:
             return Prediction(text, None, source=text)

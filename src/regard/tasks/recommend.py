@@ -1,6 +1,6 @@
-"""Recommendation: the items that a user has had → those to recommend next, and which of the known ones made them so.
+"""Recommendation: a user's history → the items to recommend next, with the items of the history that led to them.
 
-With nothing given it learns which product follows which in made histories, whose causes are known. Your own data is a
+Without `--data` it learns from built-in histories of products whose causes are known. Your own data is a
 line for each time that a user had an item: user, item and time.
 
     regard train recommend --data ml-100k/u.data titles=ml-100k/u.item
@@ -74,7 +74,7 @@ class Recommend(Task):
     def __init__(
         self,
         history: Annotated[
-            Spec, Of("fields.history.History"), "the items of a user: vectors, shortest history"
+            Spec, Of("fields.history.History"), "the histories of items: their vectors and shortest length"
         ] = PLAIN,
         network: Annotated[Spec, In("networks.recommend"), "the model"] = "sasrec",
         titles: Annotated[

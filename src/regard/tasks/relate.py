@@ -1,6 +1,6 @@
 """Semantic similarity: two sentences → a score on a scale.
 
-With nothing given it learns pairs whose likeness follows from how they were made. With your own
+Without `--data` it learns from built-in pairs of sentences whose similarity is known. With your own
 `sentence TAB sentence TAB score` lines, or SICK's own files, it takes words and pre-trained vectors. The scale is 1 to
 5; `head.low` and `head.high` set another.
 
@@ -15,7 +15,7 @@ from regard.find import PLAIN, In, Of, Spec, call
 from regard.predict.regress import RegressHead
 from regard.ranges import Dropout, ranged
 from regard.tasks._decision import Decision
-from regard.tasks._options import BestMetric, Metrics, Pooling, Reading, SampledTokens, Sparsity
+from regard.tasks._options import BestMetric, Estimator, Metrics, Pooling, Reading, SampledTokens, Sparsity
 from regard.train.suggest import Recipe, sentence
 
 __all__ = ["Relate"]
@@ -56,10 +56,24 @@ class Relate(Decision):
         ] = PLAIN,
         reinforce: SampledTokens = PLAIN,
         sparsity: Sparsity = 0.03,
+        estimator: Estimator = "score_function",
         metrics: Metrics = ("pearson", "spearman", "mse", "loss", "chosen"),
         best_metric: BestMetric = "pearson",
         dropout: Annotated[Dropout, "dropout on the vector of the pair"] = 0.3,
     ) -> None:
         scale = call(RegressHead, head if not isinstance(head, str) else {}, inputs=1)
         target = Number(scale.low, scale.high)
-        super().__init__(input, target, encoder, head, reinforce, sparsity, metrics, best_metric, dropout, pool, match)
+        super().__init__(
+            input,
+            target,
+            encoder,
+            head,
+            reinforce,
+            sparsity,
+            metrics,
+            best_metric,
+            dropout,
+            pool,
+            match,
+            estimator=estimator,
+        )

@@ -1,6 +1,6 @@
 """Summarisation: a document → a summary.
 
-With nothing given it learns to put headlines over short made reports: to find the sentence that tells what happened,
+Without `--data` it learns to put headlines over short built-in reports: to find the sentence that tells what happened,
 and in others who it was and where. With your own pairs it takes subwords and a larger network. `truncate` reads the
 first tokens of a document alone (See, Liu & Manning 2017, "Get To The Point", section 5.1, take 400); 0 reads all of
 it.

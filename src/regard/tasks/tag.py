@@ -1,6 +1,6 @@
 """Sequence labelling: a text or a list of items → a label for each position.
 
-With nothing given it learns which characters of a written date are its day, month and year. With your own data it
+Without `--data` it learns which characters of a written date are its day, month and year. With your own data it
 reads CoNLL columns, or `text TAB labels` lines with as many labels as tokens, both between spaces.
 
     regard train tag --data ner.conll encoder=bilstm
@@ -14,14 +14,14 @@ from torch import nn
 
 from regard.encode.recurrent import Recurrent
 from regard.errors import RegardError, counted
+from regard.fields import Input
 from regard.fields.tags import Tags
-from regard.fields.text import Text
 from regard.find import PLAIN, In, Of, Spec
 from regard.networks.reader import Reader
 from regard.predict.tag import TagHead
 from regard.ranges import Dropout, ranged
 from regard.tasks._decision import Decision
-from regard.tasks._options import BestMetric, Metrics, Reading, SampledTokens, Sparsity
+from regard.tasks._options import BestMetric, Estimator, Metrics, Reading, SampledTokens, Sparsity
 from regard.train.suggest import Recipe, tagging
 from regard.train.task import Capability, Encoded
 from regard.types import Example
@@ -60,11 +60,14 @@ class Tag(Decision):
         ] = PLAIN,
         reinforce: SampledTokens = PLAIN,
         sparsity: Sparsity = 0.03,
+        estimator: Estimator = "score_function",
         metrics: Metrics = ("tag_accuracy", "span_f1", "loss", "chosen"),
         best_metric: BestMetric = "tag_accuracy",
         dropout: Annotated[Dropout, "dropout on the encoder's states"] = 0.3,
     ) -> None:
-        super().__init__(input, Tags(), encoder, head, reinforce, sparsity, metrics, best_metric, dropout)
+        super().__init__(
+            input, Tags(), encoder, head, reinforce, sparsity, metrics, best_metric, dropout, estimator=estimator
+        )
 
     def encode(self, examples: Sequence[Example]) -> list[Encoded]:
         items = super().encode(examples)
@@ -81,7 +84,7 @@ class Tag(Decision):
         """A tagger that answers each token as it arrives."""
         assert isinstance(network, Reader)
         encoder, field = network.encoder, self.inputs["input"]
-        if not isinstance(encoder, Recurrent) or encoder.bidirectional or not isinstance(field, Text):
+        if not isinstance(encoder, Recurrent) or encoder.bidirectional:
             raise RegardError(
                 "an encoder that needs the whole sentence",
                 expected="a unidirectional encoder, to tag a stream",
@@ -93,7 +96,7 @@ class Tag(Decision):
 class Stream:
     """One sentence being tagged, token by token; `end` begins the next."""
 
-    def __init__(self, field: Text, names: Sequence[str], network: Reader, encoder: Recurrent) -> None:
+    def __init__(self, field: Input, names: Sequence[str], network: Reader, encoder: Recurrent) -> None:
         self.field, self.names, self.network, self.encoder, self.state = field, names, network, encoder, None
 
     def __call__(self, token: str) -> str:
@@ -106,11 +109,11 @@ class Stream:
     @torch.no_grad()
     def labels(self, text: str) -> list[str]:
         """The labels of all tokens of the text that comes next."""
-        numbers = self.field.text.encode(text)[:-1]
-        if not numbers:
+        if not text.strip():
             return []
+        [row] = self.field.encode([text], ["the token"])
         device = next(self.network.parameters()).device
-        words = self.network.embed(self.field.collate([numbers]).to(device))
+        words = self.network.embed(self.field.collate([row]).to(device))
         states, self.state = self.encoder.follow(words.values, self.state)
         return [self.names[number] for number in self.network.head(states)[0].argmax(-1).tolist()]
 

@@ -1,6 +1,6 @@
-"""Speech to text: a recording → what is said in it.
+"""Speech to text: a recording → its transcript.
 
-With nothing given it learns to read Morse code by ear. The default is "Listen, Attend and Spell" (Chan et al. 2016) in
+Without `--data` it learns to read Morse code by ear. The default is "Listen, Attend and Spell" (Chan et al. 2016) in
 small: a log-mel spectrogram, convolutions that shorten it, a bidirectional LSTM, and a decoder that writes characters,
 with location-aware attention (Chorowski et al. 2015) and CTC beside it (Kim et al. 2017; Watanabe et al. 2017). The
 options give the models beside it:
@@ -25,7 +25,7 @@ import torch
 from torch import nn
 
 from regard.errors import RegardError, counted
-from regard.fields import input_field
+from regard.fields import input_field, require
 from regard.fields.audio import SILENT, Audio, Sound
 from regard.find import PLAIN, In, Of, Spec
 from regard.networks.encoder_decoder import EncoderDecoder
@@ -55,7 +55,7 @@ QUIET = 0.05  # seconds over which the quietest moment is sought
 
 
 class Transcribe(Generation):
-    """Speech to text: a recording in, what is said in it out (Chorowski 2015, Kim 2017)."""
+    """Speech to text: a recording in, its transcript out (Chorowski 2015, Kim 2017)."""
 
     name: ClassVar[str] = "transcribe"
     role: ClassVar[str] = "audio"
@@ -105,9 +105,7 @@ class Transcribe(Generation):
         teach: Teaching = PLAIN,
         reinforce: SampledAttention = REINFORCE,
     ) -> None:
-        field = input_field(audio, end=True)
-        if not isinstance(field, Audio):
-            raise RegardError(f"audio={field.kind}", expected="a field of recordings: audio")
+        field = require(input_field(audio, end=True), Audio, "audio")
         if overlap * 2 >= window:
             raise RegardError(f"overlap={overlap:g} with window={window:g}", expected="less than half a window")
         super().__init__(
@@ -119,9 +117,7 @@ class Transcribe(Generation):
 
     @property
     def sound(self) -> Audio:
-        field = self.source
-        assert isinstance(field, Audio)
-        return field
+        return require(self.source, Audio, "audio")
 
     def room(self, source: int) -> int:
         """At most a token for each position, and the end."""

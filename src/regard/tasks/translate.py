@@ -1,6 +1,6 @@
 """Translation: a source text → a target text.
 
-With nothing given it learns to read dates written out in dozens of languages as ISO dates, in a few
+Without `--data` it learns to read dates written out in dozens of languages as ISO dates, in a few
 minutes on two cores. With your own pairs it takes subwords and a larger network.
 
     regard train translate --data pairs.tsv

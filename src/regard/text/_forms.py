@@ -1,4 +1,4 @@
-"""What a `tokenizer.json` may hold, looked at before tokenizers reads it.
+"""Checks what is in a `tokenizer.json` before tokenizers reads it.
 
 tokenizers takes the file at its word: a number of 10⁹ in a vocabulary costs it gigabytes, padding to 10⁹ tokens as
 much at the first text, and a pattern may take for ever or replace a space by a book. So numbers are checked in every
@@ -71,7 +71,7 @@ def foreign(table: Any) -> dict[str, Any]:
         raise RegardError("a tokenizer without a vocabulary", expected="a tokenizer.json")
     added = table.get("added_tokens") or []
     if not isinstance(added, list) or not all(isinstance(one, Mapping) for one in added):
-        raise RegardError("added_tokens that are no list of tokens", expected="a tokenizer.json")
+        raise RegardError("added_tokens that are not a list of tokens", expected="a tokenizer.json")
     given = [*ids, *(one.get("id") for one in added)]
     if wrong := next((one for one in given if type(one) is not int or not 0 <= one < MOST_IDS), None):
         raise RegardError(f"a token id of {brief(wrong)}", expected=f"from 0 to {MOST_IDS - 1:,}")

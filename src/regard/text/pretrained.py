@@ -33,7 +33,7 @@ __all__ = ["Framed", "Pretrained", "Template"]
 
 
 class Pretrained:
-    """A tokenizer from elsewhere, as it is."""
+    """The tokenizer of a pre-trained model, unchanged."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""about.json: what the page of a run says first: the data it was trained on, and a few inputs to try.
+"""about.json: what the page of a run shows first: the data it was trained on, and a few inputs to try.
 
 The inputs are taken from the validation set. They leave the machine with the run; `train.keep_examples=0` keeps none.
 

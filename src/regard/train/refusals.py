@@ -1,4 +1,4 @@
-"""What training would refuse, all of it at once: what `regard train` says of the first, and how many there are.
+"""Everything in the data that training would refuse, at once.
 
 for problem in refusals(task, splits, "pairs.tsv"): print(problem)
 """

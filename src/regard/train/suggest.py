@@ -25,7 +25,7 @@ from regard.types import Example
 
 __all__ = [
     *("Choice", "Facts", "Parts", "Recipe", "captions", "generation", "histories", "language"),
-    *("masking", "nested", "pictures", "reading", "sentence", "speech"),
+    *("masking", "nested", "pictures", "reading", "replies", "sentence", "speech"),
     "summary",
     "tagging",
 ]
@@ -635,6 +635,39 @@ def histories(facts: Facts, parts: Parts) -> list[Choice]:
         Choice("train.batch_size", 32 if facts.examples < 5_000 else 128, counted(facts.examples, "example")),
         Choice("train.lr", 1e-3, "the usual one for these models"),
         *_schedule(facts, epochs, epochs * facts.examples / 32, "until patience runs out", most=epochs),
+    ]
+
+
+REPLY_EPOCHS = 30
+
+
+def replies(facts: Facts, parts: Parts) -> list[Choice]:
+    """A message read by an encoder, a short reply written; the message is most of the work."""
+    message, reply = min(facts.words[0], 80.0), max(min(facts.words[-1], 20.0), 1.0)
+
+    def passes(width: int) -> float:
+        adds = 6 * (width * width + width * width) + reply / message * width * 200
+        an_example = message * facts.microseconds("encoder", adds / 1e6) + reply * facts.microseconds("decoder", 0.1)
+        return facts.budget * 1e6 / max(1.0, facts.examples * an_example)
+
+    width = max((one for one in (48, 64, 96, 128) if facts.examples >= 100 * one and passes(one) >= 4), default=48)
+    epochs = round(_clamp(passes(width), 1, REPLY_EPOCHS))
+    enough, often = f"{counted(facts.examples, 'message')}; {facts.time}", f"about {counted(epochs, 'epoch')}"
+    dropout = 0.1 if epochs < 5 else 0.3
+    choices = [Choice("message.embed.dim", width, enough), Choice("message.embed.dropout", dropout, often)]
+    choices += _sized("encoder", "encode", parts, width, dropout, enough, often)
+    if parts.name("decoder") == "prefix":
+        choices += [
+            Choice("decoder.embed", 64, "scoring every reply costs most here"),
+            Choice("decoder.dropout", dropout, often),
+        ]
+    batch = 2048 if facts.examples < 20_000 else 4096
+    return [
+        *choices,
+        Choice("train.batch_tokens", batch, enough),
+        Choice("train.lr", 3e-3, "small networks bear it"),
+        *_schedule(facts, epochs, epochs * facts.examples * message / batch, often, REPLY_EPOCHS),
+        Choice("train.patience", 20, "the learning rate falls to 0 at the end, and the score rises until then"),
     ]
 
 

@@ -9,6 +9,7 @@ declares in `capabilities`, and nobody finds out by probing:
 - `features`: single features of feature-wise attention can be shown
 - `streams`: `stream` answers a token at a time
 - `ranks`: an answer is a ranked list, of as many items as `Ask.top` says
+- `suggests`: an answer is a few suggestions, each with its intent, or none and the reason why
 - `lists`: several answers come back for one input without a search, as many as `Ask.n_best` says
 
     task = Classify();  task.learn(examples);  network = task.network()
@@ -37,7 +38,7 @@ from regard.types import Batch, Example, Network, Prediction
 
 __all__ = ["Ask", "Capability", "DropTokens", "Encoded", "Features", "Task", "places"]
 
-Capability = Literal["searches", "scores", "drops_tokens", "features", "streams", "ranks", "lists"]
+Capability = Literal["searches", "scores", "drops_tokens", "features", "streams", "ranks", "lists", "suggests"]
 
 DropTokens = Sequence[Sequence[Sequence[int]]]
 """Example → input → positions to drop, counted from 0; empty where nothing is dropped."""
@@ -283,6 +284,10 @@ class Task(ABC):
         """The inputs of an example as somebody would ask them of the trained model, also from elsewhere."""
         return [field.source(value) or value for field, value in zip(self.inputs.values(), example.inputs, strict=True)]
 
+    def prepared_lines(self, examples: Sequence[Example]) -> list[str]:
+        """What becomes of inputs before they are read, for looking at it; none where they are read as they come."""
+        return []
+
     def groups(self, examples: Sequence[Example]) -> dict[str, Sequence[int | str]]:
         """Beyond input length, by what an error report groups its examples: a number or a word for each, by name."""
         return {}
@@ -291,6 +296,9 @@ class Task(ABC):
 
     def finish(self, run: Any, network: nn.Module, splits: Splits) -> None:  # noqa: B027
         """Write what else belongs into the run's folder."""
+
+    def opened(self, folder: Path) -> None:  # noqa: B027
+        """Take what else a run's folder holds, when the run is loaded."""
 
     def clear(self, folder: Path) -> None:  # noqa: B027
         """Remove what `finish` wrote."""

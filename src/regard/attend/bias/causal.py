@@ -1,4 +1,4 @@
-"""Causal: a query sees the keys up to its own place and none after, `i ≤ j`.
+"""Causal: a query attends to keys up to its own position, `i ≤ j`.
 
 Vaswani et al. 2017, "Attention Is All You Need", section 3.2.3. For self-attention: j is the place of the query, i
 that of the key. Asked all at once or one by one over a memory that grows by a key a step (cached decoding), it is the

@@ -1,4 +1,4 @@
-"""Fertility: how much each key was looked at so far, `W ξ_i`, ξ_i a window of `Σ_{j'<j} α_{j'}`, inside the score.
+"""Fertility: the attention that keys have received so far, `W ξ_i`, ξ_i a window of `Σ_{j'<j} α_{j'}`, in the score.
 
     ξ_i = [Σ_{j'<j} α_{j',i−k}, …, Σ_{j'<j} α_{j',i+k}]
 

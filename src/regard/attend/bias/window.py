@@ -1,4 +1,4 @@
-"""Window: only the keys near a place p_j of the source are looked at, `|i − p_j| ≤ D`.
+"""Window: only keys near a centre p_j are attended to, `|i − p_j| ≤ D`.
 
     monotone      p_j = j, at most the last key                              every key of the window is equal
     predictive    p_j = I · σ(vᵀ tanh(W h_j)),  e_ji − (i − p_j)² / 2σ²      σ = D/2: nearer keys count more

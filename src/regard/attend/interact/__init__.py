@@ -1,4 +1,4 @@
-"""Interactions: how a document and a question meet before something is predicted. One module per interaction.
+"""Interactions: combine a document and a question before the answer is predicted. One module per interaction.
 
 An interaction reads two memories of equal width and gives, for every position of the document, what it knows of the
 question (`values`), or how much each position counts for the question as a whole (`weights`). Padding of either side

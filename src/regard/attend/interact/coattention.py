@@ -52,7 +52,7 @@ class Coattention(Interact):
     def __init__(
         self,
         inputs: int,
-        sentinel: Annotated[bool, "add a learned vector to both sides that can be attended to instead"] = True,
+        sentinel: Annotated[bool, "add a learned vector to both sides, for words that match nothing"] = True,
     ) -> None:
         super().__init__()
         self.W_q = nn.Linear(inputs, inputs)

@@ -1,4 +1,4 @@
-"""Concatenation: question and document are one sequence for the encoder, and the document's part is what counts.
+"""Concatenation: question and document are one sequence for the encoder; the document's part is the result.
 
 For an encoder that attends itself, such as the Transformer: every position of the document sees the question in every
 layer (Devlin et al. 2018, "BERT", section 4.2, without the pre-training).

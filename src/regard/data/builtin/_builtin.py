@@ -1,4 +1,4 @@
-"""What the built-in sets have in common: how much of each part is wanted, and the seed it is made from.
+"""What the built-in sets have in common: the sizes of their parts, and the seed.
 
 A `Hashed` set makes something at random and lets its own hash say to which part it belongs (80 % of all there could be
 are for train, 5 % for valid, 15 % for test), so that nothing of the test is met in training, whatever the sizes.

@@ -1,4 +1,4 @@
-"""Made English sentences and what they mean: the grammar and the lexicon that `grammar` and `likeness` share.
+"""Generated English sentences and what they mean: the grammar and the lexicon that `grammar` and `likeness` share.
 
 A meaning is a `Claim`: *at least n* doers do the deed, or *fewer than n* do, or at least (fewer than) n do **not**.
 "Some", "every", "no" and "not every" are the claims with n = 1: every dog runs = fewer than one dog does not run.

@@ -1,4 +1,4 @@
-"""Handwritten digits on a larger canvas with clutter: which digit is it?
+"""Handwritten digits on a larger canvas with clutter → the digit.
 
 The digits are the 1,797 of scikit-learn's `load_digits` (Alpaydın & Kaynak 1998, UCI "Optical Recognition of
 Handwritten Digits"), 8 × 8 pixels each. Each is drawn at twice its size somewhere on a canvas of 40 × 40 pixels, among

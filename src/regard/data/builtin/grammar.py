@@ -1,4 +1,4 @@
-"""Pairs of made sentences → entailment, neutral or contradiction, as it follows from their grammar.
+"""Pairs of generated sentences → entailment, neutral or contradiction, as it follows from their grammar.
 
 "No animal is moving" entails "Not every wet poodle is jogging"; "At least two girls are pushing a red cart outdoors"
 contradicts "Fewer than two children are pushing a vehicle". Hypernyms, quantifiers and their monotonicity, numbers,

@@ -1,4 +1,4 @@
-"""Made reports of a handful of sentences → their headline: "Barton baker finds golden ring on Monday".
+"""Generated reports of a few sentences → their headline: "Barton baker finds golden ring on Monday".
 
 One sentence says what happened. Who the person is and where may be said there or in another sentence, by name only.
 The others distract: what someone else did a year ago, what the same person will do next week, what a passer-by said,

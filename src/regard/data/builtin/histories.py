@@ -1,4 +1,4 @@
-"""Histories of a shop: a list of products → the product that is bought next, with the product that caused it.
+"""Histories of a shop: a list of products → the next product, and the product that caused it.
 
 Most products are bought at random. A few are devices, and each device has one accessory that fits it. A history holds
 one device at a random place, and the next product is its accessory; the device is the cause, which `links` marks. The
@@ -22,7 +22,7 @@ SHORTEST, LONGEST = 5, 12  # products in a history
 
 
 class Histories(Builtin):
-    """Lists of product ids → the next product, which one of them causes (recommend)."""
+    """Lists of product ids → the next product, which depends on one of them (recommend)."""
 
     preset: ClassVar[dict[str, Any]] = {}  # the task's own
 

@@ -1,4 +1,4 @@
-"""Pairs of made sentences → how much of their meaning they share, from 1 (nothing) to 5 (everything): "3.4".
+"""Pairs of generated sentences → how similar they are, from 1 (unrelated) to 5 (the same meaning): "3.4".
 
 The sentences are those of `_sentences`, without relative clauses. Each meaning has up to eight parts; with w their
 weights and s how alike they are in the two sentences, over the parts that either has,

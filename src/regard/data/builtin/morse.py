@@ -1,4 +1,4 @@
-"""Morse code by ear: sound of dots and dashes, in noise and from an unsteady hand → the letters.
+"""Morse code: the sound of dots and dashes, in noise and from an unsteady hand → the letters.
 
 Groups of random letters and digits, keyed as the International Telecommunication Union's recommendation M.1677-1 says
 (a dash is three dots long, the gap between parts of a character one, between characters three, between groups seven),

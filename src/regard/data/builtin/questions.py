@@ -1,4 +1,4 @@
-"""Little stories with a question about each, the words that answer it, and the sentence that gives the answer.
+"""Short stories with a question about each, the answer, and the sentence that gives it.
 
 "Nora walked to the harbour on Monday. There she bought a red kite for seven euros. Felix stayed at the mill because the
 bus had broken down. …"    Why did Felix stay at the mill?    → the bus had broken down
@@ -100,7 +100,7 @@ def story(chance: Random) -> tuple[str, list[tuple[str, str, int, tuple[int, int
 
 
 class Questions(Hashed):
-    """Short stories with a question, its answer and the sentence that gives it (answer)."""
+    """Short stories and a question about each → the answer (answer)."""
 
     def __init__(
         self, train: TrainSize = 8_000, valid: ValidSize = 400, test: TestSize = 1_000, seed: DataSeed = 1

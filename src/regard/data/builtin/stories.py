@@ -1,4 +1,4 @@
-"""Little stories, one a line, in which much of what comes later follows from what came before.
+"""Short stories, one per line, in which later words depend on earlier ones.
 
 "Nora had five red candles. One cold morning she took them to the harbour. There she met her uncle Felix, who was
 bored. She gave him two of the candles. Now Nora had three red candles, and Felix was no longer bored. …"

@@ -54,7 +54,7 @@ class Words(Embedding):
         ] = "",
         mode: Annotated[
             Literal["fixed", "tuned", "missing"],
-            "what is trained with a file: all vectors (tuned), those it lacks (missing), or one for those (fixed)",
+            "what is trained with a file: all vectors (tuned), those it lacks (missing), or one for all those (fixed)",
         ] = "missing",
         max_vectors: Annotated[
             Count, "words to read from the start of the file, in addition to those of the training data"

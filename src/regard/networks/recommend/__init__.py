@@ -1,4 +1,4 @@
-"""Recommenders: networks that give each item a score, from the items that a user has had. One module per network.
+"""Recommenders: networks that score items, given the items in a user's history. One module per network.
 
 Training sees whole histories. Each network says which of their items it predicts from which others (`taught`); the loss
 is the same for all, with the items that a user has had as positives:

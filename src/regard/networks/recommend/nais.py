@@ -1,4 +1,4 @@
-"""NAIS: how similar a candidate is to each item of a history, weighed by attention that the candidate itself directs.
+"""NAIS: the similarity of a candidate to each item of a history, weighted by the candidate's attention to them.
 
     score of item i = b_i + p_iᵀ Σ_j a_ij q_j,     a_ij = exp(f(p_i, q_j)) / (Σ_j exp f(p_i, q_j))^β
     f(p, q) = hᵀ ReLU(W (p ⊙ q) + b)
@@ -56,9 +56,9 @@ class Nais(Recommender):
         embed: Words,
         hidden: Annotated[Width, "units of the layer that compares two items"] = 16,
         beta: Annotated[Probability, "exponent of the sum in the weights: 1 is softmax"] = 0.5,
-        bias: Annotated[bool, "give each item a bias of its own, which learns how popular it is"] = True,
+        bias: Annotated[bool, "learn a bias for each item, which captures its popularity"] = True,
         max_length: Annotated[Length, "most recent items that are read"] = 500,
-        loss: Annotated[Loss, "what is minimised against sampled negatives: binary or sampled_softmax"] = "binary",
+        loss: Annotated[Loss, "loss against sampled negatives: binary or sampled_softmax"] = "binary",
         negatives: Annotated[Number, "items drawn as negatives for each positive"] = 4,
     ) -> None:
         super().__init__()

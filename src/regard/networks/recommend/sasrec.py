@@ -1,4 +1,4 @@
-"""SASRec: a causal Transformer reads a history item by item, and says at each item which one follows.
+"""SASRec: a causal Transformer over the history that predicts the next item at each position.
 
     h = Transformer(E[s_1], …, E[s_n]),      score of item i after s_1 … s_t = h_t · E[i]
 
@@ -43,9 +43,9 @@ class Sasrec(Layers, Recommender):
         ffn: Annotated[WidthOrNone, "units of the feed-forward layer; 0 takes history.embed.dim"] = 0,
         dropout: Annotated[Dropout, "dropout on the item vectors and in each layer"] = 0.2,
         max_length: Annotated[Length, "most recent items that are read"] = 200,
-        loss: Annotated[Loss, "what is minimised: against sampled negatives, or against all items (softmax)"] = (
-            "softmax"
-        ),
+        loss: Annotated[
+            Loss, "loss against sampled negatives (binary, sampled_softmax) or against all items (softmax)"
+        ] = "softmax",
         negatives: Annotated[Number, "items drawn as negatives for each positive (not for loss=softmax)"] = 1,
     ) -> None:
         super().__init__()

@@ -12,7 +12,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.attend.attention import Attention
-from regard.types import Look, Memory
+from regard.predict.prefix_tree import PrefixTree
+from regard.types import Look, Memory, wide
 
 __all__ = ["Decoder"]
 
@@ -74,3 +75,19 @@ class Decoder(nn.Module):
             looks.append(look)
             logits.append(scores)
         return Look.join(looks), torch.cat(logits, dim=1)
+
+    def read_tree(self, tree: PrefixTree) -> Any:
+        """What `tree_log_probs` needs of a tree whatever the source: worked out once, and given with every memory."""
+        return None
+
+    def tree_log_probs(self, memory: Memory, tree: PrefixTree, read: Any) -> Float[Tensor, "batch edge"]:
+        """The log-probability of every edge of the tree: each node is read once, a level at a time."""
+        found, state = memory.keys.new_empty(len(memory.keys), len(tree.source)), self.start(memory)
+        above = 0  # the first node of the level above
+        for begin, end in tree.levels:
+            state = state.reorder((tree.parent[begin:end] - above).expand(len(found), -1))
+            state, _, logits = self.step(state, tree.token[begin:end].expand(len(found), -1))
+            some = slice(int(tree.first[begin]), int(tree.first[end]))
+            found[:, some] = wide(logits).log_softmax(-1)[:, tree.source[some] - begin, tree.word[some]]
+            above = begin
+        return found

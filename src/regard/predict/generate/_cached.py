@@ -1,4 +1,4 @@
-"""What a Transformer decoder keeps from step to step, and its step for many hypotheses in as few calls as may be.
+"""What a Transformer decoder caches from step to step, and its step for many hypotheses in few calls.
 
 Token by token it is not the sums that take the time but the telling: written out, a step of four layers is 360 calls of
 PyTorch, each some microseconds of a host for which a GPU waits. Here nothing is made twice that stays the same:

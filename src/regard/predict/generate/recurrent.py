@@ -17,11 +17,15 @@ attention before its step:
     output=deep       r_j = t̂_j + L[s_j; c_j], linear
     init_cell=true    the LSTM's first cell too is bridged from the summary; else it is 0
 
+`mixture=8` predicts from each of the eight most attended positions alone and mixes the predictions: hard attention by
+exact marginal likelihood (see `regard.predict.mixture`). Its logits are log-probabilities.
+
     decoder = Recurrent(vocab=8000, memory=1024, summary=1024, attention=partial(make, score="additive"))
     state, look, logits = decoder.step(decoder.start(memory), token)
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -37,8 +41,9 @@ from regard.attend.normalizer.softmax import Softmax
 from regard.errors import RegardError
 from regard.kernels.cells import CELLS
 from regard.predict.generate import Decoder
+from regard.predict.mixture import mixed
 from regard.predict.shared import Shared
-from regard.ranges import Depth, Dropout, Probability, Width, ranged
+from regard.ranges import Depth, Dropout, FewOrNone, Probability, Width, ranged
 from regard.types import Beams, Look, Memory
 
 __all__ = ["Recurrent", "RecurrentState", "Speaks", "in_kind", "whole"]
@@ -80,9 +85,10 @@ class RecurrentState(Beams):
     memory: Memory
 
 
-def whole(memory: Memory) -> torch.autocast:
+def whole(memory: Memory) -> AbstractContextManager[Any]:
     """Steps are small and wait for each other: casting to half precision and back would cost more than it saves."""
-    return torch.autocast(memory.keys.device.type, enabled=False)
+    kind = memory.keys.device.type
+    return torch.autocast(kind, enabled=False) if torch.is_autocast_enabled(kind) else nullcontext()
 
 
 def in_kind(memory: Memory, kind: torch.dtype) -> Memory:
@@ -142,17 +148,31 @@ class Recurrent(Speaks):
         init_cell: Annotated[bool, "compute the first LSTM cell from the encoder's summary; false starts at 0"] = False,
         tie: Annotated[bool, "share weights between the embeddings and the output layer"] = True,
         dropout: Annotated[Dropout, "dropout on the embeddings, between layers and before the output layer"] = 0.2,
+        mixture: Annotated[
+            FewOrNone,
+            "predict from each of so many positions alone and mix the predictions (place=after feed=false); 0: do not",
+        ] = 0,
     ) -> None:
+        if mixture and (place == "before" or feed):
+            raise RegardError(
+                f"mixture={mixture} with place={place}, feed={str(feed).lower()}", expected="place=after and feed=false"
+            )
         if init_cell and cell != "lstm":
             raise RegardError(f"init_cell with cell={cell}", expected="cell=lstm", do="remove init_cell")
         readout = embed if tie or output == "deep" else hidden
         super().__init__(vocab, embed, readout, tie, dropout)
-        self.cell, self.place, self.output = cell, place, output
+        self.cell, self.place, self.output, self.mixture = cell, place, output, mixture
         self.feed = feed and place == "after"
         more = memory if place == "before" else readout if self.feed else 0
         between = dropout if layers > 1 else 0.0
         self.rnn = CELLS[cell](embed + more, hidden, layers, batch_first=True, dropout=between)
         self.attention = attention(query=hidden, key=memory, value=memory)
+        if mixture and (self.attention.heads is not None or self.attention.score.features):
+            raise RegardError(
+                f"mixture={mixture} with several weights for a position", expected="attention with one head"
+            )
+        if mixture and not self.attention.normalizer.passes:
+            raise RegardError(f"mixture={mixture} and a normalizer that picks one position", expected="softmax")
         self.bridge = nn.Linear(summary, layers * hidden)
         self.bridge_cell = nn.Linear(summary, layers * hidden) if init_cell else None
         self.gate = nn.Linear(hidden, 1) if gate else None
@@ -200,8 +220,7 @@ class Recurrent(Speaks):
         with whole(state.memory):
             maps = self._maps()
             state, look, s = self._advance(state, embedded := self._embed(token), maps)
-            r = state.fed if state.fed is not None else self._read(s, look.context, embedded, maps[-1])
-        return state, look, self._logits(r)
+            return state, look, self._said(s, look, state, embedded, maps[-1])
 
     def unroll(
         self, memory: Memory, tokens: Int[Tensor, "batch time"]
@@ -211,7 +230,7 @@ class Recurrent(Speaks):
         if self.parallel:
             s = self._read_all(state, embedded)
             look = self._look(s, state.memory, self.attention.start(state.memory))
-            return look, self._logits(self._read(s, look.context, embedded, self.readout))
+            return look, self._said(s, look, state, embedded, self.readout)
         looks, states, fed = [], [], []
         with whole(memory):
             maps = self._maps()
@@ -224,7 +243,21 @@ class Recurrent(Speaks):
         # What no later step waits for is done for all steps at once.
         if self.feed:
             return look, self._logits(torch.cat(fed, dim=1))  # type: ignore[arg-type]
-        return look, self._logits(self._read(torch.cat(states, dim=1), look.context, embedded, self.readout))
+        return look, self._said(torch.cat(states, dim=1), look, state, embedded, self.readout)
+
+    def _said(
+        self, s: Tensor, look: Look, state: RecurrentState, x: Tensor, readout: Callable[[Tensor], Tensor]
+    ) -> Float[Tensor, "batch time vocab"]:
+        """The logits after a look; log-probabilities where each position predicts by itself."""
+        if state.fed is not None:
+            return self._logits(state.fed)
+        if not self.mixture:
+            return self._logits(self._read(s, look.context, x, readout))
+
+        def logits_of(context: Tensor) -> Tensor:
+            return self._logits(self._read(s, self._gated(s, context), x, readout))
+
+        return mixed(look.weights, state.memory.values, logits_of, self.mixture)
 
     def _maps(self) -> list[Shared]:
         """The linear maps of a step: two a layer (of input and of state), and last the readout."""
@@ -247,7 +280,10 @@ class Recurrent(Speaks):
     def _look(self, query: Float[Tensor, "batch query hidden"], memory: Memory, state: Any) -> Look:
         """What attention answers, through the gate if there is one."""
         look: Look = self.attention(query, memory, state)
-        return look if self.gate is None else replace(look, context=torch.sigmoid(self.gate(query)) * look.context)
+        return look if self.gate is None else replace(look, context=self._gated(query, look.context))
+
+    def _gated(self, query: Tensor, context: Tensor) -> Tensor:
+        return context if self.gate is None else torch.sigmoid(self.gate(query)) * context
 
     def _recur(
         self, state: RecurrentState, x: Tensor, maps: list[Shared]

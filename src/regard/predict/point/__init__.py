@@ -1,4 +1,4 @@
-"""Pointers: which positions an answer begins and ends at. One module per pointer.
+"""Pointers: predict the first and the last position of an answer. One module per pointer.
 
 A pointer reads a vector for each position and scores every position as the start and as the end, once or in several
 turns. The loss is the cross entropy of both, summed over the turns. `spans` finds the best pairs of a start and an end.

@@ -1,4 +1,4 @@
-"""Dynamic pointing decoder: it points, looks at what it pointed at, and may change its mind.
+"""Dynamic pointing decoder: predicts start and end, reads what it pointed at, and predicts them again.
 
 At each turn i, with the vectors u_s and u_e of the start and the end that the turn before settled on,
 
@@ -70,14 +70,14 @@ class HighwayMaxout(nn.Module):
 
 
 class Dynamic(Point):
-    """A pointer that looks at what it pointed at, and may change its mind"""
+    """Iterative pointer: predicts start and end again, given its last prediction"""
 
     def __init__(
         self,
         inputs: int,
         hidden: Annotated[Width, "units of the decoder's state and of the maxout layers"] = 200,
-        pool: Annotated[Few, "alternatives of each maximum"] = 16,
-        turns: Annotated[Few, "the most turns it takes"] = 4,
+        pool: Annotated[Few, "linear pieces of each maxout layer"] = 16,
+        turns: Annotated[Few, "largest number of iterations"] = 4,
         dropout: Annotated[Dropout, "dropout after each maxout layer"] = 0.0,
     ) -> None:
         super().__init__()

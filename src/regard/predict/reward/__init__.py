@@ -1,4 +1,4 @@
-"""Rewards: how good an answer was, for choices that are learned by reinforcement. One module per reward.
+"""Rewards: how good a prediction was, for choices that are trained with REINFORCE. One module per reward.
 
 A reward takes logits `[batch, label]` and the true labels `[batch]` and gives a number for each example; higher is
 better. No gradient passes through it.

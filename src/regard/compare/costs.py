@@ -1,4 +1,4 @@
-"""What a model costs, alone on the machine: parameters, seconds an epoch, seconds for the test set, memory.
+"""What a model costs, timed alone on the machine: parameters, seconds per epoch, seconds for the test set, memory.
 
     cost("runs/entail")       # {"parameters": 3126005, "epoch_seconds": 4.3, "test_seconds": 0.27, "memory_mib": 869.3}
     measured(task, network, splits, config["train"])    # the same of a model that is no run, trained or not

@@ -10,8 +10,8 @@ import time
 import pytest
 
 from regard.cli.options import parse_pairs
+from regard.compare.processes import in_processes
 from regard.errors import RegardError
-from regard.processes import in_processes
 
 
 def test_each_call_has_its_process() -> None:

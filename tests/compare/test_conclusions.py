@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from regard.conclusions import Conclusion, Row, conclusions
+from regard.compare.conclusions import Conclusion, Row, conclusions
 
 right, wrong = [1.0] * 90 + [0.0] * 10, [1.0] * 60 + [0.0] * 40
 

@@ -3,7 +3,7 @@
     compare("entail", ["encoder=bilstm,disan,resan"], seeds=3, time="20m", out="compare/entail")
 
 An option with several values, separated by commas, is varied (except options of `data`). Every combination is trained
-once per seed, `jobs` at a time. Then each model is timed alone on the same machine (cost.py). `time` limits all of it:
+once per seed, `jobs` at a time. Then each model is timed alone on the same machine (costs.py). `time` limits all of it:
 every training gets an equal part, and what is not timed at the end of it stays without timings. The tables are written
 when all models are trained, and again after each timing. Scores are saved with each run, so an interrupted comparison
 continues where it stopped.
@@ -21,13 +21,13 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from regard.compare_table import as_json, markdown, picture
-from regard.conclusions import Row
-from regard.cost import cost, parameters
+from regard.compare.conclusions import Row
+from regard.compare.costs import cost, parameters
+from regard.compare.processes import in_processes
+from regard.compare.table import as_json, markdown, picture
 from regard.errors import RegardError, counted
 from regard.files import finite, read_whole, write_whole
 from regard.merged import merge
-from regard.processes import in_processes
 from regard.room import network_of
 from regard.train.progress import clock as spoken
 from regard.train.schedule import seconds, spelled

@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from regard.conclusions import Row, conclusions
+from regard.compare.conclusions import Row, conclusions
 from regard.errors import counted
 from regard.intervals import Estimate, mean
 from regard.markdown import escaped

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from regard.compare_table import as_json, markdown, picture
-from regard.conclusions import Row
+from regard.compare.conclusions import Row
+from regard.compare.table import as_json, markdown, picture
 
 head = "| model | parameters | epochs | s/epoch | test s | peak MiB | train accuracy | test accuracy |"
 

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 import torch
 
-from regard import api, cost
+from regard import api
+from regard.compare import costs
 from regard.encode import Phase
 from regard.encode.resan import Resan
 from regard.types import Memory, Sequences
 
-sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
 import sentences
 
@@ -42,7 +43,7 @@ def trained(data: Path, out: Path, encoder: str) -> Path:
 
 def test_parameters_are_those_without_words(data: Path, tmp_path: Path) -> None:
     """Of a bigru of 4 → 4 each way: 2 · 3 · (4·4 + 4·4 + 2·4), its source2token 2 · (8·8 + 8), the head 8 → 300 → 4."""
-    found = cost.cost(str(trained(data, tmp_path / "run", "bigru")))
+    found = costs.cost(str(trained(data, tmp_path / "run", "bigru")))
     labels = len({line.split("\t")[1] for line in data.read_text().splitlines()})
     assert found["parameters"] == 6 * 40 + 2 * 72 + 8 * 300 + 300 + 301 * labels
     assert found["epoch_seconds"] > 0 < found["test_seconds"]
@@ -55,12 +56,12 @@ def test_an_epoch_is_of_all_examples_though_fewer_are_timed(
     """A clock that ticks once a look: 40 steps take 1 s; an epoch is as many times that as it has examples."""
     run = trained(data, tmp_path / "run", "bigru")
     ticks = iter(range(10**6))
-    monkeypatch.setattr(cost.time, "perf_counter", lambda: float(next(ticks)))
-    whole = cost.cost(str(run))["epoch_seconds"]
-    monkeypatch.setattr(cost, "ENOUGH", 20)
-    part = cost.cost(str(run))["epoch_seconds"]
+    monkeypatch.setattr(costs.time, "perf_counter", lambda: float(next(ticks)))
+    whole = costs.cost(str(run))["epoch_seconds"]
+    monkeypatch.setattr(costs, "ENOUGH", 20)
+    part = costs.cost(str(run))["epoch_seconds"]
     examples = len(api.load(run, trust=True).data().train)
-    assert whole == pytest.approx(examples / (cost.TIMED * 8), rel=0.15)  # batches of 8, some not full
+    assert whole == pytest.approx(examples / (costs.TIMED * 8), rel=0.15)  # batches of 8, some not full
     assert part == pytest.approx(whole, rel=0.15)
 
 
@@ -75,8 +76,8 @@ def test_time_is_that_of_all_phases(data: Path, tmp_path: Path, monkeypatch: pyt
         return plain(part, inputs, phase)
 
     monkeypatch.setattr(Resan, "forward", forward)
-    cost.cost(str(run))
-    warm, timed = phases[: cost.WARM], phases[-cost.TIMED :]
+    costs.cost(str(run))
+    warm, timed = phases[: costs.WARM], phases[-costs.TIMED :]
     assert set(warm) == {"supervised", "policy", "both"}
     assert [timed.count(phase) for phase in ("supervised", "policy", "both")] == [20, 4, 16]  # 0.5, 0.1, 0.4 of 40
 
@@ -89,11 +90,11 @@ def test_a_model_that_is_no_run_is_measured_the_same(
     model = api.load(trained(data, tmp_path / "run", "resan"), "cpu")
     found = []
     for call in (
-        lambda: cost.cost(str(tmp_path / "run")),
-        lambda: cost.measured(model.task, model.network, model.data(), model.config["train"]),
+        lambda: costs.cost(str(tmp_path / "run")),
+        lambda: costs.measured(model.task, model.network, model.data(), model.config["train"]),
     ):
         ticks = iter(range(10**6))
-        monkeypatch.setattr(cost.time, "perf_counter", lambda ticks=ticks: float(next(ticks)))
+        monkeypatch.setattr(costs.time, "perf_counter", lambda ticks=ticks: float(next(ticks)))
         found.append({key: value for key, value in call().items() if key != "memory_mib"})
     assert found[0] == found[1]
     assert found[0]["test_seconds"] == 1.0  # the test set is gone through once on the clock
@@ -119,8 +120,8 @@ def test_a_test_set_is_timed_once_all_its_lengths_were_met(
         return batch
 
     monkeypatch.setattr(model.task, "collate", collate)
-    monkeypatch.setattr(cost.time, "perf_counter", lambda: now[0])
-    found = cost.measured(model.task, model.network, replace(splits, test=held), model.config["train"])
+    monkeypatch.setattr(costs.time, "perf_counter", lambda: now[0])
+    found = costs.measured(model.task, model.network, replace(splits, test=held), model.config["train"])
     assert found["test_seconds"] == 1.0
 
 
@@ -150,8 +151,8 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> Kept:
     monkeypatch.setattr(sentences, "record", lambda name, figures: kept.rows.append(deepcopy(figures["rows"])))
     monkeypatch.setattr(sentences, "measured", watched)
     monkeypatch.setattr(api, "read", counted)
-    monkeypatch.setattr(cost, "WARM", 1)
-    monkeypatch.setattr(cost, "TIMED", 2)
+    monkeypatch.setattr(costs, "WARM", 1)
+    monkeypatch.setattr(costs, "TIMED", 2)
     return kept
 
 
@@ -186,7 +187,7 @@ def test_costs_of_a_table_are_of_the_models_it_would_train(
     assert [[row["epoch_ratio"] is None for row in rows] for rows in kept.rows] == [[True], [False] * 2, [False] * 3]
     for row, network in zip(last, kept.networks, strict=True):
         assert row["epoch_ratio"] == pytest.approx(row["epoch_seconds"] / last[1]["epoch_seconds"], abs=0.006)
-        assert row["parameters"] == cost.parameters(network)
+        assert row["parameters"] == costs.parameters(network)
         assert row["memory_mib"] is None  # on a CPU it would be that of the largest before
     assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == [
         f"{number}/3  {name}" for number, name in enumerate(names, 1)

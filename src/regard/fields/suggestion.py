@@ -1,0 +1,141 @@
+"""Replies: what was answered, and the set of those that may be suggested.
+
+A model learns to write every reply that is not too long, and to tell for each message whether one of the set answers it
+(`suggest`). A message that got no reply has an empty one.
+
+    field = Suggestion();  field.fit(["Sure!", "No, sorry.", ""]);  field.allowed[0].intent      # "accept"
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar
+
+import torch
+from jaxtyping import Bool
+from torch import Tensor
+from torch.utils._pytree import register_dataclass
+
+from regard.errors import RegardError
+from regard.fields import Where
+from regard.fields.tokens import Tokens
+from regard.find import PLAIN, In, Of, Spec, build, call, table
+from regard.messages.allowed import AllowedReply, made
+from regard.messages.clean import Cleaning
+from regard.messages.normal import key
+from regard.ranges import Length, ranged
+from regard.types import Sequences
+
+__all__ = ["ReplyBatch", "ReplyRow", "Suggestion"]
+
+WORDS: Spec = {"name": "word", "split": "punctuation", "vocab_size": 4_000}
+
+
+@dataclass(frozen=True)
+class ReplyRow:
+    """An encoded reply: its tokens, none where there is nothing to learn from it, and whether it may be suggested."""
+
+    tokens: tuple[int, ...]
+    suggest: bool
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+
+@dataclass(frozen=True)
+class ReplyBatch(Sequences):
+    """Tokens of replies side by side, and which of them may be suggested."""
+
+    suggest: Bool[Tensor, " batch"]
+
+    def to(self, device: torch.device | str) -> "ReplyBatch":
+        moved = {name: getattr(self, name).to(device, non_blocking=True) for name in ("values", "mask", "suggest")}
+        return replace(self, **moved)
+
+
+register_dataclass(ReplyBatch)
+
+
+class Suggestion(Tokens):
+    """A reply, and those replies that may be suggested."""
+
+    kind: ClassVar[str] = "suggestion"
+    headers: ClassVar[tuple[str, ...]] = ("reply", "response", "answer", "target", "output")
+    optional: ClassVar[bool] = True
+
+    @ranged
+    def __init__(
+        self,
+        tokenizer: Annotated[Spec, In("text"), "how replies are split into tokens"] = WORDS,
+        max_length: Annotated[
+            Length, "longest reply that is learned, in tokens; longer ones only teach the trigger"
+        ] = 20,
+        allowed: Annotated[
+            Spec, Of("messages.allowed.made"), "how the set of replies that may be suggested is made of the data"
+        ] = PLAIN,
+        clean: Annotated[Spec, Of("messages.clean.Cleaning"), "steps of cleaning, each of which can be off"] = PLAIN,
+    ) -> None:
+        super().__init__(tokenizer, max_length)
+        self.making, self.clean = table(allowed), call(Cleaning, table(clean))
+        self.allowed: list[AllowedReply] = []
+        self.numbers: dict[str, int] = {}
+        self.notes: list[str] = []
+
+    def fit(self, values: Sequence[str]) -> None:
+        texts = [self.clean(value) for value in values]
+        replies = [text for text in texts if key(text)]
+        if not replies:
+            raise RegardError("no replies in the data", expected="messages and what was replied to them")
+        short = [one for one in map(key, replies) if len(one.split()) <= self.max_length]
+        self.text = build("text", self.tokenizer).train(short)
+        self.allow(self.known(call(made, self.making, replies=replies)))
+        if not self.allowed:
+            raise RegardError("no reply that could be suggested", do="lower reply.allowed.min_count")
+        covered = sum(key(text) in self.numbers for text in replies)
+        intents = len({one.intent for one in self.allowed})
+        self.notes = [
+            f"{len(self.allowed):,} replies may be suggested, of {intents:,} intents; "
+            f"{covered:,} of {len(replies):,} replies in the data are among them"
+        ]
+
+    def known(self, replies: Sequence[AllowedReply]) -> list[AllowedReply]:
+        """Those whose words the tokenizer knows."""
+        rows = self.text.encode_all([one.key for one in replies])
+        return [one for one, row in zip(replies, rows, strict=True) if self.text.unknown not in row]
+
+    def allow(self, replies: Sequence[AllowedReply]) -> None:
+        """Suggest these from now on."""
+        self.allowed = [*replies]
+        self.numbers = {one.key: number for number, one in enumerate(self.allowed)}
+
+    def spoken(self, value: str) -> str:
+        """A reply as the model writes it."""
+        return key(self.clean(value))
+
+    def place(self, value: str) -> int | None:
+        """The number of a reply among those that may be suggested; None where it is none of them."""
+        return self.numbers.get(self.spoken(value))
+
+    def tokens(self) -> list[list[int]]:
+        """The tokens of each reply that may be suggested."""
+        return self.text.encode_all([one.key for one in self.allowed])
+
+    def state(self) -> dict[str, Any]:
+        return {**super().state(), "allowed": [list(vars(one).values()) for one in self.allowed]}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        super().restore(state)
+        self.allow([AllowedReply(*row) for row in state["allowed"]])
+
+    def encode(self, values: Sequence[str], where: Where, role: str = "reply") -> list[Any]:
+        keys = [self.spoken(value) for value in values]
+        rows = self.text.encode_all(keys)
+        return [
+            ReplyRow(tuple(row) if one and len(row) <= self.max_length else (), one in self.numbers)
+            for one, row in zip(keys, rows, strict=True)
+        ]
+
+    def collate(self, rows: Sequence[Any]) -> ReplyBatch:
+        padded = Sequences.pad([row.tokens or (0,) for row in rows])  # at least one place: a batch may hold no reply
+        lengths = torch.tensor([len(row) for row in rows], dtype=torch.long)
+        mask = torch.arange(padded.values.shape[1])[None, :] < lengths[:, None]
+        return ReplyBatch(padded.values, mask, lengths, torch.tensor([row.suggest for row in rows], dtype=torch.bool))
