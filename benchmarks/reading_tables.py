@@ -1,4 +1,4 @@
-"""The tables of docs/reading.md, docs/pretraining.md and docs/pretrained.md, from what their benchmarks kept."""
+"""The tables of docs/reading.md, pretraining.md, pretrained.md and looking.md, from what their benchmarks kept."""
 
 from collections.abc import Mapping, Sequence
 from statistics import mean
@@ -105,6 +105,8 @@ def pretrain_lift(results: Results) -> str:
     names |= {"defaults": "regard's defaults, from scratch"}
     lines = ["| SNLI, 10,000 pairs | seeds | test accuracy |", "|---|---|---|"]
     for name, what in names.items():
+        if name not in figures:
+            continue
         lines.append(f"| {what} | {len(figures[name]['test'])} | {_several(figures[name]['test'])} |")
     return "\n".join(lines)
 
@@ -141,10 +143,33 @@ def pretrained(results: Results) -> str:
     return "\n".join(lines)
 
 
+def model_pages(results: Results) -> str:
+    """Pages of all heads of a model: their size, and how fast they open and answer."""
+    lines = ["| layers × heads × tokens | page | opens in | enlarges a head in | hover |", "|---|---|---|---|---|"]
+    for name in ("page_model", "page_model_large"):
+        if one := _figures(results, name):
+            size = f"{one['layers']} × {one['heads']} × {one['tokens']} | {one['megabytes']:.1f} MB"
+            times = [f"{one[key]:.0f} ms" for key in ("open_ms", "enlarge_ms", "hover_to_frame_ms")]
+            lines.append(f"| {size} | {' | '.join(times)} |")
+    return "\n".join(lines) if len(lines) > 2 else NOTHING
+
+
+def bertviz(results: Results) -> str:
+    one = _figures(results, "bertviz")
+    if not one:
+        return NOTHING
+    names = {"regard": "regard", "model_view": "BertViz, `model_view`", "head_view": "BertViz, `head_view`"}
+    lines = ["| page | size | fetches when it is opened |", "|---|---|---|"]
+    for name, what in names.items():
+        fetched = ", ".join(address.split("/")[-1] for address in one[name]["fetches"])
+        lines.append(f"| {what} | {one[name]['megabytes']:.1f} MB | {fetched or 'nothing'} |")
+    return "\n".join(lines)
+
+
 tables = {
     one.__name__: one
     for one in (
         *(answer_babi, answer_stories, answer_cloze, answer_squad, answer_speed),
-        *(pretrain_lift, pretrain_speed, pretrained),
+        *(pretrain_lift, pretrain_speed, pretrained, model_pages, bertviz),
     )
 }

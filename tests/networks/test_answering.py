@@ -87,3 +87,16 @@ def test_dropout_only_in_training() -> None:
     assert one(batch(0, 1)).total.item() == one(batch(0, 1)).total.item()
     one.train()
     assert one(batch(0, 1)).total.item() != one(batch(0, 1)).total.item()
+
+
+@pytest.mark.parametrize("point", ["dynamic", "linear"])
+def test_affinities_and_scores_are_never_in_half_precision(point: str) -> None:
+    """In bfloat16 many would be equal; what an encoder computes may be."""
+    one = network(point=point).float()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        read = one.read(batch(0, 1).inputs)
+    assert read.pointed is not None
+    for found in (read.interaction.affinity, read.interaction.values, read.pointed.start):
+        assert found is not None
+        assert found.dtype is torch.float32
+        assert not torch.equal(found.bfloat16().float(), found)

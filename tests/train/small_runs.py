@@ -93,6 +93,6 @@ def everything(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in tensors}
     assert len(found) == 5
     found["place"] = {key: value for key, value in place_of(folder).items() if key != "spent"}
-    clock = ("seconds", "tokens_per_second")
-    found["log"] = [{k: v for k, v in event.items() if k not in clock} for event in read(folder / "log.jsonl")]
+    events = read(folder / "log.jsonl")
+    found["log"] = [{k: v for k, v in one.items() if k != "seconds" and "_per_second" not in k} for one in events]
     return found

@@ -25,7 +25,7 @@ from regard.fields.embed import Embedding
 from regard.predict import pick
 from regard.predict.point import Point, Pointed, nats
 from regard.text import Tokenizer
-from regard.types import Batch, Memory, Network, Output, Sequences
+from regard.types import Batch, Memory, Network, Output, Sequences, wide
 
 __all__ = ["Answered", "Answering"]
 
@@ -90,7 +90,9 @@ class Answering(Network):
         else:
             memory, asked = self.encoder(document), self.encoder(question)
         memory, asked = self._dropped(memory), self._dropped(asked)
-        interaction: Interaction = self.interact(memory, asked)
+        # Never in half precision: an affinity of 50 would be known to a quarter.
+        with torch.autocast(memory.values.device.type, enabled=False):
+            interaction: Interaction = self.interact(_wide(memory), _wide(asked))
         if self.interact.gives == "weights":
             assert interaction.weights is not None
             return Answered(interaction, memory, None, pick.pick(interaction.weights, inputs[2].values))
@@ -126,3 +128,8 @@ class Answering(Network):
             return Output(total, self.count(batch))
         shown = self.nats(found, batch.target, every=False).detach().sum()
         return Output(total, self.count(batch), shown=shown)
+
+
+def _wide(memory: Memory) -> Memory:
+    values, summary = wide(memory.values), memory.summary
+    return Memory(values, values, memory.mask, None if summary is None else wide(summary))

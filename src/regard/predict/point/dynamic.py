@@ -64,7 +64,9 @@ class HighwayMaxout(nn.Module):
         m_1 = dropout(m_1, self.share, self.training)
         m_2 = self._most(self.W_2(m_1))
         m_2 = dropout(m_2, self.share, self.training)
-        return self._most(self.W_3(torch.cat([m_1, m_2], -1))).squeeze(-1)
+        both = wide(torch.cat([m_1, m_2], -1))
+        with torch.autocast(both.device.type, enabled=False):  # the scores themselves in full precision
+            return self._most(self.W_3(both)).squeeze(-1)
 
 
 class Dynamic(Point):

@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from regard.predict.point import Point, Pointed, hidden
+from regard.types import wide
 
 __all__ = ["Linear"]
 
@@ -20,6 +21,8 @@ class Linear(Point):
         self.W = nn.Linear(inputs, 2)
 
     def forward(self, values: Float[Tensor, "batch time inputs"], mask: Bool[Tensor, "batch time"]) -> Pointed:
-        start, end = (hidden(scores, mask) for scores in self.W(values).unbind(-1))
+        with torch.autocast(values.device.type, enabled=False):  # scores in half precision would tie
+            each = self.W(wide(values))
+        start, end = (hidden(scores, mask) for scores in each.unbind(-1))
         path = torch.stack([start.argmax(-1), end.argmax(-1)], -1)
         return Pointed(start.unsqueeze(1), end.unsqueeze(1), path.unsqueeze(1))
