@@ -25,6 +25,7 @@ sys.path.append(str(Path(__file__).parent))  # also where this file is loaded fr
 import caption_tables
 import faithful_tables
 import recommend_tables
+import reply_tables
 import speech_tables
 from attention_tables import attention
 from generation_tables import generation
@@ -224,6 +225,7 @@ tables: dict[str, Callable[[Results], str]] = {
     **generation,
     **faithful_tables.tables,
     **recommend_tables.tables,
+    **reply_tables.tables,
     **speech_tables.tables,
     **caption_tables.tables,
 }
