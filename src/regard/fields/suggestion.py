@@ -83,6 +83,7 @@ class Suggestion(Tokens):
         self.cleaned = lru_cache(100_000)(self.clean)
         self.allowed: list[AllowedReply] = []
         self.numbers: dict[str, int] = {}
+        self.log_frequency = torch.zeros(0)  # of each reply that may be suggested
         self.notes: list[str] = []
 
     def fit(self, values: Sequence[str]) -> None:
@@ -112,6 +113,8 @@ class Suggestion(Tokens):
         """Suggest these from now on."""
         self.allowed = [*replies]
         self.numbers = {one.key: number for number, one in enumerate(self.allowed)}
+        counts = torch.tensor([float(one.count) for one in self.allowed])
+        self.log_frequency = (counts / counts.sum()).log()
 
     def spoken(self, value: str) -> str:
         """A reply as the model writes it."""
