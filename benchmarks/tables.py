@@ -26,6 +26,7 @@ import caption_tables
 import faithful_tables
 import reading_tables
 import recommend_tables
+import reply_tables
 import speech_tables
 from attention_tables import attention
 from generation_tables import generation
@@ -214,6 +215,7 @@ tables: dict[str, Callable[[Results], str]] = {
     **faithful_tables.tables,
     **reading_tables.tables,
     **recommend_tables.tables,
+    **reply_tables.tables,
     **speech_tables.tables,
     **caption_tables.tables,
 }

@@ -8,7 +8,7 @@ from regard.fields.suggestion import ReplyRow, Suggestion
 
 
 def test_the_set_that_may_be_suggested() -> None:
-    field = Suggestion(max_length=4)
+    field = Suggestion(max_length=4, learn="all")
     field.fit(["Sure!", "sure", "No, sorry.", "", "a long reply that nobody will ever say again, not ever", "At 5 pm."])
     assert [one.key for one in field.allowed][:2] == ["sure", "no, sorry"]
     assert [field.place(text) for text in ("sure", " SURE!! ", "Maybe.", "Thanks, Ben\n\nOn 3/4, Ann wrote:\n> x")][
@@ -39,3 +39,11 @@ def test_a_batch_without_a_reply() -> None:
 def test_nothing_to_suggest(replies: list[str]) -> None:
     with pytest.raises(RegardError, match="no repl"):
         Suggestion().fit(replies)
+
+
+def test_by_default_only_what_may_be_suggested_is_learned() -> None:
+    field = Suggestion()
+    field.fit(["Sure!", "At 5 pm.", "No, sorry."])
+    rows = field.encode(["Sure!", "At 5 pm."], ["", ""])
+    assert [(len(row) > 0, row.suggest) for row in rows] == [(True, True), (False, False)]
+    assert field.text.unknown not in [token for row in field.tokens() for token in row]

@@ -1,14 +1,15 @@
 """Replies: what was answered, and the set of those that may be suggested.
 
-A model learns to write every reply that is not too long, and to tell for each message whether one of the set answers it
-(`suggest`). A message that got no reply has an empty one.
+A model learns to write the replies of the set, and to tell for each message whether one of them answers it (`suggest`).
+A message that got no reply has an empty one.
 
     field = Suggestion();  field.fit(["Sure!", "No, sorry.", ""]);  field.allowed[0].intent      # "accept"
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from jaxtyping import Bool
@@ -66,30 +67,36 @@ class Suggestion(Tokens):
     def __init__(
         self,
         tokenizer: Annotated[Spec, In("text"), "how replies are split into tokens"] = WORDS,
-        max_length: Annotated[
-            Length, "longest reply that is learned, in tokens; longer ones only teach the trigger"
-        ] = 20,
+        max_length: Annotated[Length, "longest reply that is learned, in tokens"] = 20,
+        learn: Annotated[
+            Literal["allowed", "all"],
+            "replies that the decoder learns: those that may be suggested, or all up to max_length; the others only "
+            "teach the trigger",
+        ] = "allowed",
         allowed: Annotated[
             Spec, Of("messages.allowed.made"), "how the set of replies that may be suggested is made of the data"
         ] = PLAIN,
         clean: Annotated[Spec, Of("messages.clean.Cleaning"), "steps of cleaning, each of which can be off"] = PLAIN,
     ) -> None:
         super().__init__(tokenizer, max_length)
-        self.making, self.clean = table(allowed), call(Cleaning, table(clean))
+        self.making, self.clean, self.learn = table(allowed), call(Cleaning, table(clean)), learn
+        self.cleaned = lru_cache(100_000)(self.clean)
         self.allowed: list[AllowedReply] = []
         self.numbers: dict[str, int] = {}
+        self.log_frequency = torch.zeros(0)  # of each reply that may be suggested
         self.notes: list[str] = []
 
     def fit(self, values: Sequence[str]) -> None:
-        texts = [self.clean(value) for value in values]
-        replies = [text for text in texts if key(text)]
+        replies = [text for text in map(self.cleaned, values) if key(text)]
         if not replies:
             raise RegardError("no replies in the data", expected="messages and what was replied to them")
-        short = [one for one in map(key, replies) if len(one.split()) <= self.max_length]
-        self.text = build("text", self.tokenizer).train(short)
-        self.allow(self.known(call(made, self.making, replies=replies)))
-        if not self.allowed:
+        found = call(made, self.making, replies=replies)
+        if not found:
             raise RegardError("no reply that could be suggested", do="lower reply.allowed.min_count")
+        self.allow(found)
+        learned = [one for one in map(key, replies) if one in self.numbers or self.learn == "all"]
+        self.text = build("text", self.tokenizer).train([one for one in learned if len(one.split()) <= self.max_length])
+        self.allow(self.known(found))
         covered = sum(key(text) in self.numbers for text in replies)
         intents = len({one.intent for one in self.allowed})
         self.notes = [
@@ -106,10 +113,12 @@ class Suggestion(Tokens):
         """Suggest these from now on."""
         self.allowed = [*replies]
         self.numbers = {one.key: number for number, one in enumerate(self.allowed)}
+        counts = torch.tensor([float(one.count) for one in self.allowed])
+        self.log_frequency = (counts / counts.sum()).log()
 
     def spoken(self, value: str) -> str:
         """A reply as the model writes it."""
-        return key(self.clean(value))
+        return key(str(self.cleaned(value)))
 
     def place(self, value: str) -> int | None:
         """The number of a reply among those that may be suggested; None where it is none of them."""
@@ -130,9 +139,13 @@ class Suggestion(Tokens):
         keys = [self.spoken(value) for value in values]
         rows = self.text.encode_all(keys)
         return [
-            ReplyRow(tuple(row) if one and len(row) <= self.max_length else (), one in self.numbers)
+            ReplyRow(tuple(row) if self._learns(one, row) else (), one in self.numbers)
             for one, row in zip(keys, rows, strict=True)
         ]
+
+    def _learns(self, reply: str, row: Sequence[int]) -> bool:
+        """Whether the decoder learns to write a reply."""
+        return bool(reply) and len(row) <= self.max_length and (self.learn == "all" or reply in self.numbers)
 
     def collate(self, rows: Sequence[Any]) -> ReplyBatch:
         padded = Sequences.pad([row.tokens or (0,) for row in rows])  # at least one place: a batch may hold no reply

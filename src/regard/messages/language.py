@@ -9,6 +9,7 @@ words of each language.
 """
 
 import re
+from collections import Counter
 from importlib.resources import files
 
 __all__ = ["LANGUAGES", "SMALL_WORDS", "language"]
@@ -21,6 +22,11 @@ def _read() -> dict[str, frozenset[str]]:
 
 
 SMALL_WORDS = _read()
+OF_WORD = {
+    word: tuple(name for name, words in SMALL_WORDS.items() if word in words)
+    for word in frozenset().union(*SMALL_WORDS.values())
+}
+WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 LANGUAGES = frozenset(SMALL_WORDS) | {"el", "ru", "zh", "ja", "ko", "ar", "he", "hi"}
 SCRIPTS = {
     "ja": re.compile(r"[\u3040-\u30ff]"),
@@ -38,11 +44,13 @@ LEAD = 1.5  # how many times those of the next one
 
 def language(text: str) -> str:
     """The language as two letters; "" where there is too little to tell."""
-    letters = sum(map(str.isalpha, text))
-    for name, pattern in SCRIPTS.items():
-        if letters and len(pattern.findall(text)) > 0.3 * letters:
-            return name
-    words = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", text.lower())
-    counts = sorted(((sum(word in known for word in words), name) for name, known in SMALL_WORDS.items()), reverse=True)
-    (first, name), (second, _) = counts[:2]
+    if not text.isascii():
+        letters = sum(map(str.isalpha, text))
+        for name, pattern in SCRIPTS.items():
+            if letters and len(pattern.findall(text)) > 0.3 * letters:
+                return name
+    counts: Counter[str] = Counter()
+    for word in WORD.findall(text.lower()):
+        counts.update(OF_WORD.get(word, ()))
+    (name, first), (_, second) = [*counts.most_common(2), ("", 0), ("", 0)][:2]
     return name if first >= LEAST and first >= LEAD * second else ""

@@ -143,7 +143,7 @@ class Reply(Generation):
         self.trigger_weight, self.suggestions, self.unknown = trigger_weight, suggestions, unknown
         self.asked = {"threshold": threshold, "prior": prior}
         self.threshold, self.prior = threshold or 0.5, max(prior, 0.0)
-        self.never: TermList | None = None  # what the run's own list of unsuitable replies says
+        self.never: list[int] = []  # replies that the run's own list calls unsuitable
         self._scoring: tuple[Any, Any, PrefixTree, Any] | None = None
 
     # --- data --------------------------------------------------------------------------------------------
@@ -207,10 +207,8 @@ class Reply(Generation):
 
     def _order(self, log_probs: Tensor, prior: float) -> Tensor:
         """The score of each reply: its log-probability, less the prior's share of its log-frequency."""
-        counts = torch.tensor([one.count for one in self.target.allowed], dtype=log_probs.dtype)
-        scores = log_probs - prior * (counts / counts.sum()).log()
-        out = [] if self.never is None else [n for n, one in enumerate(self.target.allowed) if self.never(one.text)]
-        return scores.index_fill(0, torch.tensor(out, dtype=torch.long), -torch.inf)
+        scores = log_probs - prior * self.target.log_frequency
+        return scores.index_fill(0, torch.tensor(self.never, dtype=torch.long), -torch.inf)
 
     def _chosen(self, scores: Tensor) -> list[int]:
         """The numbers of the replies to suggest, the likeliest first."""
@@ -396,7 +394,8 @@ class Reply(Generation):
         if (folder / UNSUITABLE).is_file():
             text = _text(folder / UNSUITABLE)
             terms = [line.strip().lower() for line in text.split("\n") if line.strip() and line.strip()[0] != "#"]
-            self.never = TermList(terms) if terms else None
+            there = TermList(terms) if terms else None
+            self.never = [n for n, one in enumerate(self.target.allowed) if there is not None and there(one.text)]
         if (folder / CHOSEN).is_file():
             try:
                 chosen = json.loads(_text(folder / CHOSEN))
