@@ -171,6 +171,17 @@ def test_messages_that_get_nothing_teach_silence() -> None:
     assert "  nothing would be suggested for 1: sensitive (death)" in lines
 
 
+def test_few_of_what_teaches_only_the_trigger_is_trained_on(tmp_path: Path) -> None:
+    task = api.make_task(api.configure("reply", {**SMALL, "negatives": 2}))
+    examples = [Example(("can you come to us?",), "sure"), *[Example((f"is it {n} you?",), "") for n in "abcdefgh"]]
+    task.learn(examples)
+    stored = task.stored(examples, tmp_path)
+    assert [item.target.suggest for item in stored] == [True, False, False]
+    assert stored == task.stored(examples, tmp_path)
+    task.negatives = 0
+    assert len(task.stored(examples, tmp_path)) == 9
+
+
 @pytest.mark.sweep
 def test_made_conversations_are_learned(tmp_path: Path) -> None:
     made = Conversations(2_000, 100, 200).splits()

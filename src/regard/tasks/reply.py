@@ -24,6 +24,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+from random import Random
 from typing import Annotated, Any, ClassVar
 
 import torch
@@ -44,7 +45,7 @@ from regard.messages.choose import choose
 from regard.messages.sensitive import TermList, sensitive
 from regard.networks.replier import Replier
 from regard.predict.prefix_tree import PrefixTree
-from regard.ranges import Few, NonNegative, Probability, Range, ranged
+from regard.ranges import Count, Few, NonNegative, Probability, Range, ranged
 from regard.search import Search, forced
 from regard.tasks._generation import Generation
 from regard.tasks._maps import attention_map
@@ -114,6 +115,10 @@ class Reply(Generation):
             Spec, In("predict.generate"), "the decoder that scores replies; prefix is by far the quickest"
         ] = DECODER,
         trigger_weight: Annotated[NonNegative, "weight of the trigger's loss"] = 1.0,
+        negatives: Annotated[
+            Count,
+            "messages without an allowed reply to train on for each one with one, drawn once; 0 takes all there are",
+        ] = 3,
         threshold: Annotated[
             Probability, "probability from which the trigger shows suggestions; 0 chooses it on the validation set"
         ] = 0.0,
@@ -129,9 +134,9 @@ class Reply(Generation):
         suggestions: Annotated[Few, "largest number of suggestions"] = 3,
         metrics: Metrics = (
             *("reply_rank", "reply_coverage", "trigger", "distinct_intents", "click_share", "sensitive_answered"),
-            "perplexity",
+            "reply_loss",
         ),
-        best_metric: BestMetric = "perplexity",
+        best_metric: BestMetric = "reply_loss",
         label_smoothing: LabelSmoothing = 0.0,
         teach: Teaching = PLAIN,
     ) -> None:
@@ -140,7 +145,8 @@ class Reply(Generation):
             field, PLAIN, encoder, attention, decoder, "greedy", metrics, best_metric, label_smoothing, teach
         )
         self.message, self.target = field, call(Suggestion, table(reply))
-        self.trigger_weight, self.suggestions, self.unknown = trigger_weight, suggestions, unknown
+        self.trigger_weight, self.negatives = trigger_weight, negatives
+        self.suggestions, self.unknown = suggestions, unknown
         self.asked = {"threshold": threshold, "prior": prior}
         self.threshold, self.prior = threshold or 0.5, max(prior, 0.0)
         self.never: list[int] = []  # replies that the run's own list calls unsuitable
@@ -178,6 +184,16 @@ class Reply(Generation):
 
     def said(self, item: Encoded) -> Sequence[int]:
         return item.target.tokens  # type: ignore[no-any-return]
+
+    def stored(self, examples: Sequence[Example], folder: Path) -> Sequence[Encoded]:
+        """What teaches only the trigger would take most of the time where few replies can be suggested: some of it."""
+        items = self.items(examples)
+        right = [n for n, item in enumerate(items) if item.target.suggest]
+        wrong = [n for n, item in enumerate(items) if not item.target.suggest]
+        most = self.negatives * len(right)
+        if self.negatives and len(wrong) > most:
+            wrong = Random(1).sample(wrong, most)
+        return [items[n] for n in sorted([*right, *wrong])]
 
     def network(self) -> Replier:
         return Replier(super().network(), self.trigger_weight)
