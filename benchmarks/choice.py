@@ -432,12 +432,13 @@ SENTENCES = "1,0.5,0.35,0.2"  # shares of the tables of sentences
 def variance_part(given: argparse.Namespace) -> None:
     """The gradient of the policies by each estimator, drawn again and again on the same batch of a model that was
     trained with all tokens (--run, or a new one): its variance (the sum over all parameters), its mean beside that of
-    all unbiased draws, and seconds for one."""
+    all unbiased draws, and seconds for one. `moving` is REINFORCE with a moving average and a single reading."""
     import torch
 
     import regard
     from regard import find
     from regard.api import merge
+    from regard.attend.reinforce import Reinforce
     from regard.attend.sparsity import Sparsity
 
     draws = 4 if given.tiny else given.draws
@@ -453,14 +454,15 @@ def variance_part(given: argparse.Namespace) -> None:
         batch = task.collate(task.items(examples)).to(device)
         network.encoder.soft, network.encoder.policy = 0.0, 1.0  # type: ignore[union-attr]
         network.sparsity = Sparsity(2, price=0.0).to(device)
-        network.reinforce.bonus = 0.0  # type: ignore[union-attr]
         weights = list(network.encoder.policies.parameters())  # type: ignore[union-attr]
         rows, total, unbiased = [], torch.zeros(sum(p.numel() for p in weights), device=device), 0
         means: dict[str, torch.Tensor] = {}
-        for name in given.only.split(",") if given.only else ESTIMATORS:
-            reinforce: Any = network.reinforce
-            size = reinforce_size(network, task)
-            part = find.build("attend.estimator", name, size=size, samples=reinforce.copies).to(device)
+        for name in given.only.split(",") if given.only else ("moving", *ESTIMATORS):
+            baseline: Any = "moving" if name == "moving" else "others"
+            reinforce = Reinforce(None, baseline=baseline, bonus=0.0).to(device)
+            network.reinforce, size = reinforce, reinforce_size(network, task)
+            kind = "score_function" if name == "moving" else name
+            part = find.build("attend.estimator", kind, size=size, samples=reinforce.copies).to(device)
             network.estimator = part
             network.train()
             for _ in range(3):  # baselines and averages begin
