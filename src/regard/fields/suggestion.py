@@ -107,7 +107,7 @@ class Suggestion(Tokens):
     def known(self, replies: Sequence[AllowedReply]) -> list[AllowedReply]:
         """Those whose words the tokenizer knows; of several that it splits alike the first."""
         rows = [tuple(row) for row in self.text.encode_all([one.key for one in replies])]
-        first = {row: one for row, one in zip(reversed(rows), reversed(replies), strict=True)}
+        first = dict(zip(reversed(rows), reversed(replies), strict=True))
         return [
             one for one, row in zip(replies, rows, strict=True) if self.text.unknown not in row and first[row] is one
         ]
