@@ -181,6 +181,7 @@ def replies_of(folder: str, count: int) -> list[list[str]]:
     with gzip.open(Path(folder) / "dailydialog" / "train.jsonl.gz", "rt", encoding="utf-8") as lines:
         met = Counter(key(turn) for line in lines for turn in json.loads(line)[1:])
     words = {one: re.findall(r"\w+|[^\w\s]", one) for one in met if one}
+    words = {one: words[one] for one in {tuple(some): one for one, some in words.items()}.values()}
     chosen = sorted(words, key=lambda one: (-min(met[one], 2), len(words[one]), one))[:count]
     return [words[one] for one in chosen]
 

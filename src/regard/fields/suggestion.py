@@ -105,9 +105,16 @@ class Suggestion(Tokens):
         ]
 
     def known(self, replies: Sequence[AllowedReply]) -> list[AllowedReply]:
-        """Those whose words the tokenizer knows."""
-        rows = self.text.encode_all([one.key for one in replies])
-        return [one for one, row in zip(replies, rows, strict=True) if self.text.unknown not in row]
+        """Those whose words the tokenizer knows; of several that it splits alike the first."""
+        rows = [tuple(row) for row in self.text.encode_all([one.key for one in replies])]
+        first = dict(zip(reversed(rows), reversed(replies), strict=True))
+        return [
+            one for one, row in zip(replies, rows, strict=True) if self.text.unknown not in row and first[row] is one
+        ]
+
+    def strange(self, reply: AllowedReply) -> bool:
+        """Whether a reply has a word that the tokenizer does not know."""
+        return self.text.unknown in self.text.encode(reply.key)
 
     def allow(self, replies: Sequence[AllowedReply]) -> None:
         """Suggest these from now on."""

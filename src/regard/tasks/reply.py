@@ -400,13 +400,12 @@ class Reply(Generation):
         """Take what the run's folder says now."""
         if (folder / REPLIES).is_file():
             given = read_replies(folder / REPLIES)
-            known = {one.key for one in self.target.known(given)}
-            if unknown := next((one for one in given if one.key not in known), None):
+            if unknown := next(filter(self.target.strange, given), None):
                 raise RegardError(
                     f"{folder / REPLIES}: {unknown.text!r} has a word that the model never read in a reply",
                     do="say it in other words, or remove the line",
                 )
-            self.target.allow(given)
+            self.target.allow(self.target.known(given))
         if (folder / UNSUITABLE).is_file():
             text = _text(folder / UNSUITABLE)
             terms = [line.strip().lower() for line in text.split("\n") if line.strip() and line.strip()[0] != "#"]
