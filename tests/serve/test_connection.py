@@ -55,10 +55,12 @@ def at_once(scope: Any) -> Answer | None:
 
 
 @contextmanager
-def served(most: int = 1_000, each: int | None = None, limits: ServiceLimits = limits) -> Iterator[tuple[int, Crowd]]:
+def served(
+    most: int = 1_000, each: int | None = None, limits: ServiceLimits = limits, keep_alive: int = 1
+) -> Iterator[tuple[int, Crowd]]:
     crowd = Crowd(limits, most, each, at_once=at_once)
     config = uvicorn.Config(app, http=protocol(crowd), ws="none", lifespan="off", log_config=None, log_level="error")
-    config.timeout_keep_alive, config.timeout_graceful_shutdown = 1, 1
+    config.timeout_keep_alive, config.timeout_graceful_shutdown = keep_alive, 1
     server = uvicorn.Server(config)
     with closing(listen("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, args=([listener],))
@@ -386,3 +388,17 @@ def test_an_answer_is_sent_in_one_piece() -> None:
     wire.write(b"head")
     wire.close()  # an application that broke off
     assert written[3:] == [b"head", b"end"]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        post + b"Content-Length: 5000\r\n\r\n" + b"x" * 5_000,
+        chunked + b"1388\r\n" + b"x" * 5_000 + b"\r\n0\r\n\r\n",
+    ],
+)
+def test_whose_body_was_refused_has_little_time_for_another_request(sent: bytes) -> None:
+    began = time.monotonic()
+    with served(limits=strict, keep_alive=30) as (port, _):
+        assert status(said(port, sent[:1_500], sent[1_500:], wait=0.1)) == 413
+        assert time.monotonic() - began < 8

@@ -125,14 +125,14 @@ class Connection(HttpToolsProtocol):
             return
         self.unused += len(data)
         super().data_received(data)
-        self._say()
+        done = self._say() and not self.unused  # and the next request may wait, as after any other answer
         if self.lingering or self.transport.is_closing():
             return
         if self.stage != BODY and self.unused > self.limits.head and (self.stage == HEAD or not self.answering):
             self.refuse(431, self._too_large)
         elif self.stage == BODY and self.unused > self.limits.head:
             self.refuse(400, "too much data around the body")
-        elif self.timer is None and (self.stage == HEAD or (self.unused and not self.answering)):
+        elif self.timer is None and (self.stage == HEAD or not (done or self.answering)):
             self._arm(self.limits.head_seconds, self._late)
 
     def eof_received(self) -> None:
@@ -211,15 +211,16 @@ class Connection(HttpToolsProtocol):
         elif self.stage == BODY:
             self._arm(self.limits.slow, self.transport.abort)
 
-    def _say(self) -> None:
-        """Write the answer that was clear already."""
+    def _say(self) -> bool:
+        """Write the answer that was clear already, if there is one."""
         if self.answer is None or self.lingering or self.transport.is_closing():
-            return
+            return False
         (data, keep), self.answer = self.answer, None
         self.transport.write(data)
         if not keep:
             self.end()
         self.on_response_complete()
+        return True
 
     def pause_writing(self) -> None:
         super().pause_writing()
