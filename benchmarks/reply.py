@@ -1,5 +1,6 @@
 """Reply suggestions on real conversations and mails, beside two baselines; silence on hostile messages; speed.
 
+    python benchmarks/reply.py DATA --part builtin --time 3m --out runs/made --name reply_builtin
     python benchmarks/reply.py DATA --part dailydialog --time 6m --out runs/dailydialog --name reply_dailydialog
     python benchmarks/reply.py DATA --part chitchat --time 6m --out runs/chitchat --name reply_chitchat
     python benchmarks/reply.py DATA --part mails --out runs/dailydialog --name reply_mails
@@ -217,12 +218,12 @@ def speed(folder: str, count: int, rounds: int, threads: int) -> dict[str, Any]:
             found = tree.totals(decoder.tree_log_probs(memory, tree, read))[0]
             took.append(1e3 * (time.perf_counter() - start))
             worked.append(1e3 * (time.process_time() - begun))
-        some = random.Random(1).sample(range(count), 500)
+        some = random.Random(1).sample(range(count), 100)
         start = time.perf_counter()
         alone = [forced(decoder, memory, [rows[n]], start=Tokenizer.start, weights=False)[0].log_prob for n in some]
         one_by_one = 1e3 * (time.perf_counter() - start) / len(some) * count
         begun, batches = time.perf_counter(), 0
-        for first in range(0, 5_000, 500):  # in batches of one size, as a search without a tree would score them
+        for first in range(0, 1_000, 500):  # in batches of one size, as a search without a tree would score them
             batch = rows[first : first + 500]
             forced(
                 decoder,
@@ -246,7 +247,9 @@ def speed(folder: str, count: int, rounds: int, threads: int) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", help="the folder with dailydialog, chitchat and aeslc")
-    parser.add_argument("--part", choices=("dailydialog", "chitchat", "mails", "hostile", "speed"), required=True)
+    parser.add_argument(
+        "--part", choices=("builtin", "dailydialog", "chitchat", "mails", "hostile", "speed"), required=True
+    )
     parser.add_argument("--time", default="6m", help="time limit of a training")
     parser.add_argument("--out", default="runs/reply", help="folder of the run that is trained or used")
     parser.add_argument("--count", type=int, default=20_000)
@@ -254,7 +257,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--name", default="", help="the name of the results file; nothing is kept without one")
     asked = parser.parse_args()
-    if asked.part == "dailydialog":
+    if asked.part == "builtin":
+        figures = conversations("builtin:conversations", asked.out, asked.time)
+    elif asked.part == "dailydialog":
         figures = conversations(f"{asked.data}/dailydialog", asked.out, asked.time)
     elif asked.part == "chitchat":
         figures = conversations(f"{asked.data}/chitchat/conversations.jsonl.gz", asked.out, asked.time)

@@ -6,7 +6,7 @@ from typing import Any
 __all__ = ["tables"]
 
 Results = Mapping[str, Mapping[str, Any]]
-SETS = {"reply_dailydialog": "DailyDialog", "reply_chitchat": "chitchat"}
+SETS = {"reply_builtin": "made conversations", "reply_dailydialog": "DailyDialog", "reply_chitchat": "chitchat"}
 MODELS = {"model": "regard", "tfidf": "nearest message by tf-idf", "frequency": "most frequent replies"}
 SHARES = {
     "coverage": "coverage: true replies among the allowed",
@@ -38,7 +38,7 @@ def ranks(results: Results) -> str:
 def shown(results: Results) -> str:
     """What is suggested, over all test messages."""
     every = [results.get(name, {}).get("figures", {}) for name in SETS]
-    lines = ["| | " + " | ".join(SETS.values()) + " |", "|---|---|---|"]
+    lines = ["| | " + " | ".join(SETS.values()) + " |", "|---|" + "---|" * len(SETS)]
     rows = {
         "test messages": [f"{one['test']:,}" if one else "–" for one in every],
         "training: messages": [f"{one['train']:,}" if one else "–" for one in every],
