@@ -28,6 +28,7 @@ from regard.cli.trouble import told
 from regard.compare import variants
 from test_readme import blocks
 from test_tables import tables
+from tiers import sweep_but
 
 root = Path(__file__).resolve().parent.parent
 documents = [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").glob("*.md"))]
@@ -108,11 +109,13 @@ def trouble(command: Command) -> str:
     return ""
 
 
-def test_what_is_told_of_regard_is_understood(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("share", sweep_but([1, 4], 4))
+def test_what_is_told_of_regard_is_understood(share: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every fourth command first, all of them with the sweeps."""
     found = [one for one in every if one.words[0] == "regard"]
     assert len(found) > 50
     assert {one.where.split(":")[0] for one in found} >= {"README.md", "generation.md", "sentences.md", "service.md"}
-    wrong = [f"{one.where}: {shlex.join(one.words)}: {said}" for one in found if (said := trouble(one))]
+    wrong = [f"{one.where}: {shlex.join(one.words)}: {said}" for one in found[::share] if (said := trouble(one))]
     assert not wrong, "\n".join(wrong)
 
 
