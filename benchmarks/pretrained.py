@@ -134,8 +134,10 @@ def ours(folder: Path, task: str, seed: int, steps: int, variant: str) -> dict[s
     if task == "squad":
         del options["pool"]
         data: dict[str, Any] = {part: str(folder / f"squad.{part}.json.gz") for part in SQUAD}
-        if variant != "as it is" or steps:  # weights are chosen on a part of train; test is the development set
+        if variant != "as it is":  # weights are chosen on a part of train; test is another
             data = {"train": data["train"]}
+        elif steps:  # only whether it runs
+            data["train"] = data["valid"]
         train.setdefault("max_validation", 1000)
     else:
         data = {part: str(folder / f"{task}.{part}.tsv.gz") for part in PARTS} | {"header": False}
