@@ -65,26 +65,28 @@ def test_shares_that_are_none_are_refused() -> None:
         check(Sparsity, {"target": 1.5})
 
 
-def test_the_price_follows_what_would_be_decided() -> None:
+def test_the_price_follows_what_would_be_decided_too() -> None:
     """A policy that is unsure of every token chooses half of them on average, and all of them outside training."""
-    part, share = Sparsity(1, target=0.5), torch.tensor([[0.51]], requires_grad=True)
+    part, share = Sparsity(1, target=0.5), torch.tensor([[0.5]], requires_grad=True)
     part(share, decided=torch.ones(1, 1)).sum().backward()
-    assert part.share.item() == 1
+    assert part.share.item() == 0.75
     assert share.grad is not None
-    assert share.grad.item() == pytest.approx(5.0 * 0.5 + 0.01 * 0.5)
+    assert share.grad.item() == pytest.approx(5.0 * 0.25 + 0.01 * 0.25)
 
 
 def test_the_target_falls_from_1_by_hand() -> None:
     """Choices begin at 0.2 of the training; half of the rest is 0.4, so at 0.4 half of the way to 0.5 is done."""
     part, share = Sparsity(1, target=0.5, anneal=0.5, rate=0.1, damping=0.0), torch.tensor([[1.0]])
-    assert not part.settled(0.9)
+    assert not part.settled(0.95)  # there was no choice yet
     part(share, progress=0.2)
     assert part.multiplier.item() == 0
     assert part.wanted(0.4) == pytest.approx(0.75)
     part(share, progress=0.4)
     assert part.multiplier.item() == pytest.approx(0.1 * 0.25)
     assert not part.settled(0.4)
-    assert part.settled(0.61)
+    assert part.wanted(0.61) == 0.5
+    assert not part.settled(0.61)  # averaged weights follow later
+    assert part.settled(0.9)
     assert part.wanted(1.0) == 0.5
     other = Sparsity(1, target=0.5, anneal=0.5)
     other.load_state_dict(part.state_dict())

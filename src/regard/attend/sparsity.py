@@ -4,12 +4,14 @@
     target       λ (E[Σ z_i] / len(x) − t),  λ = μ + κ (s − t),  μ ← μ + η (s − t)
 
 With a target each policy has a price of its own, and all meet it (else one might choose everything and the other
-nothing). The price is learned: s is a moving average of the share that would be chosen outside training (the share of
-tokens with p ≥ ½, which may be far from the mean of p while the policy is unsure), and the Lagrange multiplier μ rises
-while more tokens than wished are chosen and falls while there are fewer (dual ascent, as in Bastings, Aziz & Titov
-2019, section 4, after Rezende & Viola 2018). The term κ (s − t) is that of an augmented Lagrangian. It reacts at once,
-so that the share comes to rest in place of swinging around its target. λ may fall below 0: a policy that dropped too
-much comes back.
+nothing). The price is learned: the Lagrange multiplier μ rises while more tokens than wished are chosen and falls while
+there are fewer (dual ascent, as in Bastings, Aziz & Titov 2019, section 4, after Rezende & Viola 2018). The term
+κ (s − t) is that of an augmented Lagrangian. It reacts at once, so that the share comes to rest in place of swinging
+around its target. λ may fall below 0: a policy that dropped too much comes back.
+
+s is a moving average of two shares, half of each: the expected one, and the one that would be chosen outside training
+(tokens with p ≥ ½). While a policy is unsure of most tokens they are far apart, and the second is all or nothing; the
+first alone would be met by a p of t for every token.
 
 The target falls from 1 to its value over a part of the training (`anneal`). A price that drops most tokens at once
 drops any of them: which ones matter is learned while there are many, and the network has time to do with fewer.
@@ -30,6 +32,9 @@ from regard.ranges import BelowOne, NonNegative, Positive, Probability, ranged
 from regard.types import wide
 
 __all__ = ["Sparsity"]
+
+
+REST = 0.9  # of a training, when the learning rate is low and averaged weights have followed
 
 
 class Sparsity(nn.Module):
@@ -74,10 +79,11 @@ class Sparsity(nn.Module):
         return 1 - (1 - self.target) * done
 
     def settled(self, progress: float) -> bool:
-        """Whether the wished share is the target: what was scored before had more tokens."""
+        """Whether the share can be expected to have come to rest at the target: what was scored before may have had
+        more tokens, and would be taken for better."""
         if self.target is None:
             return True
-        return self._first is not None and self.wanted(progress) <= self.target
+        return self._first is not None and self.wanted(progress) <= self.target and progress >= REST
 
     def forward(
         self,
@@ -96,7 +102,8 @@ class Sparsity(nn.Module):
         wanted = self.wanted(progress)
         if self.training:
             with torch.no_grad():
-                now = wide(expected if decided is None else decided).mean(1).to(self.share.dtype)
+                both = expected if decided is None else (expected + decided) / 2
+                now = wide(both).mean(1).to(self.share.dtype)
                 self.share.copy_(torch.where(self.started, torch.lerp(now, self.share, self.decay), now))
                 self.started.fill_(True)
                 self.multiplier.add_(self.rate * (self.share - wanted)).clamp_(-self.most, self.most)
