@@ -92,8 +92,8 @@ def speed(results: Results) -> str:
             f"| {what}, median of 30 | ≤ 50 ms | **{one['median_ms']:.1f} ms** |",
             f"| the same, best of 30 | | {one['best_ms']:.1f} ms |",
             f"| the same, processor time of {one['threads']} threads, least of 30 | | {one['processor_ms']:.1f} ms |",
-            f"| in batches of 500 replies, without a tree | | {one['in_batches_ms']:,} ms |",
-            f"| one by one | | {one['one_by_one_ms']:,} ms |",
+            f"| in batches of 500 replies, without a tree (from some batches) | | {one['in_batches_ms']:,} ms |",
+            f"| one by one (from a sample) | | {one['one_by_one_ms']:,} ms |",
             f"| once for a run: tree and states | | {one['make_tree_ms'] + one['read_tree_ms']:,} ms |",
             f"| largest difference to one by one, nats | ≤ 0.00001 | {one['largest_difference']:.1g} |",
         ]
