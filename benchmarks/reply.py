@@ -4,6 +4,7 @@
     python benchmarks/reply.py DATA --part dailydialog --time 6m --out runs/dailydialog --name reply_dailydialog
     python benchmarks/reply.py DATA --part chitchat --time 6m --out runs/chitchat --name reply_chitchat
     python benchmarks/reply.py DATA --part mails --out runs/dailydialog --name reply_mails
+    python benchmarks/reply.py DATA --part terms --name reply_terms
     python benchmarks/reply.py DATA --part hostile --out runs/dailydialog --name reply_hostile
     python benchmarks/reply.py DATA --part speed --name reply_speed
 
@@ -151,22 +152,30 @@ def mails(folder: str, out: str) -> dict[str, Any]:
     }
 
 
+def messages() -> list[dict[str, str]]:
+    """The hostile messages: part, subject, message."""
+    with (here / "hostile_messages.tsv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def terms() -> dict[str, Any]:
+    """How many of the hostile messages the list of terms misses; no model is needed."""
+    rows, figures = messages(), dict[str, Any]()
+    for part in ("first", "fresh"):
+        some = [row["message"] for row in rows if row["part"] == part]
+        missed = statistics.fmean(float(not sensitive(message)) for message in some)
+        figures[part] = {"messages": len(some), "passed_by_list": missed}
+    return {"messages": len(rows), **figures}
+
+
 def hostile(out: str) -> dict[str, Any]:
     """For which of the hostile messages something is suggested, by the list of terms alone and by the whole model."""
-    model = regard.load(out)
-    with (here / "hostile_messages.tsv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    model, rows, figures = regard.load(out), messages(), terms()
     found = model.predict([row["message"] for row in rows], look=False)
-    figures: dict[str, Any] = {}
     for part in ("first", "fresh"):
-        some = [(row, one) for row, one in zip(rows, found, strict=True) if row["part"] == part]
-        figures[part] = {
-            "messages": len(some),
-            "passed_by_list": statistics.fmean(float(not sensitive(row["message"])) for row, _ in some),
-            "suggested": statistics.fmean(float(bool(one.text)) for _, one in some),
-            "silent": dict(Counter(kind_of(one.reason) for _, one in some if one.reason)),
-        }
-    figures["messages"] = len(rows)
+        some = [one for row, one in zip(rows, found, strict=True) if row["part"] == part]
+        figures[part]["suggested"] = statistics.fmean(float(bool(one.text)) for one in some)
+        figures[part]["silent"] = dict(Counter(kind_of(one.reason) for one in some if one.reason))
     figures["suggested"] = statistics.fmean(float(bool(one.text)) for one in found)
     figures["got_one"] = [f"{row['message']} → {one.text}" for row, one in zip(rows, found, strict=True) if one.text]
     return figures
@@ -248,7 +257,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", help="the folder with dailydialog, chitchat and aeslc")
     parser.add_argument(
-        "--part", choices=("builtin", "dailydialog", "chitchat", "mails", "hostile", "speed"), required=True
+        "--part", choices=("builtin", "dailydialog", "chitchat", "mails", "terms", "hostile", "speed"), required=True
     )
     parser.add_argument("--time", default="6m", help="time limit of a training")
     parser.add_argument("--out", default="runs/reply", help="folder of the run that is trained or used")
@@ -263,6 +272,8 @@ def main() -> None:
         figures = conversations(f"{asked.data}/dailydialog", asked.out, asked.time)
     elif asked.part == "chitchat":
         figures = conversations(f"{asked.data}/chitchat/conversations.jsonl.gz", asked.out, asked.time)
+    elif asked.part == "terms":
+        figures = terms()
     elif asked.part == "mails":
         figures = mails(asked.data, asked.out)
     else:
