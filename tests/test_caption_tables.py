@@ -17,7 +17,7 @@ def test_models_are_rows() -> None:
     each = [{"bleu1": 66.0, "bleu4": 19.0, "pointing": 0.5}, {"bleu1": 67.0, "pointing": 0.6}, {"failed": "it did"}]
     results: Any = {"figures": {"cores": 2, "soft": {"each": each, "seconds": 480.2}}}
     [_, _, row] = tables.captions({"caption_flickr8k": results}).splitlines()
-    assert row == "| soft attention | 66.5 (66.0–67.0) | 19.0 | – | – | – | 67.0 / 19.5 / 18.9 | 480 s |"
+    assert row == "| soft attention | 66.5 (66.0–67.0) | 19.0 | – | – | – | – | 67.0 / 19.5 / 18.9 | 480 s |"
     assert "| 55.0% (50.0%–60.0%) |" in tables.scenes({"caption_scenes": results})
 
 

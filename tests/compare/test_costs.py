@@ -70,10 +70,10 @@ def test_time_is_that_of_all_phases(data: Path, tmp_path: Path, monkeypatch: pyt
     phases: list[str] = []
     plain = Resan.forward
 
-    def forward(part: Resan, inputs: Sequences, phase: Phase = "both") -> Memory:
+    def forward(part: Resan, inputs: Sequences, phase: Phase = "both", *rest: Any) -> Memory:
         if part.training:
             phases.append(phase)
-        return plain(part, inputs, phase)
+        return plain(part, inputs, phase, *rest)
 
     monkeypatch.setattr(Resan, "forward", forward)
     costs.cost(str(run))

@@ -55,6 +55,8 @@ sections = {
     "data": "data.load.load",
     "train": "train.loop.fit",
     "start": "train.start.Start",
+    "clean": "messages.clean.Cleaning",
+    "allowed": "messages.allowed.made",
 }
 
 # Where a configuration names each, as on the command line.
@@ -92,6 +94,8 @@ usage = {
     "data": "data.OPTION=VALUE",
     "train": "train.OPTION=VALUE",
     "start": "start.OPTION=VALUE",
+    "clean": "message.clean.OPTION=VALUE (reply)",
+    "allowed": "reply.allowed.OPTION=VALUE (reply)",
 }
 
 unbroken = "\u00a0"  # a space at which no line is broken

@@ -35,8 +35,8 @@ class Cleaning:
         self,
         quoted: Annotated[bool, "remove quoted and forwarded text"] = True,
         signature: Annotated[bool, "remove signatures and notices below a mail"] = True,
-        greeting: Annotated[bool, "remove a greeting at the beginning, as in Hi Ann,"] = True,
-        closing: Annotated[bool, "remove a closing at the end, as in Best regards, Ben"] = True,
+        greeting: Annotated[bool, "remove a greeting at the beginning, such as Hi Ann"] = True,
+        closing: Annotated[bool, "remove a closing at the end, such as Best regards and a name"] = True,
         entities: Annotated[
             bool, "replace names, numbers, dates, times, phone numbers, prices and addresses by placeholders"
         ] = True,

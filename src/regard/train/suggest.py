@@ -643,7 +643,7 @@ REPLY_EPOCHS = 30
 
 def replies(facts: Facts, parts: Parts) -> list[Choice]:
     """A message read by an encoder, a short reply written; the message is most of the work."""
-    message, reply = min(facts.words[0], 80.0), max(min(facts.words[-1], 20.0), 1.0)
+    message, reply = max(min(facts.words[0], 80.0), 1.0), max(min(facts.words[-1], 20.0), 1.0)
 
     def passes(width: int) -> float:
         adds = 6 * (width * width + width * width) + reply / message * width * 200
