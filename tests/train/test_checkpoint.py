@@ -242,6 +242,27 @@ def test_a_damaged_moment_is_named_and_the_one_before_it_used(tmp_path: Path, na
     assert names(tmp_path) == {"step-1", "step-2"}
 
 
+@pytest.mark.parametrize("name", ["weights", "average"])
+def test_numbers_that_are_not_finite_are_damage(tmp_path: Path, name: str) -> None:
+    """Even where the checksum is right: no training writes them."""
+    training = Training()
+    for _ in range(2):
+        training.train(1)
+        training.save(tmp_path)
+    last = tmp_path / "step-2"
+    tensors = load_file(last / f"{name}.safetensors")
+    next(iter(tensors.values())).view(-1)[0] = float("nan")
+    save_file(tensors, last / f"{name}.safetensors")
+    (last / "sums.json").unlink()
+    again = Training(seed=1)
+    place = again.restore(tmp_path)
+    assert place is not None
+    assert place.step == 1
+    [line] = again.damaged
+    assert f"{name}.safetensors is damaged" in line
+    assert "not finite" in line
+
+
 def test_where_all_are_damaged_nothing_is_cleared_away(tmp_path: Path) -> None:
     training = Training()
     for _ in range(2):

@@ -138,6 +138,9 @@ def _restore(
         for name, some in zip(FILES, like, strict=False):
             found[name] = unpacked(moment / name, some)  # before the checksum: a file of any length may stand there
             _check(moment / name, sums)
+        for name in (WEIGHTS, AVERAGE):
+            if wrong := next((key for key, value in found[name].items() if not value.isfinite().all()), None):
+                raise ValueError(f"tensor {wrong!r} has values that are not finite")
         name = OPTIMISER
         state = _by_number(found[name], place.step)
         name = AVERAGE
