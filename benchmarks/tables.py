@@ -124,6 +124,22 @@ REACHED = (
         "{:.1f}×",
     ),
     ("feature-wise attention, the same", "", "attention_targets_gpu.rows.6.to_compile", "{:.1f}×"),
+    (
+        "MNIST, six glimpses of 8 × 8, error in %, the worst of three seeds",
+        "≤ 1.29",
+        "glimpse_mnist.6.error.2",
+        "{:.2f}",
+    ),
+    ("Flickr8k, soft attention, BLEU-4", "≥ 19.5", "caption_flickr8k.soft.bleu4", "{:.1f}"),
+    ("its METEOR 1.5", "≥ 18.9", "caption_flickr8k_coco.soft.meteor", "{:.1f}"),
+    ("its BLEU-1", "≥ 67.0", "caption_flickr8k_coco.soft.bleu1", "{:.1f}"),
+    ("hard attention, BLEU-4", "≥ 21.3", "caption_flickr8k.hard.bleu4", "{:.1f}"),
+    (
+        "captions, training images per second, beside a plain PyTorch loop, H200",
+        "≥ 3×",
+        "caption_speed.times",
+        "{:.1f}×",
+    ),
     ("training on 2 CPU cores beside JoeyNMT, same sizes, same run", "≥ 1.5×", "joeynmt_cpu.ratio", "{:.2f}×"),
     ("interrupted trainings that end with exactly the weights of an uninterrupted one", "5 of 5", "resume.equal", "{}"),
 )
@@ -225,7 +241,7 @@ def _at(tree: Any, path: str) -> Any:
     """Keys with dots between; of rows the one of that name, or of that number."""
     for key in path.split("."):
         if isinstance(tree, list):
-            tree = {**dict(enumerate(tree)), **{row.get("name"): row for row in tree}}
+            tree = {**dict(enumerate(tree)), **{row.get("name"): row for row in tree if isinstance(row, Mapping)}}
             key = int(key) if key.isdigit() else key
         tree = tree.get(key) if isinstance(tree, Mapping) else None
     return tree
