@@ -14,16 +14,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from statistics import mean
 
-from pycocoevalcap.bleu.bleu import Bleu
-from pycocoevalcap.cider.cider import Cider
-from pycocoevalcap.meteor.meteor import Meteor
-from pycocoevalcap.rouge.rouge import Rouge
-from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
 from record import record
 
 
 def measured(texts: Mapping[str, str], references: Mapping[str, list[str]]) -> dict[str, float]:
     """All measures, 0 to 100, of a caption for each picture."""
+    from pycocoevalcap.bleu.bleu import Bleu
+    from pycocoevalcap.cider.cider import Cider
+    from pycocoevalcap.meteor.meteor import Meteor
+    from pycocoevalcap.rouge.rouge import Rouge
+    from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
+
     tokenizer = PTBTokenizer()
     wanted = tokenizer.tokenize({name: [{"caption": text} for text in references[name]] for name in texts})
     written = tokenizer.tokenize({name: [{"caption": text}] for name, text in texts.items()})
