@@ -339,7 +339,7 @@ def _memory(run: Path, device: str, length: int, rows: int) -> dict[str, Any]:
     model = api.load(run, device)
     where = next(model.network.parameters()).device
     sides = [Sequences.pad([[5] * size] * rows).to(where) for size in (length, 16)]
-    batch = Batch(tuple(sides), torch.zeros(rows, 2, dtype=torch.long, device=where))
+    batch = Batch(tuple(sides), torch.zeros(rows, 1, 2, dtype=torch.long, device=where))
     on_gpu = where.type == "cuda"
     if on_gpu:
         torch.cuda.reset_peak_memory_stats()

@@ -38,6 +38,14 @@ def test_an_answer_that_is_not_there() -> None:
         span.locate("Ada was born in London.", "Rome", None, "t.tsv:3")
 
 
+def test_every_place_of_an_answer() -> None:
+    """Whole words only, with any space between them; where there is none, the place that is known."""
+    assert span.everywhere("art, a party of art", "art", (0, 3)) == [(0, 3), (16, 19)]
+    assert span.everywhere("New York or New  York", "New York", (0, 8)) == [(0, 8), (12, 21)]
+    assert span.everywhere("a party", "art", (3, 6)) == [(3, 6)]
+    assert span.everywhere("C++ (C++)", "C++", (0, 3)) == [(0, 3), (5, 8)]
+
+
 def test_the_tokens_of_an_answer() -> None:
     tokens = [(0, 3), (4, 7), (8, 12), (12, 13)]
     assert span.covering(tokens, (4, 12)) == (1, 2)
@@ -79,5 +87,5 @@ def test_a_guess() -> None:
 
 
 def test_a_batch_of_places() -> None:
-    assert span.collate([(1, 2), (0, 0)]).tolist() == [[1, 2], [0, 0]]
+    assert span.collate([((1, 2),), ((0, 0), (3, 4))]).tolist() == [[[1, 2], [-1, -1]], [[0, 0], [3, 4]]]
     assert span.encode(["a"], ["x"]) == ["a"]

@@ -27,10 +27,10 @@ def network(interact: Any = "coattention", point: Any = "dynamic", **options: An
 
 def batch(*rows: int, groups: Any = None) -> Batch:
     sides = [Sequences.pad([some[row] for row in rows]) for some in (DOCUMENTS, QUESTIONS)]
-    target = torch.tensor([[1, 2], [0, 0]])[list(rows)]
+    target = torch.tensor([[[1, 2]], [[0, 0]]])[list(rows)]
     if groups is None:
         return Batch(tuple(sides), target)
-    return Batch((*sides, Sequences.pad([groups[row] for row in rows], fill=-1)), target[:, 0])
+    return Batch((*sides, Sequences.pad([groups[row] for row in rows], fill=-1)), target[:, 0, 0])
 
 
 @pytest.mark.parametrize("interact", ["coattention", "attention", "concatenation"])
@@ -60,7 +60,7 @@ def test_the_loss_counts_every_turn_and_shows_the_last() -> None:
     assert isinstance(target, torch.Tensor)
     expected = 0.0
     for turn in range(3):
-        for scores, place in ((read.pointed.start, target[:, 0]), (read.pointed.end, target[:, 1])):
+        for scores, place in ((read.pointed.start, target[:, 0, 0]), (read.pointed.end, target[:, 0, 1])):
             expected -= scores[:, turn].log_softmax(-1).gather(1, place[:, None]).sum().item()
     assert found.total.item() == pytest.approx(expected)
     assert found.shown is not None

@@ -172,6 +172,24 @@ def test_windows_are_joined_by_their_odds() -> None:
     assert task._best("x y", windows, 1.0, count=5).text in "xy"
 
 
+def test_where_an_answer_that_occurs_twice_is_learned() -> None:
+    """Where the data marks it, unless every place is asked for; without a mark at every place. Windows have theirs."""
+    text = "a hall in a hall"
+    rows = [
+        Example((text, "Where?"), "hall", "a.tsv:1", spans=((12, 16),)),
+        Example((text, "Where?"), "hall", "a.tsv:2"),
+    ]
+
+    def targets(**options: Any) -> list[Any]:
+        task = Answer(**{**small, **options})
+        task.learn(rows)
+        return [item.target for item in task.encode(rows)]
+
+    assert targets() == [((4, 4),), ((1, 1), (4, 4))]
+    assert targets(occurrences="all") == [((1, 1), (4, 4))] * 2
+    assert targets(occurrences="all", window=3, stride=2)[:2] == [((1, 1),), ((2, 2),)]
+
+
 @pytest.mark.sweep
 def test_questions_without_an_answer(tmp_path: Path) -> None:
     """It learns that nothing is said of Dee, and the threshold is kept with the run."""

@@ -55,9 +55,10 @@ class Span(Field):
     def length(self, row: Any) -> int:
         return 1
 
-    def collate(self, rows: Sequence[tuple[int, int]]) -> Int[Tensor, "batch 2"]:
-        """The first and the last token of each answer."""
-        return torch.tensor([*rows], dtype=torch.long).reshape(-1, 2)
+    def collate(self, rows: Sequence[Sequence[tuple[int, int]]]) -> Int[Tensor, "batch place 2"]:
+        """The first and the last token of each place of each answer; −1 where an answer has fewer places."""
+        most = max(map(len, rows))
+        return torch.tensor([[*row, *[(-1, -1)] * (most - len(row))] for row in rows], dtype=torch.long)
 
     def words(self, value: str) -> list[str]:
         return re.findall(r"\w+|[^\w\s]", value)
@@ -85,6 +86,12 @@ class Span(Field):
             expected="a part of the document",
             do="correct it, or train with answer=choice if the answers are single words",
         )
+
+    @staticmethod
+    def everywhere(document: str, answer: str, place: Characters) -> list[Characters]:
+        """Every place where the answer stands as whole words; if there is none, the one given."""
+        pattern = r"\s+".join(map(re.escape, answer.split()))
+        return [found.span() for found in re.finditer(rf"(?<!\w){pattern}(?!\w)", document)] or [place]
 
     @staticmethod
     def covering(tokens: Sequence[Characters], place: Characters) -> tuple[int, int] | None:

@@ -26,7 +26,7 @@ class Passage:
     question: list[int]
     tokens: list[tuple[int, int]]
     words: Candidates | None = None  # what can be chosen
-    target: tuple[int, int] | int = -1
+    target: tuple[tuple[int, int], ...] | int = -1  # the places of the answer, or the word
     extra: tuple[str, ...] = ()  # the tokens that stand for no part of the document, as people see them
 
     @property

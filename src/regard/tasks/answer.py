@@ -161,6 +161,11 @@ class Answer(Task):
         stride: Annotated[
             Length, "tokens from the start of one window to the start of the next, at most window (span)"
         ] = 200,
+        occurrences: Annotated[
+            Literal["marked", "all"],
+            "where an answer that occurs several times is learned: at the place that the data marks, or everywhere, "
+            "which is also what happens to data without marks (span)",
+        ] = "marked",
         max_answer: Annotated[Length, "longest answer, in tokens (span)"] = 30,
         n_best: Annotated[Few, "number of answers to return, best first"] = 5,
         metrics: Annotated[Metrics, "metrics to report; empty takes the usual ones for this kind of answer"] = (),
@@ -180,6 +185,7 @@ class Answer(Task):
             )
         self.way, self.field, self.overlap, self.dropout = answer, field, overlap, dropout
         self.window, self.stride, self.max_answer, self.n_best = window, stride, max_answer, n_best
+        self.occurrences = occurrences
         self.inputs = {"document": field, "question": field}
         span, cloze = Span(), Cloze()
         self.target = span if answer == "span" else cloze
@@ -262,19 +268,21 @@ class Answer(Task):
         self, number: int, ids: list[int], tokens: list[tuple[int, int]], question: list[int], example: Example | None
     ) -> Iterator[Passage]:
         assert self.span is not None
-        answer = None
+        answers: list[tuple[int, int]] = []
         if example is not None and example.target.strip():
             given = example.spans[0] if example.spans else None
-            place = self.span.locate(example.source, example.target, given, example.where)
-            answer = self.span.covering(tokens, place)
+            one = self.span.locate(example.source, example.target, given, example.where)
+            every = self.occurrences == "all" or given is None
+            some = self.span.everywhere(example.source, example.target, one) if every else [one]
+            answers = [found for place in some if (found := self.span.covering(tokens, place)) is not None]
         size = len(tokens)
         for first in starts(size, self.window, self.stride):
             last = min(first + self.window, size)
-            mine = answer is not None and first <= answer[0] and answer[1] < last
-            target = (answer[0] - first, answer[1] - first) if mine and answer else (last - first, last - first)
-            some = [*tokens[first:last], (-1, -1)]
+            inside = tuple((a - first, b - first) for a, b in answers if first <= a and b < last)
+            target = inside or ((last - first, last - first),)
+            shown = [*tokens[first:last], (-1, -1)]
             part = self.reading.document(ids[first:last])
-            yield Passage(number, part, question, some, target=target, extra=("</s>",))
+            yield Passage(number, part, question, shown, target=target, extra=("</s>",))
 
     def _words(
         self,

@@ -34,8 +34,17 @@ def test_the_best_spans_by_brute_force(longest: int, seed: int) -> None:
 def test_the_loss_by_hand() -> None:
     """Of two positions with scores ln 3 and 0 the first has 3/4; at the second turn all are even."""
     start = torch.tensor([[[math.log(3), 0.0], [0.0, 0.0]]])
-    found = nats(Pointed(start, start.flip(2), torch.zeros(1, 2, 2, dtype=torch.long)), torch.tensor([[0, 0]]))
+    found = nats(Pointed(start, start.flip(2), torch.zeros(1, 2, 2, dtype=torch.long)), torch.tensor([[[0, 0]]]))
     assert found[0].tolist() == pytest.approx([-math.log(3 / 4) - math.log(1 / 4), -2 * math.log(1 / 2)])
+
+
+def test_several_places_are_right() -> None:
+    """Starts 1/2, 1/3 and 1/6, ends the other way round: p = 1/2 · 1/6 + 1/3 · 1/3 of the first two; of the first alone
+    1/12."""
+    start = torch.tensor([[[3.0, 2.0, 1.0]]]).log().expand(2, -1, -1)
+    found = Pointed(start, start.flip(2), torch.zeros(2, 1, 2, dtype=torch.long))
+    each = nats(found, torch.tensor([[[0, 0], [1, 1]], [[0, 0], [-1, -1]]]))
+    assert each[:, 0].tolist() == pytest.approx([-math.log(1 / 12 + 1 / 9), -math.log(1 / 12)])
 
 
 def test_what_is_hidden_is_lowest() -> None:
@@ -68,6 +77,6 @@ def test_gradients(name: str) -> None:
     options = {"hidden": 2, "pool": 2, "turns": 2} if name == "dynamic" else {}
     one: Any = build("predict.point", {"name": name, **options}, inputs=3).double().train()
     mask = torch.tensor([[True, True, True], [True, True, False]])
-    target = torch.tensor([[0, 2], [1, 1]])
+    target = torch.tensor([[[0, 2], [-1, -1]], [[1, 1], [0, 1]]])
     values = torch.randn(2, 3, 3, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lambda x: nats(one(x, mask), target), values)

@@ -1,7 +1,8 @@
 """Pointers: predict the first and the last position of an answer. One module per pointer.
 
 A pointer reads a vector for each position and scores every position as the start and as the end, once or in several
-turns. The loss is the cross entropy of both, summed over the turns. `spans` finds the best pairs of a start and an end.
+turns. The loss is the cross entropy of both, summed over the turns; where several spans are right, −log of the sum of
+their probabilities. `spans` finds the best pairs of a start and an end.
 
     found = Dynamic(inputs=400)(values, mask)
     spans(found.start[:, -1], found.end[:, -1], mask, longest=30, count=5).scores      # [batch, 5]
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, pad
+from torch.nn.functional import log_softmax, pad
 
 from regard.types import Rows, wide
 
@@ -54,14 +55,14 @@ def hidden(scores: Float[Tensor, "batch time"], mask: Bool[Tensor, "batch time"]
     return scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
 
 
-def nats(found: Pointed, target: Int[Tensor, "batch 2"]) -> Float[Tensor, "batch turn"]:
-    """−log p of the true start and the true end, at each turn."""
-    turns = found.start.shape[1]
-    each = [
-        cross_entropy(scores.transpose(1, 2), place.unsqueeze(1).expand(-1, turns), reduction="none")
-        for scores, place in zip((found.start, found.end), target.unbind(1), strict=True)
-    ]
-    return each[0] + each[1]
+def nats(found: Pointed, target: Int[Tensor, "batch place 2"]) -> Float[Tensor, "batch turn"]:
+    """−log p of the true start and end, at each turn. Of several true places p is the sum (Clark & Gardner 2018,
+    "Simple and Effective Multi-Paragraph Reading Comprehension", section 3.2); −1 where an example has fewer."""
+    at = target.clamp(min=0).unsqueeze(1).expand(-1, found.start.shape[1], -1, -1)  # [batch, turn, place, 2]
+    start, end = (
+        log_softmax(scores, -1).gather(2, at[..., side]) for side, scores in enumerate((found.start, found.end))
+    )
+    return -(start + end).masked_fill(target[:, None, :, 0] < 0, -math.inf).logsumexp(2)
 
 
 def spans(
