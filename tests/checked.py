@@ -24,19 +24,27 @@ def has_shape(hint: object) -> bool:
     return (isinstance(hint, type) and issubclass(hint, jaxtyping.AbstractArray)) or any(map(has_shape, get_args(hint)))
 
 
-def checked_function(function: Callable[..., Any]) -> Callable[..., Any]:
+def check_of(function: Callable[..., Any]) -> Callable[..., Any]:
     try:
         hints = get_type_hints(function, include_extras=True)
-    except NameError:  # it names a class that is still being made, which jaxtyping takes for anything
-        check = with_shapes(typechecker=of_types)(function)
-    else:
-        check = of_types(function)
-        if any(map(has_shape, hints.values())):
-            check = with_shapes(typechecker=None)(check)
+    except NameError:  # a local class, which jaxtyping takes for anything
+        return with_shapes(typechecker=of_types)(function)
+    check = of_types(function)
+    return with_shapes(typechecker=None)(check) if any(map(has_shape, hints.values())) else check
+
+
+def checked_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The check is made at the first call: many functions are never called, and many are made again and again."""
+    check = None
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return (function if jaxtyping.config.jaxtyping_disable else check)(*args, **kwargs)
+        nonlocal check
+        if jaxtyping.config.jaxtyping_disable:
+            return function(*args, **kwargs)
+        if check is None:
+            check = check_of(function)
+        return check(*args, **kwargs)
 
     return call
 

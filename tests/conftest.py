@@ -42,6 +42,14 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_curves() -> Iterator[None]:
+    """Drawing the learning curve takes as long as ten trainings of a few steps."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("regard.train.loop.draw", lambda folder: None)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _seeded() -> None:
     torch.manual_seed(0)
