@@ -30,7 +30,14 @@ def check_of(function: Callable[..., Any]) -> Callable[..., Any]:
     except NameError:  # a local class, which jaxtyping takes for anything
         return with_shapes(typechecker=of_types)(function)
     check = of_types(function)
-    return with_shapes(typechecker=None)(check) if any(map(has_shape, hints.values())) else check
+    if not any(map(has_shape, hints.values())):
+        return check
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with with_shapes("context"):
+            return check(*args, **kwargs)
+
+    return call
 
 
 def checked_function(function: Callable[..., Any]) -> Callable[..., Any]:
