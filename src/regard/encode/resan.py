@@ -31,7 +31,6 @@ from typing import Annotated, Any, ClassVar, Literal
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
-from torch.utils.checkpoint import checkpoint
 
 from regard.attend.estimator import Draw
 from regard.attend.selector import Selector
@@ -41,12 +40,10 @@ from regard.errors import RegardError
 from regard.kernels.feature import feature_weights
 from regard.kernels.selected import selected_attention
 from regard.ranges import Dropout, Positive, Probability, Range, Width, ranged
-from regard.types import Memory, Selection, Sequences, wide
+from regard.types import Gated, Memory, Selection, Sequences, wide
 
 __all__ = ["Resan", "at_once", "narrowed", "others", "weights_of_others"]
 
-NEVER = -1e4
-PAIRS = 2**25  # numbers of all pairs and features that are in memory at once where gates pass a gradient
 SHORT = 128  # tokens up to which a GPU is done with a whole sentence before it has been told which of it to leave out
 
 
@@ -98,24 +95,6 @@ def narrowed(inputs: Sequences, choices: tuple[Selection, ...]) -> tuple[Sequenc
         return replace(choice, chosen=choice.chosen.gather(1, index) & mask, gates=gates)
 
     return Sequences(values, mask, lengths.cpu()), tuple(map(fewer, choices))
-
-
-def _gated(
-    q: Float[Tensor, "2 batch head hidden"],
-    k: Float[Tensor, "2 batch dependent hidden"],
-    h: Float[Tensor, "2 batch dependent hidden"],
-    pairs: Bool[Tensor, "2 batch head dependent"],
-    gates: Float[Tensor, "batch dependent"],
-    c: float,
-) -> Float[Tensor, "2 batch head hidden"]:
-    """Feature-wise attention in which a dependent counts as much as its gate says. Where no gate is open the
-    denominator is 1, so that the gradient of a gate stays finite."""
-    scores = c * torch.tanh((wide(q).unsqueeze(3) + wide(k).unsqueeze(2)) / c)
-    open_ = torch.softmax(scores.masked_fill(~pairs.unsqueeze(-1), NEVER), 3)
-    weights = open_ * (pairs * gates[:, None, :]).unsqueeze(-1)
-    total = weights.sum(3)
-    answer: Tensor = (weights * wide(h).unsqueeze(2)).sum(3) / torch.where(total > 0, total, 1.0)
-    return answer
 
 
 class Resan(Disan):
@@ -192,29 +171,31 @@ class Resan(Disan):
             return found.transpose(0, 1)
 
         u = self.fused(h, s)
-        if self.unchosen == "none" and heads.gates is not None:
-            u = u * heads.gates.to(u.dtype).unsqueeze(-1)
-        kept = mask if self.unchosen == "mean" else asks
-        return replace(self.memory(u, kept, weights), choices=choices)
+        if self.unchosen == "mean":
+            return replace(self.memory(u, mask, weights), choices=choices)
+        if heads.gates is None:
+            return replace(self.memory(u, asks, weights), choices=choices)
+        gated = Gated(u, mask, heads.gates)
+        u = u * heads.gates.to(u.dtype).unsqueeze(-1)
+        return replace(self.memory(u, asks, weights), choices=choices, gated=gated)
 
     def _by_gates(
         self, q: Tensor, k: Tensor, h: Tensor, mask: Tensor, asks: Tensor, answers: Tensor
     ) -> Float[Tensor, "2 batch time hidden"]:
         """`s` with gates from 0 to 1 that a gradient passes through: `Σ_i g_i e^{e_ij} h_i / Σ_i g_i e^{e_ij}`, and of
-        a head with gate g the part g of it. All pairs are compared, in parts of the batch that are computed again on
-        the way back, so that memory stays bounded."""
-        batch, time = mask.shape
+        a head with gate g the part g of it. Both sums are attention over all tokens, of the gated tokens and of the
+        gates alone. Where no gate is open the second is taken as 1, so that the gradient of a gate stays finite."""
+        time = mask.shape[1]
         pairs = _earlier_later(1 << time.bit_length(), mask.device)[..., :time, :time] & mask[:, None, :]
-        size = max(1, PAIRS // (2 * time * time * h.shape[-1]))
-        parts = [
-            checkpoint(_gated, *(t[:, rows] for t in (q, k, h, pairs)), answers[rows], self.c, use_reentrant=False)
-            for rows in (slice(first, first + size) for first in range(0, batch, size))
-        ]
-        s = torch.cat(parts, 1) * asks.to(h.dtype).unsqueeze(-1)
+        q, k, h = wide(q), wide(k), wide(h)  # a quotient of two numbers in half precision would be off by a percent
+        open_ = answers.to(h.dtype).unsqueeze(-1).expand_as(h)
+        total = self.seen(q, k, open_, pairs)
+        s = self.seen(q, k, open_ * h, pairs) / torch.where(total > 0, total, 1.0)
+        s = s * asks.to(h.dtype).unsqueeze(-1)
         if self.unchosen == "none":
-            return s.to(h.dtype)
+            return s
         there = h.masked_fill(~mask.unsqueeze(-1), 0.0)
-        return s.to(h.dtype) + (1 - asks.to(h.dtype)).unsqueeze(-1) * others(there, mask)
+        return s + (1 - asks.to(h.dtype)).unsqueeze(-1) * others(there, mask)
 
     def _hidden(
         self, q: Tensor, k: Tensor, h: Tensor, mask: Tensor, asks: Tensor, answers: Tensor
