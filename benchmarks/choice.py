@@ -16,8 +16,10 @@ with sentences). FILE has a statistical aligner's links of the 1,000 test pairs 
 links`); without it there is no AER.
 
 All trainings of a call share the device, each in a process of its own (--jobs), so a call takes --time and about a
-minute. Figures go to results/NAME.json whenever a training ends (--name; by default choice_PART); with --add those of
-an earlier call stay. Options of regard may follow as key=value. `--tiny` checks a part on a CPU in about a minute.
+minute. Figures go to results/NAME.json whenever a training ends (--name; by default choice_PART), so that a call that
+is cut off keeps them; with --add those of an earlier call stay, and only what it has not got is measured. `--stop 540`
+ends a call after so many seconds. Options of regard may follow as key=value. `--tiny` checks a part on a CPU in about a
+minute.
 
 snli and sick: the recipe of benchmarks/sentences.py, three phases (0.3 of the training with all tokens, 0.05 for the
 policies alone). `--unchosen none` (the default here) gives a token that is no head no state at all; with `mean` it
@@ -27,6 +29,7 @@ policies, heads and dependents, and what they reached is recorded beside it; 1 i
 
 import argparse
 import json
+import math
 import statistics
 import tempfile
 import time
@@ -37,6 +40,8 @@ from typing import Any
 from record import record, results
 from together import spread, together
 
+BEGAN = time.monotonic()
+
 ESTIMATORS = (
     *("score_function", "nvil", "disarm", "single_flip"),
     *("straight_through_bernoulli", "hard_concrete", "hard_kuma"),
@@ -44,6 +49,10 @@ ESTIMATORS = (
 PARTS = ("snli", "sick", "choosers", "translate", "long", "cost", "variance", "faithful")
 VECTORS = ("spacy.en_md.300d.txt.gz", "glove.6B.100d.txt.gz")
 TINY: dict[str, Any] = {"train": {"steps": 6, "warmup": 0, "max_validation": 40, "validate_every": 3, "ema": 0.0}}
+METRICS = (
+    *("accuracy", "pearson", "spearman", "bleu", "bleu_of_1", "aer"),
+    *("chosen", "chosen_heads", "chosen_dependents", "read"),
+)
 LOUD = 200  # examples of the reports on sufficiency
 LENGTHS, SHARES = (15, 50, 200, 1000), (1.0, 0.75, 0.5, 0.25, 0.1)
 CELLS = 32_768  # tokens of a batch whose time is taken
@@ -115,7 +124,7 @@ def sentence(task: str, options: dict[str, Any], seed: int, folder: str, fixed: 
     model = done.model
     log = [event for event in read(Path(folder) / "log.jsonl") if "valid" in event]
     names = ("accuracy", "pearson", "chosen", "chosen_heads", "chosen_dependents")
-    some = done.splits.test[:LOUD]
+    told = rationales(model.task, frozen(model.network), done.splits.test[:LOUD], seed=seed)
     return {
         **{name: float(value) for name, value in done.test.items() if isinstance(value, float)},
         "valid": done.outcome.best,
@@ -127,7 +136,8 @@ def sentence(task: str, options: dict[str, Any], seed: int, folder: str, fixed: 
              **one.get("notes", {})}
             for one in log
         ],
-        "rationales": rationales(model.task, frozen(model.network), some, seed=seed),
+        "read": told["chosen"]["share"],  # by any policy: heads and dependents may be different tokens
+        "rationales": told,
     }  # fmt: skip
 
 
@@ -169,19 +179,54 @@ def trained(given: argparse.Namespace, models: Mapping[str, tuple[Any, ...]]) ->
                 folder = str(Path(given.out or scratch) / f"{name} {seed}".replace(" ", "-"))
                 work[f"{name} {seed}"] = (function, task, options, seed, folder, *more)
         rows = earlier(given)
-        for key, found in together(work, given.jobs):
+        for key in list(work):
+            name, _, seed_ = key.rpartition(" ")
+            if "failed" not in rows.get(name, {}).get(int(seed_), {"failed": "not there"}):
+                del work[key]
+        fits(given, len(work))
+        for key, found in together(work, given.jobs, left(given)):
             name, _, seed_ = key.rpartition(" ")
             rows.setdefault(name, {})[int(seed_)] = found
             kept(given, rows)
 
 
+def left(given: argparse.Namespace) -> float:
+    """Seconds of this call; endless without --stop."""
+    return given.stop - (time.monotonic() - BEGAN) if given.stop else math.inf
+
+
+def fits(given: argparse.Namespace, trainings: int) -> None:
+    """Refuses a call whose trainings could not all end in time."""
+    from regard.train.schedule import seconds
+
+    rounds = math.ceil(trainings / given.jobs)
+    if rounds * seconds(given.time) > left(given):
+        told = f"{trainings} trainings, --jobs {given.jobs}: {rounds} × {given.time} is more than --stop {given.stop:g}"
+        raise SystemExit(f"{told}; use a shorter --time, more --jobs or fewer models (--only, --shares, --seeds)")
+
+
 def earlier(given: argparse.Namespace) -> dict[str, dict[int, dict[str, Any]]]:
     """What an earlier call found, seed by seed, if it is to be added to."""
+    old = figures(given).get("by_seed", {})
+    return {name: {int(seed): one for seed, one in seeds.items()} for name, seeds in old.items()}
+
+
+def figures(given: argparse.Namespace) -> dict[str, Any]:
+    """Of an earlier call, if it is to be added to."""
     path = results / f"{name_of(given)}.json"
     if not given.add or not path.exists():
         return {}
-    old = json.loads(path.read_text(encoding="utf-8"))["figures"]["by_seed"]
-    return {name: {int(seed): one for seed, one in seeds.items()} for name, seeds in old.items()}
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["figures"]
+    return found
+
+
+def finite(found: Any) -> Any:
+    """What JSON can hold: a figure that is no number (a correlation of constants) is none."""
+    if isinstance(found, dict):
+        return {key: finite(one) for key, one in found.items()}
+    if isinstance(found, list | tuple):
+        return [finite(one) for one in found]
+    return None if isinstance(found, float) and not math.isfinite(found) else found
 
 
 def name_of(given: argparse.Namespace) -> str:
@@ -190,19 +235,19 @@ def name_of(given: argparse.Namespace) -> str:
 
 
 def kept(given: argparse.Namespace, rows: Mapping[str, Mapping[int, Mapping[str, Any]]]) -> None:
-    told = []
+    told, rows = [], finite(rows)
     for name, seeds in rows.items():
         row = {
             "name": name,
             **spread({seed: {k: v for k, v in one.items() if k != "log"} for seed, one in seeds.items()}),
         }
-        for metric in ("accuracy", "pearson", "bleu", "chosen", "chosen_heads", "chosen_dependents", "aer"):
+        for metric in METRICS:
             values = [value for value in row.get(metric, ()) if value is not None]
             if values:
                 row[f"{metric}_mean"] = statistics.mean(values)
                 row[f"{metric}_spread"] = statistics.stdev(values) if len(values) > 1 else None
         told.append(row)
-    settings = {"seeds": given.seeds, "jobs": given.jobs, "time": given.time, "options": given.options}
+    settings = {"jobs": given.jobs, "time": given.time, "options": given.options}
     record(name_of(given), {"rows": told, "by_seed": rows, **settings, "unchosen": given.unchosen})
 
 
@@ -414,10 +459,13 @@ def cost_part(given: argparse.Namespace) -> None:
     width, repeats = (16, 2) if given.tiny else (300, given.repeats)
     cells = 512 if given.tiny else CELLS if torch.cuda.is_available() else 2_048
     shares = [float(one) for one in given.shares.split(",")] if given.shares != SENTENCES else list(SHARES)
-    rows = []
+    rows = list(figures(given).get("rows", []))
+    done = {(row["name"], row["length"], row["share"]) for row in rows}
     for length in LENGTHS[: 2 if given.tiny else None]:
         for name in ("disan", "mean", "none"):
             for share in [1.0] if name == "disan" else shares:
+                if (name, length, share) in done or left(given) <= 0:
+                    continue
                 rows.append(costs(name, share, length, max(1, cells // length), width, repeats))
                 print({key: value for key, value in rows[-1].items() if value is not None}, flush=True)
                 record(name_of(given), {"rows": rows, "width": width, "repeats": repeats})
@@ -441,6 +489,8 @@ def variance_part(given: argparse.Namespace) -> None:
     from regard.attend.reinforce import Reinforce
     from regard.attend.sparsity import Sparsity
 
+    if given.add:
+        raise SystemExit("variance: --add; all estimators are measured on one model, in one call")
     draws = 4 if given.tiny else given.draws
     with tempfile.TemporaryDirectory() as folder:
         if given.run:
@@ -458,6 +508,8 @@ def variance_part(given: argparse.Namespace) -> None:
         rows, total, unbiased = [], torch.zeros(sum(p.numel() for p in weights), device=device), 0
         means: dict[str, torch.Tensor] = {}
         for name in given.only.split(",") if given.only else ("moving", *ESTIMATORS):
+            if left(given) <= 0:
+                break
             baseline: Any = "moving" if name == "moving" else "others"
             reinforce = Reinforce(None, baseline=baseline, bonus=0.0).to(device)
             network.reinforce, size = reinforce, reinforce_size(network, task)
@@ -487,7 +539,7 @@ def variance_part(given: argparse.Namespace) -> None:
                 for other in rows:
                     mean = means[str(other["name"])]
                     other["cosine"] = float(torch.cosine_similarity(mean, best, dim=0))
-            record(name_of(given), {"rows": rows, "draws": draws, "examples": len(examples)})
+            record(name_of(given), {"rows": finite(rows), "draws": draws, "examples": len(examples)})
             print(row, flush=True)
 
 
@@ -541,8 +593,9 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--time", default="420s", help="of each training")
     parser.add_argument("--jobs", type=int, default=24)
+    parser.add_argument("--stop", type=float, default=0.0, help="seconds after which the call ends; 0: none")
     parser.add_argument("--out", default="", help="keep the runs here")
-    parser.add_argument("--add", action="store_true", help="add to the record of an earlier call")
+    parser.add_argument("--add", action="store_true", help="keep the record of an earlier call, and measure the rest")
     parser.add_argument("--tiny", action="store_true", help="one seed, a few steps on a few examples: does it run?")
     parser.add_argument("--name", default="", help="how the file of results is called; else choice_PART")
     given = parser.parse_intermixed_args()

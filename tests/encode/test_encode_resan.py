@@ -277,9 +277,9 @@ def test_their_weights_give_the_same_mean() -> None:
 
 
 def test_phases() -> None:
-    part = Resan(5, hidden=3, soft=0.5, policy=0.2)
+    part = Resan(5, hidden=3, soft=0.5, policy=0.2, settle=0.15)
     found = [part.phase(tenth / 10) for tenth in range(11)]
-    assert found == ["supervised"] * 5 + ["policy"] * 2 + ["both"] * 4
+    assert found == ["supervised"] * 5 + ["policy"] * 2 + ["both"] * 2 + ["settled"] * 2
     for soft, policy, expected in ((0.0, 0.0, "both"), (1.0, 0.0, "supervised"), (0.0, 1.0, "policy")):
         part = Resan(5, hidden=3, soft=soft, policy=policy)
         for progress in (0.0, 0.5, 0.999):

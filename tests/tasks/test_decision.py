@@ -150,6 +150,24 @@ def test_each_phase_moves_its_own_part(baseline: str) -> None:
     assert moved["both"] == every
 
 
+def test_in_the_end_policies_rest_and_the_rest_learns_with_what_inference_selects() -> None:
+    encoder = {**choosing, "soft": 0.2, "policy": 0.2, "settle": 0.2}
+    task, model = both("entail", encoder=encoder, sparsity={"target": 0.5})
+    batch = batch_of(task, examples["entail"])
+    model.train()
+    model(batch, 0.7)  # a target moves its price
+    price = model.sparsity.multiplier.clone()
+    every = {key for key, _ in model.named_parameters()}
+    assert steps(model, batch, 0.85) == {key for key in every if not policies(key)}
+    assert torch.equal(model.sparsity.multiplier, price)
+    assert model.copies(0.85) == 1
+    found = [model.read(batch.inputs, 0.85) for _ in range(2)]
+    decided = model.eval().read(batch.inputs)
+    for read in found:  # nothing is drawn
+        for one, other in zip(read.choices, decided.choices, strict=True):
+            assert torch.equal(one.chosen, other.chosen)
+
+
 def test_examples_are_read_twice_only_where_a_choice_is_measured_by_another() -> None:
     for options, wanted in (
         ({"encoder": {**choosing, "soft": 0.5, "policy": 0.2}}, [1, 2, 2]),  # as an encoder that chooses has it

@@ -7,8 +7,11 @@ dependents before (after) it; other heads get the mean of the tokens there; both
 Modeling" (IJCAI), section 3.
 
 Training has three phases: all tokens are selected and the network trains like DiSAN (for the share `soft`); then only
-the policies are trained (`policy`); then both. At inference the most likely tokens are selected, or with `sample`
-sampled ones.
+the policies are trained (`policy`); then both. In the end (`settle`) the policies rest and the network learns with the
+most likely tokens, which are those selected at inference. (With `sample` inference samples them.)
+
+With `imitate` the policies know already at the end of the first phase which tokens the pooling weighs most, and their
+reward need only correct that.
 
 A token is worth a few thousandths of a nat on average, while sentences differ by most of one. So two samples of each
 sentence are compared with each other, with an entropy bonus (`reinforce`, see attend/reinforce.py); with a moving
@@ -31,7 +34,9 @@ from typing import Annotated, Any, ClassVar, Literal
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits
 
+from regard.attend.bernoulli import heaviest
 from regard.attend.estimator import Draw
 from regard.attend.selector import Selector
 from regard.encode import Phase
@@ -113,6 +118,15 @@ class Resan(Disan):
         dropout: Annotated[Dropout, "dropout before each linear layer"] = 0.0,
         soft: Annotated[Probability, "share of training, at the start, that uses all tokens"] = 0.5,
         policy: Annotated[Probability, "share of training, after that, in which only the selection is trained"] = 0.1,
+        settle: Annotated[
+            Probability,
+            "share of training, at its end, with the tokens that inference selects, while the policies rest",
+        ] = 0.0,
+        imitate: Annotated[
+            bool,
+            "while all tokens are used, teach the selection to take those with the largest weights in the pooling; "
+            "with sparsity.target",
+        ] = False,
         start: Annotated[float, Range(-1000, 1000), "initial log-odds of selecting a token"] = 1.0,
         unchosen: Annotated[
             Literal["mean", "none"],
@@ -126,12 +140,23 @@ class Resan(Disan):
                 f"encoder.soft={soft}, encoder.policy={policy}", expected="shares of training that sum to at most 1"
             )
         self.policies = Selector(inputs, hidden, start, self.policy_names)
-        self.soft, self.policy, self.unchosen, self.sample = soft, policy, unchosen, sample
+        self.soft, self.policy, self.settle, self.imitate = soft, policy, settle, imitate
+        self.unchosen, self.sample = unchosen, sample
 
     def phase(self, progress: float) -> Phase:
         if progress < self.soft:
             return "supervised"
-        return "policy" if progress < self.soft + self.policy else "both"
+        if progress < self.soft + self.policy:
+            return "policy"
+        return "settled" if self.settle and progress >= 1 - self.settle else "both"
+
+    def imitated(self, inputs: Sequences, weights: Float[Tensor, "row time"], share: float) -> Float[Tensor, " row"]:
+        """The cross entropy of both policies, the mean over the tokens."""
+        mask = inputs.mask
+        logits = self.policies.logits(inputs.values, mask)
+        wanted = heaviest(weights, mask, share).expand_as(logits).to(logits.dtype)
+        each = binary_cross_entropy_with_logits(logits, wanted, reduction="none").masked_fill(~mask, 0.0)
+        return each.mean(0).sum(-1) / mask.sum(-1).clamp(min=1)
 
     def forward(
         self, inputs: Sequences, phase: Phase = "both", draw: Draw | None = None, narrow: bool = False
@@ -146,11 +171,12 @@ class Resan(Disan):
         if self.training and phase == "supervised":
             return super().forward(inputs)
         mask = inputs.mask
-        sample = self.training or self.sample
-        if draw is None or (self.sample and not self.training):
-            heads, dependents = self.policies(inputs.values, mask, sample)
-        else:
-            heads, dependents = self.policies(inputs.values, mask, True, draw)
+        sample = (self.training and phase != "settled") or self.sample
+        with torch.set_grad_enabled(torch.is_grad_enabled() and phase != "settled"):
+            if draw is None or (self.sample and not self.training):
+                heads, dependents = self.policies(inputs.values, mask, sample)
+            else:
+                heads, dependents = self.policies(inputs.values, mask, True, draw)
         choices = heads, dependents
         if narrow and self.unchosen == "none":
             inputs, (heads, dependents) = narrowed(inputs, choices)

@@ -4,8 +4,8 @@ Shen et al. 2018, "DiSAN: Directional Self-Attention Network for RNN/CNN-Free La
 multi-dimensional attention without a query; each feature attends to its own words. Dropout comes before each layer.
 (The paper's b is kept, for its counts of parameters; the same for every token, it changes no weight.)
 
-Where a gradient passes through a choice of tokens, each counts as much as its gate g says,
-`v = Σ_i g_i softmax_i(e_i) ⊙ h_i / Σ_i g_i softmax_i(e_i)`: with gates of 0 and 1 the same as over the chosen ones alone.
+Where a gradient passes through a choice of tokens, each counts as much as its gate g says:
+`v = Σ_i g_i softmax_i(e_i) ⊙ h_i / Σ_i g_i softmax_i(e_i)`, with gates of 0 and 1 the same as over the chosen ones.
 
     Source2token(inputs=600)(memory).vector              # [batch, 600]
 """
