@@ -21,10 +21,11 @@ is cut off keeps them; with --add those of an earlier call stay, and only what i
 ends a call after so many seconds. Options of regard may follow as key=value. `--tiny` checks a part on a CPU in about a
 minute.
 
-snli and sick: the recipe of benchmarks/sentences.py, three phases (0.3 of the training with all tokens, 0.05 for the
-policies alone). `--unchosen none` (the default here) gives a token that is no head no state at all; with `mean` it
-keeps the mean of the others and its own vector, so that little depends on the choice. A share is the target of both
-policies, heads and dependents, and what they reached is recorded beside it; 1 is DiSAN, all tokens.
+snli and sick: the recipe of benchmarks/sentences.py, four phases: 0.3 of the training with all tokens, in which the
+policies imitate the pooling; 0.05 for the policies alone; both; and 0.2 with what inference selects. `--unchosen none`
+(the default here) gives a token that is no head no state at all; with `mean` it keeps the mean of the others and its
+own vector, so that little depends on the choice. A share is the target of both policies, heads and dependents; what
+they reached is recorded beside it, and as `read` the share of tokens that either selected. 1 is DiSAN, all tokens.
 """
 
 import argparse
@@ -97,12 +98,15 @@ def all_tokens(options: dict[str, Any]) -> dict[str, Any]:
     return merge(options, {"encoder": {"soft": 1.0, "policy": 0.0}, "sparsity": 0})
 
 
-def learned(options: dict[str, Any], estimator: str, share: float) -> dict[str, Any]:
+def learned(options: dict[str, Any], estimator: str, share: float, asked: list[str]) -> dict[str, Any]:
+    """Policies begin with what the pooling weighs most; `asked` has options that may say otherwise."""
     from regard.api import merge
+    from regard.cli.options import parse_pairs
 
     if share >= 1:
         return all_tokens(options)
-    return merge(options, {"estimator": estimator, "sparsity": {"target": share}})
+    own = {"encoder": {"imitate": True, "settle": 0.2}, "reinforce": {"bonus": 0.0}, "estimator": estimator}
+    return merge(merge(options, {**own, "sparsity": {"target": share, "anneal": 0.0}}), parse_pairs(asked))
 
 
 def sentence(task: str, options: dict[str, Any], seed: int, folder: str, fixed: tuple[str, float] | None = None) -> Any:
@@ -161,12 +165,12 @@ def sentences_part(given: argparse.Namespace) -> None:
                     fixed[f"{name} {share:g}"] = (name, share)
                     models[f"{name} {share:g}"] = options
                 else:
-                    models[f"{name} {share:g}"] = learned(options, name, share)
+                    models[f"{name} {share:g}"] = learned(options, name, share, given.options)
     else:
         for share in shares:
             for name in given.only.split(",") if given.only else ESTIMATORS:
                 name = f"{name} {share:g}" if share < 1 else "all 1"
-                models[name] = learned(options, name.split()[0], share)
+                models[name] = learned(options, name.split()[0], share, given.options)
     trained(given, {name: (sentence, task, one, fixed.get(name)) for name, one in models.items()})
 
 
@@ -570,7 +574,8 @@ def faithful_part(given: argparse.Namespace) -> None:
     models: dict[str, tuple[Any, ...]] = {}
     for share in shares:
         for name in names:
-            models[f"{name} {share:g}" if share < 1 else "all 1"] = (reported, "entail", learned(options, name, share))
+            own = learned(options, name, share, given.options)
+            models[f"{name} {share:g}" if share < 1 else "all 1"] = (reported, "entail", own)
     trained(given, models)
 
 

@@ -160,8 +160,8 @@ def test_policies_imitate_the_pooling_first() -> None:
     with torch.no_grad():
         read = part.read(batch.inputs, 0.0)
         weights = read.pooled.look.by_key.mean(1)
-    optimiser = torch.optim.Adam(part.encoder.policies.parameters(), lr=0.05)
-    for _ in range(30):
+    optimiser = torch.optim.Adam(part.encoder.policies.parameters(), lr=0.1)
+    for _ in range(40):
         optimiser.zero_grad()
         part.encoder.imitated(read.inputs, weights, 0.5).sum().backward()
         optimiser.step()

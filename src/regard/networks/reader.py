@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from regard.attend.bernoulli import share
-from regard.attend.estimator import Draw, Estimator
+from regard.attend.estimator import Draw, Estimator, Gates
 from regard.attend.estimator.nvil import Nvil
 from regard.attend.reinforce import Reinforce
 from regard.attend.sparsity import Sparsity
@@ -181,8 +181,18 @@ class Reader(Network):
         draw: Draw | None = None
         if estimator is not None:
             drawn = self.training and phase != "settled"
-            draw = partial(estimator.draw, sides=sides, copies=copies) if drawn else estimator.decide
+            draw = partial(estimator.draw, sides=sides, copies=copies) if drawn else self._decide
         return self.encoder(words, phase, draw, narrow)  # type: ignore[no-any-return]
+
+    def _decide(self, logits: Float[Tensor, "policy row time"], mask: Bool[Tensor, "row time"]) -> Gates:
+        """The choice outside training, and while policies rest: of tokens above the cut, which then moves."""
+        assert self.estimator is not None
+        if self.sparsity is None:
+            return self.estimator.decide(logits, mask)
+        found = self.estimator.decide(logits - self.sparsity.cut.to(logits.dtype)[:, None, None], mask)
+        if self.training:
+            self.sparsity.rest(share(found.chosen, mask), logits, mask)
+        return found
 
     def read(self, inputs: Sequence[Any], progress: float = 1.0, copies: int = 1, narrow: bool = False) -> Read:
         """What the network makes of its inputs, which may be several `copies` of a batch, one after the other. With
