@@ -47,6 +47,7 @@ ESTIMATORS = (
     *("score_function", "nvil", "disarm", "single_flip"),
     *("straight_through_bernoulli", "hard_concrete", "hard_kuma"),
 )
+VARIANTS = {"straight_through_most_likely": {"name": "straight_through_bernoulli", "sample": False}}
 PARTS = ("snli", "sick", "choosers", "translate", "long", "cost", "variance", "faithful")
 VECTORS = ("spacy.en_md.300d.txt.gz", "glove.6B.100d.txt.gz")
 TINY: dict[str, Any] = {"train": {"steps": 6, "warmup": 0, "max_validation": 40, "validate_every": 3, "ema": 0.0}}
@@ -105,7 +106,8 @@ def learned(options: dict[str, Any], estimator: str, share: float, asked: list[s
 
     if share >= 1:
         return all_tokens(options)
-    own = {"encoder": {"imitate": True, "settle": 0.2}, "reinforce": {"bonus": 0.0}, "estimator": estimator}
+    own: dict[str, Any] = {"encoder": {"imitate": True, "settle": 0.2}, "reinforce": {"bonus": 0.0}}
+    own["estimator"] = VARIANTS.get(estimator, {"name": estimator})
     return merge(merge(options, {**own, "sparsity": {"target": share, "anneal": 0.0}}), parse_pairs(asked))
 
 
@@ -156,7 +158,7 @@ def sentences_part(given: argparse.Namespace) -> None:
     if given.part == "choosers":
         from choosers import KINDS
 
-        wanted = given.only.split(",") if given.only else ["score_function", *KINDS]
+        wanted = given.only.split(",") if given.only else ["score_function", *VARIANTS, *KINDS]
         for share in shares:
             for name in wanted:
                 if share >= 1:
@@ -168,7 +170,7 @@ def sentences_part(given: argparse.Namespace) -> None:
                     models[f"{name} {share:g}"] = learned(options, name, share, given.options)
     else:
         for share in shares:
-            for name in given.only.split(",") if given.only else ESTIMATORS:
+            for name in given.only.split(",") if given.only else (*ESTIMATORS, *VARIANTS):
                 name = f"{name} {share:g}" if share < 1 else "all 1"
                 models[name] = learned(options, name.split()[0], share, given.options)
     trained(given, {name: (sentence, task, one, fixed.get(name)) for name, one in models.items()})
@@ -570,7 +572,7 @@ def reported(task: str, options: dict[str, Any], seed: int, folder: str) -> dict
 def faithful_part(given: argparse.Namespace) -> None:
     options = recipe("snli", given)
     shares = [float(one) for one in given.shares.split(",")]
-    names = given.only.split(",") if given.only else ("score_function", "straight_through_bernoulli")
+    names = given.only.split(",") if given.only else ("score_function", *VARIANTS)
     models: dict[str, tuple[Any, ...]] = {}
     for share in shares:
         for name in names:
