@@ -34,7 +34,7 @@ import math
 import statistics
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,14 @@ METRICS = (
 LOUD = 200  # examples of the reports on sufficiency
 LENGTHS, SHARES = (15, 50, 200, 1000), (1.0, 0.75, 0.5, 0.25, 0.1)
 CELLS = 32_768  # tokens of a batch whose time is taken
+
+
+def wanted(given: argparse.Namespace, names: Iterable[str], usual: Iterable[str] = ()) -> list[str]:
+    """The models of --only, or else the usual ones (all)."""
+    some = given.only.split(",") if given.only else list(usual) or list(names)
+    if unknown := [name for name in some if name not in names]:
+        raise SystemExit(f"--only {', '.join(unknown)}: expected some of {', '.join(names)}")
+    return some
 
 
 # --- sentences -------------------------------------------------------------------------------------------------
@@ -158,9 +166,9 @@ def sentences_part(given: argparse.Namespace) -> None:
     if given.part == "choosers":
         from choosers import KINDS
 
-        wanted = given.only.split(",") if given.only else ["score_function", *VARIANTS, *KINDS]
+        some = wanted(given, (*ESTIMATORS, *VARIANTS, *KINDS), ("score_function", *VARIANTS, *KINDS))
         for share in shares:
-            for name in wanted:
+            for name in some:
                 if share >= 1:
                     models["all 1"] = all_tokens(options)
                 elif name in KINDS:
@@ -169,8 +177,9 @@ def sentences_part(given: argparse.Namespace) -> None:
                 else:
                     models[f"{name} {share:g}"] = learned(options, name, share, given.options)
     else:
+        some = wanted(given, (*ESTIMATORS, *VARIANTS))
         for share in shares:
-            for name in given.only.split(",") if given.only else (*ESTIMATORS, *VARIANTS):
+            for name in some:
                 name = f"{name} {share:g}" if share < 1 else "all 1"
                 models[name] = learned(options, name.split()[0], share, given.options)
     trained(given, {name: (sentence, task, one, fixed.get(name)) for name, one in models.items()})
@@ -237,7 +246,8 @@ def finite(found: Any) -> Any:
 
 def name_of(given: argparse.Namespace) -> str:
     unchosen = f"_{given.unchosen}" if given.part in ("snli", "sick", "choosers") and given.unchosen != "none" else ""
-    return given.name or f"choice_{given.part}{unchosen}" + "_tiny" * given.tiny
+    kind = f"_{given.set}" if given.part == "choosers" and given.set != "snli" else ""
+    return given.name or f"choice_{given.part}{kind}{unchosen}" + "_tiny" * given.tiny
 
 
 def kept(given: argparse.Namespace, rows: Mapping[str, Mapping[int, Mapping[str, Any]]]) -> None:
@@ -267,8 +277,8 @@ TRANSLATORS: dict[str, dict[str, Any]] = {
     "mixture 4": {"decoder": {**AFTER, "mixture": 4}},
     "mixture 8": {"decoder": {**AFTER, "mixture": 8}},
     "sampled": HARD,
-    "sampled, others": {**HARD, "reinforce": {"baseline": "others"}},
-    "sampled, others, anneal": {**HARD, "reinforce": {"baseline": "others", "anneal": 0.6, "bonus": 0.001}},
+    "sampled others": {**HARD, "reinforce": {"baseline": "others"}},
+    "sampled others anneal": {**HARD, "reinforce": {"baseline": "others", "anneal": 0.6, "bonus": 0.001}},
     "straight through": {"attention": {"normalizer": "straight_through"}},
     "gumbel": {"attention": {"normalizer": "gumbel"}},
     "entmax": {"attention": {"normalizer": "entmax"}},
@@ -326,9 +336,7 @@ def translate_part(given: argparse.Namespace) -> None:
         shared = merge(shared, {"data": {"train": str(folder)}, "source": small, "target": small, **TINY})
         shared = merge(shared, {"encoder": {"name": "recurrent", "hidden": 8, "layers": 1}})
     shared = merge(shared, parse_pairs(given.options))
-    wanted = given.only.split(",") if given.only else list(TRANSLATORS)
-    names = {name.replace(",", ""): name for name in TRANSLATORS}
-    models = {name: TRANSLATORS[names.get(name, name)] for name in (one.replace(",", "") for one in wanted)}
+    models = {name: TRANSLATORS[name] for name in wanted(given, TRANSLATORS)}
     links = given.links
     trained(given, {name: (translator, links, merge(shared, options)) for name, options in models.items()})
 
@@ -387,7 +395,7 @@ def long_part(given: argparse.Namespace) -> None:
         models = {}
         for kind in given.set.split(",") if given.set != "snli" else ("needle", "titles"):
             data = made(kind, given.data, Path(folder) / kind, 20 if given.tiny else given.documents)
-            for name in given.only.split(",") if given.only else encoders:
+            for name in wanted(given, encoders):
                 options = merge(merge(shared, encoders[name]), {"data": data})
                 if given.tiny:
                     options = merge(options, {"train": {**TINY["train"], "batch_size": 4}})
@@ -513,7 +521,7 @@ def variance_part(given: argparse.Namespace) -> None:
         weights = list(network.encoder.policies.parameters())  # type: ignore[union-attr]
         rows, total, unbiased = [], torch.zeros(sum(p.numel() for p in weights), device=device), 0
         means: dict[str, torch.Tensor] = {}
-        for name in given.only.split(",") if given.only else ("moving", *ESTIMATORS):
+        for name in wanted(given, ("moving", *ESTIMATORS)):
             if left(given) <= 0:
                 break
             baseline: Any = "moving" if name == "moving" else "others"
@@ -572,7 +580,7 @@ def reported(task: str, options: dict[str, Any], seed: int, folder: str) -> dict
 def faithful_part(given: argparse.Namespace) -> None:
     options = recipe("snli", given)
     shares = [float(one) for one in given.shares.split(",")]
-    names = given.only.split(",") if given.only else ("score_function", *VARIANTS)
+    names = wanted(given, (*ESTIMATORS, *VARIANTS), ("score_function", *VARIANTS))
     models: dict[str, tuple[Any, ...]] = {}
     for share in shares:
         for name in names:
