@@ -199,10 +199,16 @@ def trained(given: argparse.Namespace, models: Mapping[str, tuple[Any, ...]]) ->
             if "failed" not in rows.get(name, {}).get(int(seed_), {"failed": "not there"}):
                 del work[key]
         fits(given, len(work))
+        ended = 0
         for key, found in together(work, given.jobs, left(given)):
             name, _, seed_ = key.rpartition(" ")
             rows.setdefault(name, {})[int(seed_)] = found
             kept(given, rows)
+            ended += 1
+        if ended < len(work):
+            print(
+                f"{len(work) - ended} of {len(work)} had not ended; the same call with --add measures them", flush=True
+            )
 
 
 def left(given: argparse.Namespace) -> float:

@@ -5,7 +5,7 @@ frequency   its rarest words, counted in the training data
 soft        its tokens with the largest weights in the pooling of the same model, as it was at the end of the first
             phase, in which all tokens are read
 
-Each selects the same share of every sentence, at least one token, for heads and dependents alike.
+Each selects the same share of every sentence, to the nearest token and at least one, for heads and dependents alike.
 
     Fixed.kind, Fixed.share = "frequency", 0.5
     regard.train("choosers.FixedEntail", …)

@@ -27,10 +27,10 @@ def test_numbers_below_p_choose() -> None:
 
 
 def test_the_heaviest_tokens() -> None:
-    """Half of three tokens are two; of equals the first; what is not there never counts."""
-    weights = torch.tensor([[0.1, 0.5, 0.4, 9.0], [0.2, 0.2, 0.1, 0.2], [1.0, 1.0, 1.0, 1.0]])
+    """0.6 of three tokens are 1.8, so two, and of four 2.4, so two; of equals the first; what is not there never
+    counts, and one of any there are does."""
+    weights = torch.tensor([[0.1, 0.5, 0.4, 9.0], [0.2, 0.1, 0.2, 0.2], [1.0, 1.0, 1.0, 1.0]])
     mask = torch.arange(4) < torch.tensor([3, 4, 0])[:, None]
-    found = heaviest(weights, mask, 0.5)
-    assert found.int().tolist() == [[0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 0, 0]]
-    assert not heaviest(weights, mask, 0.0).any()
+    assert heaviest(weights, mask, 0.6).int().tolist() == [[0, 1, 1, 0], [1, 0, 1, 0], [0, 0, 0, 0]]
+    assert heaviest(weights, mask, 0.0).int().tolist() == [[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
     assert torch.equal(heaviest(weights, mask, 1.0), mask)

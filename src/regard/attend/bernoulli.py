@@ -85,7 +85,7 @@ def expected_share(
 def heaviest(
     weights: Float[Tensor, "*some batch time"], mask: Bool[Tensor, "batch time"], share: float
 ) -> Bool[Tensor, "*some batch time"]:
-    """The share of the tokens with the largest weights, rounded up."""
-    wanted = torch.ceil(share * mask.sum(-1, keepdim=True))
+    """The share of the tokens with the largest weights, to the nearest number, but one at least."""
+    wanted = torch.round(share * mask.sum(-1, keepdim=True)).clamp(min=1)
     order = weights.masked_fill(~mask, -torch.inf).argsort(dim=-1, descending=True, stable=True).argsort(-1)
     return (order < wanted) & mask
