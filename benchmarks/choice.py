@@ -206,9 +206,7 @@ def trained(given: argparse.Namespace, models: Mapping[str, tuple[Any, ...]]) ->
             kept(given, rows)
             ended += 1
         if ended < len(work):
-            print(
-                f"{len(work) - ended} of {len(work)} had not ended; the same call with --add measures them", flush=True
-            )
+            print(f"{len(work) - ended} of {len(work)} have not ended; --add goes on with them", flush=True)
 
 
 def left(given: argparse.Namespace) -> float:
