@@ -388,12 +388,17 @@ def long_part(given: argparse.Namespace) -> None:
             "auto": False, "patience": 1_000, "max_validation": 300,
         },
     }  # fmt: skip
-    resan = {"name": "resan", "hidden": hidden, "soft": 0.2, "policy": 0.05, "unchosen": "none"}
+    phases = {"soft": 0.2, "policy": 0.05, "settle": 0.2, "imitate": True}
+    resan = {"name": "resan", "hidden": hidden, "unchosen": "none", **phases}
+
+    def chosen(share: float) -> dict[str, Any]:
+        return {"encoder": resan, "sparsity": {"target": share, "anneal": 0.0}, "reinforce": {"bonus": 0.0}}
+
     encoders: dict[str, dict[str, Any]] = {
         "disan": {"encoder": {"name": "disan", "hidden": hidden}},
         "multi_head": {"encoder": {"name": "multi_head", "size": 2 * hidden, "heads": 8}, "pool": "source2token"},
-        "resan 0.25": {"encoder": resan, "sparsity": {"target": 0.25}},
-        "resan 0.1": {"encoder": resan, "sparsity": {"target": 0.1}},
+        "resan 0.25": chosen(0.25),
+        "resan 0.1": chosen(0.1),
     }
     with tempfile.TemporaryDirectory() as folder:
         models = {}
