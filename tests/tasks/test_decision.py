@@ -168,7 +168,7 @@ def test_in_the_end_policies_rest_and_the_rest_learns_with_what_inference_select
         for one, other in zip(read.choices, decided.choices, strict=True):
             assert torch.equal(one.chosen, other.chosen)
     model.train()
-    for _ in range(200):
+    for _ in range(60):
         model(batch, 0.85)  # the cut moves
     for one in model.eval().read(batch.inputs).choices:
         mask = decided.inputs.mask
