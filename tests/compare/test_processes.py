@@ -106,3 +106,10 @@ def test_a_tick_while_waiting() -> None:
     ticks: list[float] = []
     assert dict(in_processes({"a": (time.sleep, 0.5)}, 1, tick=lambda: ticks.append(time.monotonic()))) == {"a": None}
     assert len(ticks) >= 2
+
+
+def test_one_that_dies_alone_leaves_the_others() -> None:
+    work = {"dies": (os._exit, 3), "root": (math.sqrt, 9.0)}
+    found = dict(in_processes(work, jobs=2, alone=True))
+    assert found["root"] == 3
+    assert str(found["dies"]).startswith("dies: its process died (exit code 3)")
