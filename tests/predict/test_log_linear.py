@@ -41,4 +41,6 @@ def test_what_all_candidates_share_does_not_matter() -> None:
     torch.manual_seed(1)
     cases = [torch.randn(5, 2) for _ in range(9)]
     moved = [one + 1_000 for one in cases]
-    assert fitted(moved, [0, 1, 2, 3, 4, 0, 1, 2, 3], (0.5, 0.5)) == pytest.approx(fitted(cases, [0, 1, 2, 3, 4, 0, 1, 2, 3], (0.5, 0.5)), abs=1e-3)
+    assert fitted(moved, [0, 1, 2, 3, 4, 0, 1, 2, 3], (0.5, 0.5)) == pytest.approx(
+        fitted(cases, [0, 1, 2, 3, 4, 0, 1, 2, 3], (0.5, 0.5)), abs=1e-3
+    )

@@ -35,7 +35,9 @@ def test_a_score_and_a_loss_by_hand() -> None:
         torch.testing.assert_close(found, expected)
         by_message = math.log(2) + math.log(1 + math.exp(2))
         by_reply = math.log(1 + math.exp(2 - 2**0.5)) + math.log(1 + math.exp(2**0.5))
-        assert float(match.loss(messages, replies)) == pytest.approx(by_message + by_reply, rel=1e-5)
+        assert float(match.loss(match.message(messages).vector, replies)) == pytest.approx(
+            by_message + by_reply, rel=1e-5
+        )
 
 
 def test_the_order_of_two_words_counts_and_padding_does_not() -> None:
@@ -58,7 +60,10 @@ def test_copies_of_a_reply_are_no_rivals_and_no_reply_is_no_case() -> None:
     match = NgramMatch(9, 9, size=4, pairs=11).double()
     messages, replies = [[5], [6], [7]], [[4, 3], [5, 3], [4, 3]]
     one, other = (
-        match.loss(Sequences.pad([messages[n] for n in rows]), Sequences.pad([replies[n] for n in rows]))
+        match.loss(
+            match.message(Sequences.pad([messages[n] for n in rows])).vector,
+            Sequences.pad([replies[n] for n in rows]),
+        )
         for rows in ([0, 1], [2, 1])
     )
     # Reply 4 is there twice: messages 5 and 7 each choose between it and reply 5, and it between one of them and 6.
@@ -66,17 +71,17 @@ def test_copies_of_a_reply_are_no_rivals_and_no_reply_is_no_case() -> None:
         match.message(Sequences.pad(messages)).vector, match.reply(Sequences.pad(replies)).vector
     ).masked_fill(torch.tensor([[0, 0, 1], [0, 0, 0], [1, 0, 0]]).bool(), -torch.inf)
     expected = -scores.log_softmax(1).diagonal().sum() - scores.log_softmax(0).diagonal().sum()
-    every = match.loss(Sequences.pad(messages), Sequences.pad(replies))
+    every = match.loss(match.message(Sequences.pad(messages)).vector, Sequences.pad(replies))
     torch.testing.assert_close(every, expected)
     assert not torch.allclose(every, one + other)  # the middle one has two rivals
     empty = Sequences(torch.zeros(3, 2, dtype=torch.long), torch.zeros(3, 2, dtype=torch.bool), torch.zeros(3).long())
-    assert float(match.loss(Sequences.pad(messages), empty)) == 0
+    assert float(match.loss(match.message(Sequences.pad(messages)).vector, empty).detach()) == 0
     joined = Sequences(
         torch.tensor([[4, 3], [5, 3], [0, 0]]),
         torch.tensor([[True, True], [True, True], [False, False]]),
         torch.tensor([2, 2, 0]),
     )
-    torch.testing.assert_close(match.loss(Sequences.pad(messages), joined), one)
+    torch.testing.assert_close(match.loss(match.message(Sequences.pad(messages)).vector, joined), one)
 
 
 def test_gradients() -> None:
@@ -99,7 +104,7 @@ class _Loss(NgramMatch):
         self.message, self.reply, self.log_scale = match.message, match.reply, match.log_scale
 
     def forward(self, messages: Sequences, replies: Sequences) -> torch.Tensor:
-        return self.loss(messages, replies)
+        return self.loss(self.message(messages).vector, replies)
 
 
 def test_it_learns_which_words_go_together() -> None:
@@ -110,7 +115,7 @@ def test_it_learns_which_words_go_together() -> None:
     search = torch.optim.Adam(match.parameters(), lr=0.02)
     for _ in range(60):
         search.zero_grad()
-        match.loss(messages, replies).backward()
+        match.loss(match.message(messages).vector, replies).backward()
         search.step()
     with torch.no_grad():
         found = match.scores(match.message(messages).vector, match.reply(replies).vector)

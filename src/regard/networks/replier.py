@@ -2,13 +2,19 @@
 that says whether one of the allowed replies will do.
 
     loss = Σ_tokens −log p(token | tokens before, message) + v matching loss + w Σ_messages −log p(suggest or not | m)
-    p(suggest | m) = σ(z · tanh(W m + b) + c)        m is the encoder's summary; w is `trigger_weight`
+    p(suggest | m) = σ(z · tanh(W m + b) + c)        w is `trigger_weight`
+    m = [encoder's summary; √d u]                    u: the message as it is matched, d numbers
 
 All are trained together. The matching loss, with weight `match_weight` = v, is that of regard.predict.ngram_match; of
-every message and its reply, whether or not the decoder learns to write it. The trigger reads the same encoding as the
-decoder, so it costs nothing beside the search, and it decides before a reply is scored (Kannan et al. 2016, "Smart
-Reply", section 4, has a network of its own for it). A message without a reply teaches the trigger alone.
+every message and its reply, whether or not the decoder learns to write it. What is matched is also told to the decoder
+and to the trigger, with numbers about as large as those of a summary: words and word pairs are learned sooner than a
+recurrent encoder. The trigger reads the same as the decoder, so it costs nothing beside the search, and it decides
+before a reply is scored (Kannan et al. 2016, "Smart Reply", section 4, has a network of its own for it). A message
+without a reply teaches the trigger alone.
 """
+
+from dataclasses import replace
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -18,7 +24,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from regard.fields.suggestion import ReplyBatch
 from regard.networks.encoder_decoder import EncoderDecoder
 from regard.predict.ngram_match import NgramMatch
-from regard.types import Batch, Memory, Output, Progress, Sequences
+from regard.types import Batch, Memory, Output, Progress, Sequences, wide
 
 __all__ = ["Replier"]
 
@@ -31,7 +37,7 @@ class Replier(EncoderDecoder):
         self.embed, self.encoder, self.decoder = parts.embed, parts.encoder, parts.decoder
         self.fertility, self.fertility_weight, self.reinforce = None, 0.0, parts.reinforce
         self.teach, self.label_smoothing, self.doubly_stochastic = parts.teach, parts.label_smoothing, 0.0
-        width = self.encoder.summary
+        width = self.encoder.summary + match.size
         self.trigger = nn.Sequential(nn.Linear(width, width), nn.Tanh(), nn.Dropout(0.2), nn.Linear(width, 1))
         self.match, self.match_weight, self.trigger_weight = match, match_weight, trigger_weight
 
@@ -39,6 +45,17 @@ class Replier(EncoderDecoder):
         """Target tokens, and each decision of the trigger as one more."""
         assert isinstance(batch.target, Sequences)
         return int(batch.target.lengths.sum()) + len(batch.target.lengths)
+
+    def encode(self, source: Any) -> Memory:
+        memory = super().encode(source)
+        assert memory.summary is not None
+        u = self.match.message(source).vector.to(memory.summary)
+        return replace(memory, summary=torch.cat([memory.summary, self.match.size**0.5 * u], -1))
+
+    def matched(self, memory: Memory) -> Float[Tensor, "batch size"]:
+        """The messages as vectors that replies are matched with."""
+        assert memory.summary is not None
+        return wide(memory.summary[:, -self.match.size :]) / self.match.size**0.5
 
     def triggered(self, memory: Memory) -> Float[Tensor, " batch"]:
         """The logit of the probability that one of the allowed replies will do."""
@@ -50,10 +67,12 @@ class Replier(EncoderDecoder):
         source, target = teach.source(batch.source, self.embed.vocab), batch.target
         assert isinstance(target, ReplyBatch)
         memory = self.encode(source)
-        output, _ = self.written(memory, target, progress)
+        # Most messages have no reply to write, and the output layer would cost most. An empty batch is nowhere foreseen.
+        some = target.lengths.nonzero().squeeze(1) if target.lengths.any() else torch.zeros(1, dtype=torch.long)
+        output, _ = self.written(memory.select(some), target.select(some), progress)
         wanted = target.suggest.to(memory.keys.dtype)
         missed = binary_cross_entropy_with_logits(self.triggered(memory), wanted, reduction="sum")
-        apart = self.match.loss(source, target.said)
+        apart = self.match.loss(self.matched(memory), target.said)
         notes = {name: (nats / len(wanted)).detach() for name, nats in (("trigger", missed), ("match", apart))}
         shown = None if output.shown is None else output.shown + missed.detach()
         total = output.total + self.trigger_weight * missed + self.match_weight * apart

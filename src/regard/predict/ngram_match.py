@@ -18,6 +18,7 @@ replies do not depend on the message, so 20,000 replies cost one product of a ma
 
     match = NgramMatch(messages=8000, replies=4000)
     match.scores(match.message(messages).vector, match.reply(replies).vector)       # [message, reply]
+    match.loss(match.message(messages).vector, replies)
 """
 
 from typing import Annotated
@@ -70,6 +71,7 @@ class NgramMatch(nn.Module):
         dropout: Annotated[Dropout, "dropout on the words and word pairs"] = 0.0,
     ) -> None:
         super().__init__()
+        self.size = size
         self.message = Ngrams(messages, size, pairs, dropout)
         self.reply = Ngrams(replies, size, pairs, dropout)
         self.log_scale = nn.Parameter(torch.tensor(10.0).log())
@@ -79,11 +81,11 @@ class NgramMatch(nn.Module):
     ) -> Float[Tensor, "message reply"]:
         return self.log_scale.exp() * messages @ replies.T
 
-    def loss(self, messages: Sequences, replies: Sequences) -> Float[Tensor, ""]:
-        """Of all pairs of a batch, those without a reply left out."""
+    def loss(self, messages: Float[Tensor, "batch size"], replies: Sequences) -> Float[Tensor, ""]:
+        """Of all pairs of a batch, those without a reply left out; messages as vectors."""
         some = replies.mask.any(1).nonzero().squeeze(1)
-        messages, replies = messages.select(some), replies.select(some)
-        scores = self.scores(self.message(messages).vector, self.reply(replies).vector)
+        replies = replies.select(some)
+        scores = self.scores(messages[some], self.reply(replies).vector)
         own = torch.arange(len(some), device=some.device)
         said = replies.values.masked_fill(~replies.mask, 0)
         rival = (said[:, None] != said[None]).any(-1) | (own[:, None] == own[None])
