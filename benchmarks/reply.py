@@ -2,7 +2,7 @@
 
     python benchmarks/reply.py DATA --part builtin --time 3m --out runs/made --name reply_builtin
     python benchmarks/reply.py DATA --part dailydialog --time 6m --out runs/dailydialog --name reply_dailydialog
-    python benchmarks/reply.py DATA --part chitchat --time 6m --out runs/chitchat --name reply_chitchat
+    python benchmarks/reply.py DATA --part chitchat --time 8m --out runs/chitchat --name reply_chitchat
     python benchmarks/reply.py DATA --part mails --out runs/dailydialog --name reply_mails
     python benchmarks/reply.py DATA --part terms --name reply_terms
     python benchmarks/reply.py DATA --part hostile --out runs/dailydialog --name reply_hostile
@@ -11,8 +11,12 @@
 DATA is a folder with dailydialog, chitchat and aeslc (docs/datasets.md). The first two have conversations, of which
 each turn replies to the one before. AESLC has mails without replies: with them only cleaning and silence are measured.
 
-Baselines rank the same allowed replies: `frequency` by how often the training data has them, `tfidf` by how alike the
-likeliest of the messages is that got the reply in training (cosine of tf-idf vectors; ties by frequency).
+Every test message whose reply is an allowed one is ranked; what is suggested is measured on at most 1,000 test
+messages. Baselines rank the same allowed replies: `frequency` by how often the training data has them, `tfidf` by how
+alike the likeliest of the messages is that got the reply in training (cosine of tf-idf vectors; ties by frequency).
+`written` and `matched` are the model without the matching and without the decoder, each with the frequency and with
+weights of its own. For the made conversations `best` is what can be reached: it knows what a message asks for, and how
+likely each reply to that is; which of these was drawn nobody can know.
 
 The hostile messages stand in hostile_messages.tsv. The part `first` was written before the list of sensitive terms was
 extended with it in view, `fresh` afterwards, in words chosen to keep clear of obvious terms; the list has not seen it.
@@ -38,14 +42,18 @@ import torch
 from record import record
 
 import regard
+from regard.data.builtin.conversations import INTENT, KINDS, Kind
 from regard.messages.sensitive import sensitive
+from regard.predict.log_linear import best_ranked
 from regard.predict.prefix_tree import PrefixTree
 from regard.search import forced
+from regard.tasks.reply import PARTS, TRIED
 from regard.text import Tokenizer
 from regard.types import Example
 
 here = Path(__file__).resolve().parent
-MOST = 1_000  # test messages
+MOST = 1_000  # test messages for which something is suggested, or not
+VALID = 10_000  # validation messages
 WORD = re.compile(r"\w+")
 
 
@@ -103,27 +111,77 @@ class Nearest:
         return scores + self.frequency
 
 
+def parts_of(model: Any, examples: Sequence[Example]) -> tuple[list[torch.Tensor], list[int]]:
+    """Of the messages whose reply is an allowed one, the scores of all replies and the number of the true one."""
+    task = model.task
+    known = [(one, number) for one in examples if (number := task.target.place(one.target)) is not None]
+    encoded = task.message.encode([one.source for one, _ in known], [one.where for one, _ in known])
+    with torch.no_grad():
+        scored = dict(task.scored(model.network, encoded))
+    return [scored[n].parts for n in range(len(known))], [number for _, number in known]
+
+
+def without(model: Any, valid: Sequence[Example], test: Sequence[Example]) -> dict[str, dict[str, float]]:
+    """The ranks of the whole model, and of each half of it, with weights for it chosen as for the whole."""
+    cases, own = parts_of(model, valid)
+    tried, true = parts_of(model, test)
+    found = {}
+    tries = {"written": [one for one in TRIED if one[1] == 0], "matched": [one for one in TRIED if one[0] == 0]}
+    chosen = {"model": model.task.weights} | {name: best_ranked(cases, own, some) for name, some in tries.items()}
+    for name, weights in chosen.items():
+        scores = [(one @ torch.tensor(weights)).numpy() for one in tried]
+        found[name] = figures_of([ranks_of(one, number) for one, number in zip(scores, true, strict=True)])
+    return found
+
+
+def asked(message: str) -> Kind:
+    """What a made message is: it has the words of one of the templates."""
+    return next(
+        kind
+        for kind in KINDS.values()
+        for template in kind.messages
+        if re.search(re.sub(r"\\\{\w+\\\}", ".+", re.escape(template)), message, re.IGNORECASE | re.DOTALL)
+    )
+
+
+def best_of(examples: Sequence[Example]) -> dict[str, float]:
+    """What knowing how replies to made messages are drawn gives; of equally likely ones any order is as good."""
+    mrr, recall = [], []
+    for one in examples:
+        said = {intent: [reply for reply in INTENT if INTENT[reply] == intent] for intent in asked(one.source).intents}
+        likely = {reply: 1 / len(replies) for replies in said.values() for reply in replies}
+        above = sum(other > likely[one.target] for other in likely.values())
+        equal = sum(other == likely[one.target] for other in likely.values())
+        mrr.append(statistics.fmean(1 / (above + n + 1) for n in range(equal)))
+        recall.append(statistics.fmean(float(above + n < 3) for n in range(equal)))
+    return {"mrr": statistics.fmean(mrr), "recall_at_3": statistics.fmean(recall)}
+
+
 def conversations(data: str, out: str, limit: str) -> dict[str, Any]:
     """One set: the model and the baselines on the same test messages and the same allowed replies."""
     began = time.monotonic()
     done = trained(data, out, limit)
     seconds = time.monotonic() - began
     model, splits = done.model, done.splits
-    test = random.Random(1).sample(splits.test, min(MOST, len(splits.test)))
-    results = model.results(test)
+    some = random.Random(1).sample(splits.test, min(MOST, len(splits.test)))
+    results = model.results(some)
     task = model.task
-    known = [(one, number) for one in test if (number := task.target.place(one.target)) is not None]
+    known = [(one, number) for one in splits.test if (number := task.target.place(one.target)) is not None]
     frequency = np.array([one.count for one in task.target.allowed], dtype=float)
     nearest = Nearest(task, splits.train)
+    ranks = without(model, splits.valid[:VALID], splits.test)
+    best = {}
+    if data.startswith("builtin:"):
+        best = {"best": best_of([one for one, _ in known])}
     return {
-        "train": len(splits.train), "test": len(test), "allowed": len(task.target.allowed),
+        "train": len(splits.train), "test": len(some), "allowed": len(task.target.allowed),
         "intents": len({one.intent for one in task.target.allowed}), "known": len(known), "limit": limit,
         "seconds": round(seconds), "steps": done.outcome.step, "threads": torch.get_num_threads(),
-        "threshold": task.threshold, "prior": task.prior,
-        "model": task.measure(results),
+        "threshold": task.threshold, "weights": dict(zip(PARTS, task.weights, strict=True)),
+        "model": task.measure(results) | ranks.pop("model"), **ranks,
         "frequency": figures_of([ranks_of(frequency, number) for _, number in known]),
-        "tfidf": figures_of([ranks_of(nearest(one.source), number) for one, number in known]),
-        "rule_silent": statistics.fmean(float(bool(sensitive(task.message.cleaned(one.source)))) for one in test),
+        "tfidf": figures_of([ranks_of(nearest(one.source), number) for one, number in known]), **best,
+        "rule_silent": statistics.fmean(float(bool(sensitive(task.message.cleaned(one.source)))) for one in some),
     }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from regard.data.builtin.conversations import Conversations
 from regard.data.splits import Splits
 from regard.errors import RegardError
 from regard.messages.choose import choose
-from regard.tasks.reply import WEIGHTS, best_threshold
+from regard.tasks.reply import TRIED, best_threshold
 from regard.text import Tokenizer
 from regard.types import Example, Sequences
 
@@ -76,7 +76,7 @@ def test_scores_of_all_replies_are_those_one_by_one(trained: api.Trained) -> Non
     texts = [text for text, _ in RULES[:5]]
     with torch.no_grad():
         rows = task.message.encode(texts, [""] * 5)
-        scored = dict(task._scored(network, rows))
+        scored = dict(task.scored(network, rows))
     replies = task.target.allowed
     for n, text in enumerate(texts):
         for one, (written, matched, frequent) in zip(replies, scored[n].parts.tolist(), strict=True):
@@ -96,7 +96,12 @@ def test_scores_of_all_replies_are_those_one_by_one(trained: api.Trained) -> Non
 def test_where_it_looks_and_what_is_dropped(trained: api.Trained) -> None:
     found = trained.predict("can you come to us today")
     assert [one.text for one in found.look.columns] == [*["can", "you", "come", "to", "us", "today"], "</s>"]
-    assert found.look.rows[0].text == "sure"
+    assert [one.text for one in found.look.rows[:1] + found.look.rows[-2:]] == ["sure", "</s>", "(matched)"]
+    source = trained.model.task.message.collate(trained.model.task.message.encode(["can you come to us today"], [""]))
+    with torch.no_grad():
+        matched = trained.model.network.match.message(source).look.weights[0, 0]
+    assert found.look.weights[-1].tolist() == pytest.approx(matched.tolist(), abs=1e-6)
+    assert float(found.look.weights[-1].sum()) == pytest.approx(1, abs=1e-5)
     assert len(found.looks) == len(found.others)
     [fewer] = trained.model.predict(["can you come to us today"], drop_tokens=[[[5]]])
     assert [one.text for one in fewer.look.columns] == [*["can", "you", "come", "to", "us"], "</s>"]
@@ -152,22 +157,12 @@ def test_damaged_choices(trained: api.Trained, tmp_path: Path) -> None:
             api.load(folder)
 
 
-def test_weights_are_those_under_which_true_replies_are_likely(trained: api.Trained, tmp_path: Path) -> None:
-    """And an edited suggest.json is followed."""
-    task = trained.model.task
-    assert task.weights != WEIGHTS
-    with torch.no_grad():
-        scored = dict(
-            task._scored(trained.model.network, task.message.encode([text for text, _ in RULES[:4]], [""] * 4))
-        )
-
-    def unlikely(weights: tuple[float, ...]) -> float:
-        return -sum(
-            float((one.parts @ torch.tensor(weights)).log_softmax(0)[task.target.place(RULES[n][1])])
-            for n, one in scored.items()
-        )
-
-    assert unlikely(task.weights) < unlikely(WEIGHTS)
+def test_weights_are_chosen_and_an_edited_file_is_followed(trained: api.Trained, tmp_path: Path) -> None:
+    assert TRIED[0] == (0.5, 0.5, 0.5)
+    assert len(set(TRIED)) == len(TRIED)
+    a, b, c = trained.model.task.weights
+    assert any(torch.allclose(torch.tensor([a, b, c]) / (a + b), torch.tensor(one)) for one in TRIED)
+    assert a + b != pytest.approx(1)  # as long as makes true replies most likely
     folder = copy(trained, tmp_path)
     (folder / "suggest.json").write_text('{"threshold": 0.0, "weights": {"written": 0, "matched": 0, "frequent": -1}}')
     model = api.load(folder)

@@ -33,8 +33,8 @@ WORDS: Spec = {"name": "word", "split": "punctuation", "vocab_size": 4_000}
 
 @dataclass(frozen=True)
 class ReplyRow:
-    """An encoded reply: the tokens that the decoder learns, if any; whether it may be suggested; and the tokens that are
-    matched with those of the message, none where nothing was replied."""
+    """An encoded reply: the tokens that the decoder learns, if any; whether it may be suggested; and the tokens that
+    are matched with those of the message, none where nothing was replied."""
 
     tokens: tuple[int, ...]
     suggest: bool

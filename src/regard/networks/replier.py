@@ -67,7 +67,7 @@ class Replier(EncoderDecoder):
         source, target = teach.source(batch.source, self.embed.vocab), batch.target
         assert isinstance(target, ReplyBatch)
         memory = self.encode(source)
-        # Most messages have no reply to write, and the output layer would cost most. An empty batch is nowhere foreseen.
+        # Only messages with a reply to write, which are few: the output layer costs most. But not none of them.
         some = target.lengths.nonzero().squeeze(1) if target.lengths.any() else torch.zeros(1, dtype=torch.long)
         output, _ = self.written(memory.select(some), target.select(some), progress)
         wanted = target.suggest.to(memory.keys.dtype)

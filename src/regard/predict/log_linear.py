@@ -1,12 +1,19 @@
-"""Several scores of each candidate as one: a weighted sum, with the weights that suit known choices best.
+"""Several scores of each candidate as one: a weighted sum, whose weights suit known choices best.
 
     p(j | i) = softmax_j(Σ_k w_k f_k(i, j))          f_k(i, j): what score k gives candidate j of case i
+
+`likeliest` has the weights under which the choices are most likely (McFadden 1974, "Conditional Logit Analysis of
+Qualitative Choice Behavior"). The function is concave, so there is one best w; w₀ is what holds without cases, and a
+few of them move it little:
+
     w = argmax Σ_i log p(own_i | i) − ½ |w − w₀|²
 
-McFadden 1974, "Conditional Logit Analysis of Qualitative Choice Behavior". The function is concave, so there is one best
-w; w₀ is what holds without cases, and a few of them move it little.
+`best_ranked` has those, of some that are tried, that rank the choices best (mean reciprocal rank), as long as makes the
+choices most likely. The two differ where a score is sure of itself and wrong: that costs likelihood without end, but
+no more than a rank.
 
-    fitted([scores of case 1, …], own=[2, …], start=(0.5, 0.5))          # each scores [candidate, score]
+    likeliest([scores of case 1, …], own=[2, …], start=(0.5, 0.5))          # each scores [candidate, score]
+    best_ranked([scores of case 1, …], own=[2, …], tried=[(0.5, 0.5), (1.0, 0.0)])
 """
 
 from collections.abc import Sequence
@@ -15,12 +22,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-__all__ = ["fitted"]
+__all__ = ["best_ranked", "likeliest"]
 
 ROUNDS = 100
 
 
-def fitted(
+def likeliest(
     cases: Sequence[Float[Tensor, "candidate score"]], own: Sequence[int], start: Sequence[float]
 ) -> tuple[float, ...]:
     """The weight of each score."""
@@ -43,3 +50,17 @@ def fitted(
     with torch.enable_grad():
         search.step(unlikely)  # type: ignore[no-untyped-call]
     return tuple(weights.tolist())
+
+
+def best_ranked(
+    cases: Sequence[Float[Tensor, "candidate score"]], own: Sequence[int], tried: Sequence[tuple[float, ...]]
+) -> tuple[float, ...]:
+    """Of the weights that are tried those with the best mean reciprocal rank, the first of equals, times a factor."""
+    directions = torch.tensor(tried)
+    gained = torch.zeros(len(tried), dtype=torch.float64)
+    for scores, one in zip(cases, own, strict=True):
+        each = scores @ directions.T
+        gained += 1 / (1 + (each > each[one]).sum(0))
+    best = directions[int(gained.argmax())]
+    [factor] = likeliest([(scores @ best)[:, None] for scores in cases], own, (1.0,))
+    return tuple((factor * best).tolist())

@@ -14,9 +14,9 @@ once, and three are chosen that differ in meaning (messages/choose.py):
     score(r) = a log p(r | m) + b match(m, r) + c log p(r)
 
 p(r | m) is how likely the decoder is to write the reply (predict/prefix_tree.py), match(m, r) how well their words go
-together (predict/ngram_match.py), and p(r) how frequent the reply is in the data. The weights a, b and c are those under
-which the replies to the validation set are most likely (predict/log_linear.py); the threshold of the trigger is chosen on
-that set too, unless it is given. The run's folder then has `replies.tsv`, the allowed replies, `unsuitable.txt` and
+together (predict/ngram_match.py), and p(r) how frequent the reply is in the data. The weights a, b and c rank
+the replies of the validation set best (predict/log_linear.py); the threshold of the trigger is chosen on that set too,
+unless it is given. The run's folder then has `replies.tsv`, the allowed replies, `unsuitable.txt` and
 `suggest.json`, the threshold and the weights; edit them, and the next prediction follows.
 """
 
@@ -29,6 +29,7 @@ from pathlib import Path
 from random import Random
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -47,11 +48,12 @@ from regard.messages.allowed import read_replies, write_replies
 from regard.messages.choose import choose
 from regard.messages.sensitive import TermList, sensitive
 from regard.networks.replier import Replier
-from regard.predict.log_linear import fitted
+from regard.predict.log_linear import best_ranked
 from regard.predict.ngram_match import NgramMatch
 from regard.predict.prefix_tree import PrefixTree
 from regard.ranges import Count, Few, NonNegative, Probability, ranged
-from regard.search import Search, forced
+from regard.regions import Token
+from regard.search import Hypothesis, Search, forced
 from regard.tasks._generation import Generation
 from regard.tasks._maps import attention_map
 from regard.tasks._options import BestMetric, LabelSmoothing, Metrics, Teaching
@@ -73,12 +75,19 @@ ABOUT_UNSUITABLE = (
 )
 LIST = 2**20  # bytes of a list
 SEEN, EXAMPLES = 2_000, 3  # messages of which cleaning is counted, and shown
+MATCHED = Token("(matched)")  # the row of a map that is no token of the reply
 TOGETHER = 1_000  # replies whose vectors are worked out at once
 BEST = 200  # replies from which suggestions are chosen
 HEARD = 4_000  # validation messages by which the threshold is chosen
-RANKED = 400  # validation messages with an allowed reply by which the weights are chosen
+RANKED = 600  # validation messages with an allowed reply by which the weights are chosen
 PARTS = ("written", "matched", "frequent")  # the scores of a reply
-WEIGHTS = (0.5, 0.5, 0.5)  # the mean of log p(r | m) written and matched: matching leaves p(r) out
+# Shares of what is written and of what is matched, and so much of the frequency: the first is the mean of log p(r | m)
+# by both, for matching leaves p(r) out; it is taken where nothing is known.
+TRIED = tuple(
+    (written, round(1 - written, 1), round(0.1 * frequent, 1))
+    for written in (0.5, 0.0, 0.1, 0.2, 0.3, 0.7, 0.9, 1.0)
+    for frequent in (5, *range(-4, 5), *range(6, 31))
+)
 
 
 @dataclass(frozen=True)
@@ -164,7 +173,7 @@ class Reply(Generation):
         self.suggestions, self.unknown = suggestions, unknown
         self.matching, self.match_weight = table(match), match_weight
         self.asked, self.threshold = threshold, threshold or 0.5
-        self.weights = WEIGHTS  # of the scores of a reply
+        self.weights = TRIED[0]  # of the scores of a reply
         self.never: list[int] = []  # replies that the run's own list calls unsuitable
         self._known: tuple[Any, Any, KnownReplies] | None = None
 
@@ -243,7 +252,7 @@ class Reply(Generation):
             source = self.message.collate([encoded[row] for row in rows]).to(device)
             yield rows, network.encode(source)
 
-    def _scored(self, network: Replier, encoded: Sequence[Any]) -> Iterator[tuple[int, Scored]]:
+    def scored(self, network: Replier, encoded: Sequence[Any]) -> Iterator[tuple[int, Scored]]:
         """Each message by its number, with the scores of all allowed replies."""
         known, frequent = self._replies(network), self.target.log_frequency
         for rows, memory in self._batches(network, encoded):
@@ -290,7 +299,7 @@ class Reply(Generation):
         reasons = [self._reason(text, row) for (text,), row in zip(texts, rows, strict=True)]
         found = {n: _silent(texts[n][0], reason) for n, reason in enumerate(reasons) if reason}
         heard = [n for n in range(len(texts)) if n not in found]
-        for place, one in self._scored(network, [rows[n] for n in heard]):
+        for place, one in self.scored(network, [rows[n] for n in heard]):
             n = heard[place]
             if reason := self._reason(texts[n][0], rows[n], one.chance):
                 found[n] = _silent(texts[n][0], reason)
@@ -319,15 +328,19 @@ class Reply(Generation):
     def _looked(self, network: Replier, row: Any, found: Prediction, dropped: Sequence[int]) -> Prediction:
         """With where the decoder looks as it reads each suggestion."""
         every = (found, *found.others)
-        memory = network.encode(self.message.collate([row]).to(next(network.parameters()).device))
-        first, *others = self._maps(network, memory, found.source, [one.text for one in every], dropped)
+        source = self.message.collate([row]).to(next(network.parameters()).device)
+        first, *others = self._maps(network, source, found.source, [one.text for one in every], dropped)
         if first is None:
             return found
         return replace(found, look=first, looks=tuple(one for one in others if one is not None))
 
     def _maps(
-        self, network: Replier, memory: Memory, message: str, texts: Sequence[str], dropped: Sequence[int]
+        self, network: Replier, source: Sequences, message: str, texts: Sequence[str], dropped: Sequence[int]
     ) -> list[AttentionMap | None]:
+        """Where the decoder looks for each token of a reply; and, in a last row, what the words of the message count
+        for in the matching."""
+        memory, matched = network.encode(source), network.match.message(source).look
+        assert matched is not None
         [columns] = self.message.regions([message])
         columns = self.message.remaining(columns, dropped)
         keys = [self.target.spoken(text) for text in texts]
@@ -336,8 +349,11 @@ class Reply(Generation):
         read = forced(network.decoder, some, rows, start=Tokenizer.start)
         told = self.target.text.tokens_all(keys)
         names, axes = network.decoder.head_names, ("reply", "message")
+        counts = matched.weights[0, 0].float().cpu().numpy()
         return [
-            attention_map(one, regions, columns, self.message.title(message), "", names, axes)
+            attention_map(
+                _with_row(one, counts), (*regions, MATCHED), columns, self.message.title(message), "", names, axes
+            )
             for one, regions in zip(read, told, strict=True)
         ]
 
@@ -351,11 +367,12 @@ class Reply(Generation):
         messages = self.message.encode([row[0] for row in rows], at, "message")
         answers = []
         for message, (text, reply) in zip(messages, rows, strict=True):
-            memory = network.encode(self.message.collate([message]).to(device))
+            source = self.message.collate([message]).to(device)
+            memory = network.encode(source)
             spoken = self.target.spoken(reply)
             [tokens], [said] = self.target.text.encode_all([spoken]), self.target.text.tokens_all([spoken])
             [one] = forced(network.decoder, memory, [tokens], start=Tokenizer.start)
-            look = self._maps(network, memory, text, [reply], ())[0] if ask.look else None
+            look = self._maps(network, source, text, [reply], ())[0] if ask.look else None
             each = tuple(zip(said, one.each, strict=True))
             answers.append(
                 Prediction(reply, one.log_prob, look, text, tokens=each, log_prob_per_token=one.log_prob_per_token)
@@ -388,7 +405,7 @@ class Reply(Generation):
             return Results(examples, [Prediction("", None) for _ in examples], nats, tokens, right)
         found = [Prediction("", None, reason="") for _ in examples]
         told = [Suggested(bool(one.target.strip()), None, False, ()) for one in examples]
-        for n, scored in self._scored(network, [item.inputs[0] for item in items]):
+        for n, scored in self.scored(network, [item.inputs[0] for item in items]):
             found[n], told[n] = self._measured(examples[n], items[n].inputs[0], scored)
         return Results(examples, found, nats, tokens, right, suggested=told)
 
@@ -455,7 +472,7 @@ class Reply(Generation):
             self.threshold, self.weights = self.asked or threshold, tuple(weights)
 
     def _calibrated(self, network: Replier, examples: Sequence[Example]) -> dict[str, Any]:
-        """The threshold with the best F1 of the trigger, and the weights under which true replies are most likely."""
+        """The threshold with the best F1 of the trigger, and the weights that rank true replies best."""
         heard = [one for one in examples if not self.message.unread(one.source)]
         numbers = [self.target.place(one.target) for one in heard]
         encoded = self.message.encode([one.source for one in heard], [one.where for one in heard])
@@ -465,8 +482,8 @@ class Reply(Generation):
             for n, chance in zip(rows, network.chance(memory), strict=True)
         ]
         known = [(row, number) for row, number in zip(encoded, numbers, strict=True) if number is not None][:RANKED]
-        scored = list(self._scored(network, [row for row, _ in known]))
-        weights = fitted([one.parts for _, one in scored], [known[n][1] for n, _ in scored], WEIGHTS)
+        scored = list(self.scored(network, [row for row, _ in known]))
+        weights = best_ranked([one.parts for _, one in scored], [known[n][1] for n, _ in scored], TRIED)
         return {"threshold": best_threshold(chances), "weights": dict(zip(PARTS, weights, strict=True))}
 
 
@@ -482,6 +499,15 @@ def best_threshold(chances: Sequence[tuple[float, bool]]) -> float:
         if below < chance and (f1 := 2 * both / (shown + wanted)) > best:
             best, threshold = f1, (chance + below) / 2
     return threshold
+
+
+def _with_row(found: Hypothesis, counts: np.ndarray) -> Hypothesis:
+    """With one more row of weights, for all heads alike."""
+    weights = found.array
+    if weights is None or not weights.shape[-1]:
+        return found
+    row = np.broadcast_to(counts[: weights.shape[-1]], (*weights.shape[:-2], 1, weights.shape[-1]))
+    return replace(found, looked=np.concatenate([weights, row], -2))
 
 
 def _silent(message: str, reason: str) -> Prediction:
