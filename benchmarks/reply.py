@@ -1,12 +1,14 @@
 """Reply suggestions on real conversations and mails, beside two baselines; silence on hostile messages; speed.
 
-    python benchmarks/reply.py DATA --part builtin --time 3m --out runs/made --name reply_builtin
-    python benchmarks/reply.py DATA --part dailydialog --time 6m --out runs/dailydialog --name reply_dailydialog
-    python benchmarks/reply.py DATA --part chitchat --time 8m --out runs/chitchat --name reply_chitchat
+    python benchmarks/reply.py DATA --part builtin --steps 1320 --out runs/made --name reply_builtin
+    python benchmarks/reply.py DATA --part dailydialog --steps 900 --out runs/dailydialog --name reply_dailydialog
+    python benchmarks/reply.py DATA --part chitchat --steps 1000 --out runs/chitchat --name reply_chitchat
     python benchmarks/reply.py DATA --part mails --out runs/dailydialog --name reply_mails
     python benchmarks/reply.py DATA --part terms --name reply_terms
     python benchmarks/reply.py DATA --part hostile --out runs/dailydialog --name reply_hostile
     python benchmarks/reply.py DATA --part speed --name reply_speed
+
+Trainings end after so many steps, on however busy a machine; `--time` limits their time instead.
 
 DATA is a folder with dailydialog, chitchat and aeslc (docs/datasets.md). The first two have conversations, of which
 each turn replies to the one before. AESLC has mails without replies: with them only cleaning and silence are measured.
@@ -57,10 +59,11 @@ VALID = 10_000  # validation messages
 WORD = re.compile(r"\w+")
 
 
-def trained(data: str, out: str, limit: str) -> Any:
-    """A run with nothing chosen but the time, on one thread."""
+def trained(data: str, out: str, limit: str, steps: int) -> Any:
+    """A run with nothing chosen but the time or the steps, on one thread."""
     torch.set_num_threads(1)
-    return regard.train("reply", data=data, out=out, time=limit, quiet=True, train={"threads": 1})
+    length: dict[str, Any] = {"steps": steps, "time": ""} if steps else {"time": limit}
+    return regard.train("reply", data=data, out=out, quiet=True, train={"threads": 1, **length})
 
 
 # --- baselines -------------------------------------------------------------------------------------------------------
@@ -157,10 +160,10 @@ def best_of(examples: Sequence[Example]) -> dict[str, float]:
     return {"mrr": statistics.fmean(mrr), "recall_at_3": statistics.fmean(recall)}
 
 
-def conversations(data: str, out: str, limit: str) -> dict[str, Any]:
+def conversations(data: str, out: str, limit: str, steps: int) -> dict[str, Any]:
     """One set: the model and the baselines on the same test messages and the same allowed replies."""
     began = time.monotonic()
-    done = trained(data, out, limit)
+    done = trained(data, out, limit, steps)
     seconds = time.monotonic() - began
     model, splits = done.model, done.splits
     some = random.Random(1).sample(splits.test, min(MOST, len(splits.test)))
@@ -175,7 +178,7 @@ def conversations(data: str, out: str, limit: str) -> dict[str, Any]:
         best = {"best": best_of([one for one, _ in known])}
     return {
         "train": len(splits.train), "test": len(some), "allowed": len(task.target.allowed),
-        "intents": len({one.intent for one in task.target.allowed}), "known": len(known), "limit": limit,
+        "intents": len({one.intent for one in task.target.allowed}), "known": len(known), "limit": "" if steps else limit,
         "seconds": round(seconds), "steps": done.outcome.step, "threads": torch.get_num_threads(),
         "threshold": task.threshold, "weights": dict(zip(PARTS, task.weights, strict=True)),
         "model": task.measure(results) | ranks.pop("model"), **ranks,
@@ -318,6 +321,7 @@ def main() -> None:
         "--part", choices=("builtin", "dailydialog", "chitchat", "mails", "terms", "hostile", "speed"), required=True
     )
     parser.add_argument("--time", default="6m", help="time limit of a training")
+    parser.add_argument("--steps", type=int, default=0, help="steps of a training, in place of a time limit")
     parser.add_argument("--out", default="runs/reply", help="folder of the run that is trained or used")
     parser.add_argument("--count", type=int, default=20_000)
     parser.add_argument("--threads", type=int, default=2, help="threads of the part speed")
@@ -325,11 +329,11 @@ def main() -> None:
     parser.add_argument("--name", default="", help="the name of the results file; nothing is kept without one")
     asked = parser.parse_args()
     if asked.part == "builtin":
-        figures = conversations("builtin:conversations", asked.out, asked.time)
+        figures = conversations("builtin:conversations", asked.out, asked.time, asked.steps)
     elif asked.part == "dailydialog":
-        figures = conversations(f"{asked.data}/dailydialog", asked.out, asked.time)
+        figures = conversations(f"{asked.data}/dailydialog", asked.out, asked.time, asked.steps)
     elif asked.part == "chitchat":
-        figures = conversations(f"{asked.data}/chitchat/conversations.jsonl.gz", asked.out, asked.time)
+        figures = conversations(f"{asked.data}/chitchat/conversations.jsonl.gz", asked.out, asked.time, asked.steps)
     elif asked.part == "terms":
         figures = terms()
     elif asked.part == "mails":

@@ -8,9 +8,9 @@ that says whether one of the allowed replies will do.
 All are trained together. The matching loss, with weight `match_weight` = v, is that of regard.predict.ngram_match; of
 every message and its reply, whether or not the decoder learns to write it. What is matched is also told to the decoder
 and to the trigger, with numbers about as large as those of a summary: words and word pairs are learned sooner than a
-recurrent encoder. The trigger reads the same as the decoder, so it costs nothing beside the search, and it decides
-before a reply is scored (Kannan et al. 2016, "Smart Reply", section 4, has a network of its own for it). A message
-without a reply teaches the trigger alone.
+recurrent encoder. They take it as it is: no gradient of theirs changes the matching. The trigger reads the same as the
+decoder, so it costs nothing beside the search, and it decides before a reply is scored (Kannan et al. 2016, "Smart
+Reply", section 4, has a network of its own for it). A message without a reply teaches the trigger alone.
 """
 
 from dataclasses import replace
@@ -24,7 +24,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from regard.fields.suggestion import ReplyBatch
 from regard.networks.encoder_decoder import EncoderDecoder
 from regard.predict.ngram_match import NgramMatch
-from regard.types import Batch, Memory, Output, Progress, Sequences, wide
+from regard.types import Batch, Memory, Output, Progress, Sequences
 
 __all__ = ["Replier"]
 
@@ -47,15 +47,12 @@ class Replier(EncoderDecoder):
         return int(batch.target.lengths.sum()) + len(batch.target.lengths)
 
     def encode(self, source: Any) -> Memory:
-        memory = super().encode(source)
-        assert memory.summary is not None
-        u = self.match.message(source).vector.to(memory.summary)
-        return replace(memory, summary=torch.cat([memory.summary, self.match.size**0.5 * u], -1))
+        return self._told(super().encode(source), self.match.message(source).vector)
 
-    def matched(self, memory: Memory) -> Float[Tensor, "batch size"]:
-        """The messages as vectors that replies are matched with."""
+    def _told(self, memory: Memory, u: Float[Tensor, "batch size"]) -> Memory:
         assert memory.summary is not None
-        return wide(memory.summary[:, -self.match.size :]) / self.match.size**0.5
+        told = self.match.size**0.5 * u.detach().to(memory.summary)
+        return replace(memory, summary=torch.cat([memory.summary, told], -1))
 
     def triggered(self, memory: Memory) -> Float[Tensor, " batch"]:
         """The logit of the probability that one of the allowed replies will do."""
@@ -66,13 +63,14 @@ class Replier(EncoderDecoder):
         teach = self.teach if self.training else type(self.teach)()
         source, target = teach.source(batch.source, self.embed.vocab), batch.target
         assert isinstance(target, ReplyBatch)
-        memory = self.encode(source)
+        u = self.match.message(source).vector
+        memory = self._told(super().encode(source), u)
         # Only messages with a reply to write, which are few: the output layer costs most. But not none of them.
         some = target.lengths.nonzero().squeeze(1) if target.lengths.any() else torch.zeros(1, dtype=torch.long)
         output, _ = self.written(memory.select(some), target.select(some), progress)
         wanted = target.suggest.to(memory.keys.dtype)
         missed = binary_cross_entropy_with_logits(self.triggered(memory), wanted, reduction="sum")
-        apart = self.match.loss(self.matched(memory), target.said)
+        apart = self.match.loss(u, target.said)
         notes = {name: (nats / len(wanted)).detach() for name, nats in (("trigger", missed), ("match", apart))}
         shown = None if output.shown is None else output.shown + missed.detach()
         total = output.total + self.trigger_weight * missed + self.match_weight * apart
