@@ -178,8 +178,9 @@ def conversations(data: str, out: str, limit: str, steps: int) -> dict[str, Any]
         best = {"best": best_of([one for one, _ in known])}
     return {
         "train": len(splits.train), "test": len(some), "allowed": len(task.target.allowed),
-        "intents": len({one.intent for one in task.target.allowed}), "known": len(known), "limit": "" if steps else limit,
-        "seconds": round(seconds), "steps": done.outcome.step, "threads": torch.get_num_threads(),
+        "intents": len({one.intent for one in task.target.allowed}), "known": len(known),
+        "limit": "" if steps else limit, "seconds": round(seconds), "steps": done.outcome.step,
+        "threads": torch.get_num_threads(),
         "threshold": task.threshold, "weights": dict(zip(PARTS, task.weights, strict=True)),
         "model": task.measure(results) | ranks.pop("model"), **ranks,
         "frequency": figures_of([ranks_of(frequency, number) for _, number in known]),

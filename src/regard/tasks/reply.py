@@ -173,7 +173,7 @@ class Reply(Generation):
         self.suggestions, self.unknown = suggestions, unknown
         self.matching, self.match_weight = table(match), match_weight
         self.asked, self.threshold = threshold, threshold or 0.5
-        self.weights = TRIED[0]  # of the scores of a reply
+        self.weights: tuple[float, ...] = TRIED[0]  # of the scores of a reply
         self.never: list[int] = []  # replies that the run's own list calls unsuitable
         self._known: tuple[Any, Any, KnownReplies] | None = None
 

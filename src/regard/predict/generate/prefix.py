@@ -164,6 +164,7 @@ class Prefix(Decoder):
         prepared, found = self.start(memory).memory, memory.keys.new_empty(len(memory.keys), len(tree.source))
         for row in range(len(found)):
             one = _without_padding(prepared.select(torch.tensor([row])))
+            assert one.summary is not None
             for piece in read:
                 r = _tanh(self._context(piece.states, one).add_(piece.said).add_(one.summary))
                 found[row, piece.begin : piece.end] = self.out.some(r[0], piece.plan)
@@ -171,9 +172,10 @@ class Prefix(Decoder):
 
     def _context(self, asking: Tensor, memory: Memory) -> Tensor:
         if not self._plain:
-            return self.attention(asking, memory, None).context
+            return self.attention(asking, memory, None).context  # type: ignore[no-any-return]
         scores = self.attention.score.scores(asking, memory.keys, None)
-        return self.attention.normalizer(scores, None).context(memory.values, False)  # type: ignore[no-any-return]
+        context: Tensor = self.attention.normalizer(scores, None).context(memory.values, False)
+        return context
 
 
 def _without_padding(memory: Memory) -> Memory:
