@@ -264,7 +264,8 @@ def speed(folder: str, count: int, rounds: int, threads: int) -> dict[str, Any]:
 
     from regard.attend.attention import make
     from regard.predict.generate.prefix import Prefix
-    from regard.types import Memory
+    from regard.predict.ngram_match import NgramMatch
+    from regard.types import Memory, Sequences
 
     torch.set_num_threads(threads)
     torch.manual_seed(1)
@@ -272,21 +273,30 @@ def speed(folder: str, count: int, rounds: int, threads: int) -> dict[str, Any]:
     ids = {word: 4 + n for n, (word, _) in enumerate(Counter(w for one in replies for w in one).most_common())}
     rows = [[*(ids[word] for word in one), Tokenizer.end] for one in replies]
     width, length = 256, 16
-    decoder = Prefix(4 + len(ids), width, width, partial(make, score="bilinear"), embed=64, hidden=128).eval()
+    match = NgramMatch(messages=8_000, replies=4 + len(ids)).eval()
+    summary = width + match.size
+    decoder = Prefix(4 + len(ids), width, summary, partial(make, score="bilinear"), embed=64, hidden=128).eval()
+    message, frequent = Sequences.pad([list(range(4, 4 + length))]), torch.randn(count)
+    weights = torch.tensor([0.3, 0.7, 1.0])
     memory = Memory(
         torch.randn(1, length, width), torch.randn(1, length, width), torch.ones(1, length, dtype=torch.bool),
-        torch.randn(1, width),
+        torch.randn(1, summary),
     )  # fmt: skip
     with torch.inference_mode():
         began = time.perf_counter()
         tree = PrefixTree.of(rows, Tokenizer.start, Tokenizer.end)
         made = time.perf_counter()
         read = decoder.read_tree(tree)
+        vectors = torch.cat(
+            [match.reply(Sequences.pad(rows[n : n + 1_000])).vector for n in range(0, len(rows), 1_000)]
+        )
         prepared = time.perf_counter() - made
         took, worked = [], []
         for _ in range(rounds + 3):
             start, begun = time.perf_counter(), time.process_time()
             found = tree.totals(decoder.tree_log_probs(memory, tree, read))[0]
+            matched = match.scores(match.message(message).vector, vectors)[0]
+            scores = torch.stack([found, matched, frequent], -1) @ weights
             took.append(1e3 * (time.perf_counter() - start))
             worked.append(1e3 * (time.process_time() - begun))
         some = random.Random(1).sample(range(count), 100)
@@ -311,7 +321,7 @@ def speed(folder: str, count: int, rounds: int, threads: int) -> dict[str, Any]:
         "processor_ms": round(min(worked[3:]), 1), "best_ms": round(min(took[3:]), 1),
         "median_ms": round(statistics.median(took[3:]), 1),
         "one_by_one_ms": round(one_by_one), "in_batches_ms": round(in_batches),
-        "largest_difference": float((found[some] - torch.tensor(alone)).abs().max()),
+        "scored": len(scores), "largest_difference": float((found[some] - torch.tensor(alone)).abs().max()),
     }  # fmt: skip
 
 
