@@ -1,6 +1,6 @@
 """Reply suggestions on real conversations and mails, beside two baselines; silence on hostile messages; speed.
 
-    python benchmarks/reply.py DATA --part builtin --steps 1320 --out runs/made --name reply_builtin
+    python benchmarks/reply.py DATA --part builtin --steps 396 --out runs/made --name reply_builtin
     python benchmarks/reply.py DATA --part dailydialog --steps 900 --out runs/dailydialog --name reply_dailydialog
     python benchmarks/reply.py DATA --part chitchat --steps 1000 --out runs/chitchat --name reply_chitchat
     python benchmarks/reply.py DATA --part mails --out runs/dailydialog --name reply_mails

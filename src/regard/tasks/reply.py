@@ -122,7 +122,8 @@ class Reply(Generation):
         "message": {"embed": {"dim": 48, "dropout": 0.1}},
         "encoder": {"name": "bigru", "hidden": 64, "layers": 1, "dropout": 0.1},
         "decoder": {"name": "prefix", "embed": 48, "hidden": 64, "dropout": 0.1},
-        "train": {"epochs": 40, "time": "150s", "lr": 4e-3, "warmup": 50, "ema": 0.99, "batch_tokens": 2048},
+        "match": {"size": 32, "pairs": 2_048, "dropout": 0.5},
+        "train": {"epochs": 12, "time": "150s", "lr": 4e-3, "warmup": 50, "ema": 0.99, "batch_tokens": 2048},
     }
     target: Suggestion
 
