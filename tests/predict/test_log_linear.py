@@ -59,3 +59,8 @@ def test_the_best_rank_is_chosen_and_made_as_long_as_is_likely() -> None:
     assert 3 * (1 - p) == pytest.approx(q, abs=1e-3)
     assert best_ranked(cases, own, [(1.0, 0.0), (1.0, 0.0)])[1] == 0
     assert best_ranked([], [], [(0.5, 0.25), (1.0, 1.0)]) == (0.5, 0.25)
+    # Second of four, or first of four
+    assert (
+        best_ranked([torch.tensor([[1.0, 1.0], [2.0, 0.0], [0.0, 0.0], [0.0, 0.0]])], [0], [(1.0, 0.0), (0.0, 1.0)])[0]
+        == 0
+    )
