@@ -64,3 +64,10 @@ def test_the_best_rank_is_chosen_and_made_as_long_as_is_likely() -> None:
         best_ranked([torch.tensor([[1.0, 1.0], [2.0, 0.0], [0.0, 0.0], [0.0, 0.0]])], [0], [(1.0, 0.0), (0.0, 1.0)])[0]
         == 0
     )
+
+
+def test_few_cases_that_disagree_meet_halfway() -> None:
+    """One case for each of two directions: samples of both are even, and take the first; the others are shared."""
+    cases = [torch.tensor([[1.0, 0.0], [0.0, 1.0]])] * 2
+    first, second = best_ranked(cases, [0, 1], [(1.0, 0.0), (0.0, 1.0)])
+    assert first / (first + second) == pytest.approx(0.75, abs=0.1)

@@ -10,7 +10,8 @@ few of them move it little:
 
 `best_ranked` has those, of some that are tried, that rank the choices best (mean reciprocal rank), as long as makes the
 choices most likely. The two differ where a score is sure of itself and wrong: that costs likelihood without end, but
-no more than a rank.
+no more than a rank. Few cases would choose by chance, so it is the mean of what many samples of them choose, drawn with
+replacement (bagging, Breiman 1996).
 
     likeliest([scores of case 1, …], own=[2, …], start=(0.5, 0.5))          # each scores [candidate, score]
     best_ranked([scores of case 1, …], own=[2, …], tried=[(0.5, 0.5), (1.0, 0.0)])
@@ -25,6 +26,7 @@ from torch import Tensor
 __all__ = ["best_ranked", "likeliest"]
 
 ROUNDS = 100
+SAMPLES = 200
 
 
 def likeliest(
@@ -55,12 +57,18 @@ def likeliest(
 def best_ranked(
     cases: Sequence[Float[Tensor, "candidate score"]], own: Sequence[int], tried: Sequence[tuple[float, ...]]
 ) -> tuple[float, ...]:
-    """Of the weights that are tried those with the best mean reciprocal rank, the first of equals, times a factor."""
+    """Of the weights that are tried those with the best mean reciprocal rank (the mean of those that are best on each
+    of many samples of the cases), times a factor; the first without a case."""
+    if not cases:
+        return tuple(tried[0])
     directions = torch.tensor(tried)
-    gained = torch.zeros(len(tried), dtype=torch.float64)
-    for scores, one in zip(cases, own, strict=True):
-        each = scores @ directions.T
-        gained += 1 / (1 + (each > each[one]).sum(0))
-    best = directions[int(gained.argmax())]
+    gained = torch.stack([_gained(scores @ directions.T, one) for scores, one in zip(cases, own, strict=True)])
+    drawn = torch.randint(len(cases), (SAMPLES, len(cases)), generator=torch.Generator().manual_seed(1))
+    best = directions[[int(gained[some].sum(0).argmax()) for some in drawn]].mean(0)
     [factor] = likeliest([(scores @ best)[:, None] for scores in cases], own, (1.0,))
     return tuple((factor * best).tolist())
+
+
+def _gained(scores: Float[Tensor, "candidate tried"], own: int) -> Float[Tensor, " tried"]:
+    """The reciprocal rank of a case."""
+    return 1.0 / (1 + (scores > scores[own]).sum(0))
