@@ -124,8 +124,8 @@ class Resan(Disan):
         ] = 0.0,
         imitate: Annotated[
             bool,
-            "while all tokens are used, teach the selection to take those with the largest weights in the pooling; "
-            "with sparsity.target",
+            "while all tokens are used, teach the selection to take what the pooling weighs most; needs "
+            "sparsity.target",
         ] = False,
         start: Annotated[float, Range(-1000, 1000), "initial log-odds of selecting a token"] = 1.0,
         unchosen: Annotated[
