@@ -58,13 +58,22 @@ DCN: dict[str, Any] = {
     "dropout": 0.3,
 }
 TRANSFORMER = {"name": "transformer", "size": 256, "layers": 4, "heads": 8, "ffn": 1024, "positions": "rotary"}
+TRANSFORMER |= {"scale_embedding": False, "dropout": 0.3}  # the word vectors come from a file, at their own size
 # Xiong et al. 2016, tables 1 and 2: exact match and F1 on the development set, in percent.
 PUBLISHED = {"dcn": (65.4, 75.6)}  # Xiong et al. 2016, table 2: one model, development set
 MODELS: dict[str, dict[str, Any]] = {
     "dcn": DCN,
     "dcn_overlap": {**DCN, "overlap": True},
     "bilstm": {**DCN, "encoder": AGAIN, "interact": "attention", "point": "linear"},
-    "transformer": {**DCN, "encoder": TRANSFORMER, "again": "identity", "interact": "concatenation", "point": "linear"},
+    "transformer": {
+        **DCN,
+        "encoder": TRANSFORMER,
+        "again": "identity",
+        "interact": "concatenation",
+        "point": "linear",
+        "overlap": True,
+        "train": {"lr": 5e-4},
+    },
     "dcn_deep": {**DCN, "encoder": {**AGAIN, "layers": 2, "dropout": 0.3}, "overlap": True},
     "no_coattention": {**DCN, "interact": "attention"},
     "no_iteration": {**DCN, "point": {**DCN["point"], "turns": 1}},
@@ -285,7 +294,7 @@ def squad(
         vectors["max_vectors"] = 100
     work = {}
     for name in models:
-        options = {**MODELS[name], "input": reading, "train": plan}
+        options = {**MODELS[name], "input": reading, "train": {**plan, **MODELS[name].get("train", {})}}
         work[name] = (train, data, options, str(keep / name), False, stop)
     found: dict[str, Any] = {}
     for name, one in together(work, jobs):

@@ -16,37 +16,56 @@ with sentences). FILE has a statistical aligner's links of the 1,000 test pairs 
 links`); without it there is no AER.
 
 All trainings of a call share the device, each in a process of its own (--jobs), so a call takes --time and about a
-minute. Figures go to results/NAME.json whenever a training ends (--name; by default choice_PART); with --add those of
-an earlier call stay. Options of regard may follow as key=value. `--tiny` checks a part on a CPU in about a minute.
+minute. Figures go to results/NAME.json whenever a training ends (--name; by default choice_PART), so that a call that
+is cut off keeps them; with --add those of an earlier call stay, and only what it has not got is measured. `--stop 540`
+ends a call after so many seconds. Options of regard may follow as key=value. `--tiny` checks a part on a CPU in about a
+minute.
 
-snli and sick: the recipe of benchmarks/sentences.py, three phases (0.3 of the training with all tokens, 0.05 for the
-policies alone). `--unchosen none` (the default here) gives a token that is no head no state at all; with `mean` it
-keeps the mean of the others and its own vector, so that little depends on the choice. A share is the target of both
-policies, heads and dependents, and what they reached is recorded beside it; 1 is DiSAN, all tokens.
+snli and sick: the recipe of benchmarks/sentences.py, four phases: 0.3 of the training with all tokens, in which the
+policies imitate the pooling; 0.05 for the policies alone; both; and 0.2 with what inference selects. `--unchosen none`
+(the default here) gives a token that is no head no state at all; with `mean` it keeps the mean of the others and its
+own vector, so that little depends on the choice. A share is the target of both policies, heads and dependents; what
+they reached is recorded beside it, and as `read` the share of tokens that either selected. 1 is DiSAN, all tokens.
 """
 
 import argparse
 import json
+import math
 import statistics
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from record import record, results
 from together import spread, together
 
+BEGAN = time.monotonic()
+
 ESTIMATORS = (
     *("score_function", "nvil", "disarm", "single_flip"),
     *("straight_through_bernoulli", "hard_concrete", "hard_kuma"),
 )
+VARIANTS = {"straight_through_most_likely": {"name": "straight_through_bernoulli", "sample": False}}
 PARTS = ("snli", "sick", "choosers", "translate", "long", "cost", "variance", "faithful")
 VECTORS = ("spacy.en_md.300d.txt.gz", "glove.6B.100d.txt.gz")
 TINY: dict[str, Any] = {"train": {"steps": 6, "warmup": 0, "max_validation": 40, "validate_every": 3, "ema": 0.0}}
+METRICS = (
+    *("accuracy", "pearson", "spearman", "bleu", "bleu_of_1", "aer"),
+    *("chosen", "chosen_heads", "chosen_dependents", "read"),
+)
 LOUD = 200  # examples of the reports on sufficiency
 LENGTHS, SHARES = (15, 50, 200, 1000), (1.0, 0.75, 0.5, 0.25, 0.1)
 CELLS = 32_768  # tokens of a batch whose time is taken
+
+
+def wanted(given: argparse.Namespace, names: Iterable[str], usual: Iterable[str] = ()) -> list[str]:
+    """The models of --only, or else the usual ones (all)."""
+    some = given.only.split(",") if given.only else list(usual) or list(names)
+    if unknown := [name for name in some if name not in names]:
+        raise SystemExit(f"--only {', '.join(unknown)}: expected some of {', '.join(names)}")
+    return some
 
 
 # --- sentences -------------------------------------------------------------------------------------------------
@@ -88,12 +107,16 @@ def all_tokens(options: dict[str, Any]) -> dict[str, Any]:
     return merge(options, {"encoder": {"soft": 1.0, "policy": 0.0}, "sparsity": 0})
 
 
-def learned(options: dict[str, Any], estimator: str, share: float) -> dict[str, Any]:
+def learned(options: dict[str, Any], estimator: str, share: float, asked: list[str]) -> dict[str, Any]:
+    """Policies begin with what the pooling weighs most; `asked` has options that may say otherwise."""
     from regard.api import merge
+    from regard.cli.options import parse_pairs
 
     if share >= 1:
         return all_tokens(options)
-    return merge(options, {"estimator": estimator, "sparsity": {"target": share}})
+    own: dict[str, Any] = {"encoder": {"imitate": True, "settle": 0.2}, "reinforce": {"bonus": 0.0}}
+    own["estimator"] = VARIANTS.get(estimator, {"name": estimator})
+    return merge(merge(options, {**own, "sparsity": {"target": share, "anneal": 0.0}}), parse_pairs(asked))
 
 
 def sentence(task: str, options: dict[str, Any], seed: int, folder: str, fixed: tuple[str, float] | None = None) -> Any:
@@ -115,7 +138,7 @@ def sentence(task: str, options: dict[str, Any], seed: int, folder: str, fixed: 
     model = done.model
     log = [event for event in read(Path(folder) / "log.jsonl") if "valid" in event]
     names = ("accuracy", "pearson", "chosen", "chosen_heads", "chosen_dependents")
-    some = done.splits.test[:LOUD]
+    told = rationales(model.task, frozen(model.network), done.splits.test[:LOUD], seed=seed)
     return {
         **{name: float(value) for name, value in done.test.items() if isinstance(value, float)},
         "valid": done.outcome.best,
@@ -127,7 +150,8 @@ def sentence(task: str, options: dict[str, Any], seed: int, folder: str, fixed: 
              **one.get("notes", {})}
             for one in log
         ],
-        "rationales": rationales(model.task, frozen(model.network), some, seed=seed),
+        "read": told["chosen"]["share"],  # by any policy: heads and dependents may be different tokens
+        "rationales": told,
     }  # fmt: skip
 
 
@@ -142,21 +166,22 @@ def sentences_part(given: argparse.Namespace) -> None:
     if given.part == "choosers":
         from choosers import KINDS
 
-        wanted = given.only.split(",") if given.only else ["score_function", *KINDS]
+        some = wanted(given, (*ESTIMATORS, *VARIANTS, *KINDS), ("score_function", *VARIANTS, *KINDS))
         for share in shares:
-            for name in wanted:
+            for name in some:
                 if share >= 1:
                     models["all 1"] = all_tokens(options)
                 elif name in KINDS:
                     fixed[f"{name} {share:g}"] = (name, share)
                     models[f"{name} {share:g}"] = options
                 else:
-                    models[f"{name} {share:g}"] = learned(options, name, share)
+                    models[f"{name} {share:g}"] = learned(options, name, share, given.options)
     else:
+        some = wanted(given, (*ESTIMATORS, *VARIANTS))
         for share in shares:
-            for name in given.only.split(",") if given.only else ESTIMATORS:
+            for name in some:
                 name = f"{name} {share:g}" if share < 1 else "all 1"
-                models[name] = learned(options, name.split()[0], share)
+                models[name] = learned(options, name.split()[0], share, given.options)
     trained(given, {name: (sentence, task, one, fixed.get(name)) for name, one in models.items()})
 
 
@@ -169,40 +194,80 @@ def trained(given: argparse.Namespace, models: Mapping[str, tuple[Any, ...]]) ->
                 folder = str(Path(given.out or scratch) / f"{name} {seed}".replace(" ", "-"))
                 work[f"{name} {seed}"] = (function, task, options, seed, folder, *more)
         rows = earlier(given)
-        for key, found in together(work, given.jobs):
+        for key in list(work):
+            name, _, seed_ = key.rpartition(" ")
+            if "failed" not in rows.get(name, {}).get(int(seed_), {"failed": "not there"}):
+                del work[key]
+        fits(given, len(work))
+        ended = 0
+        for key, found in together(work, given.jobs, left(given)):
             name, _, seed_ = key.rpartition(" ")
             rows.setdefault(name, {})[int(seed_)] = found
             kept(given, rows)
+            ended += 1
+        if ended < len(work):
+            print(f"{len(work) - ended} of {len(work)} have not ended; --add goes on with them", flush=True)
+
+
+def left(given: argparse.Namespace) -> float:
+    """Seconds of this call; endless without --stop."""
+    return given.stop - (time.monotonic() - BEGAN) if given.stop else math.inf
+
+
+def fits(given: argparse.Namespace, trainings: int) -> None:
+    """Refuses a call whose trainings could not all end in time."""
+    from regard.train.schedule import seconds
+
+    rounds = math.ceil(trainings / given.jobs)
+    if rounds * seconds(given.time) > left(given):
+        told = f"{trainings} trainings, --jobs {given.jobs}: {rounds} × {given.time} is more than --stop {given.stop:g}"
+        raise SystemExit(f"{told}; use a shorter --time, more --jobs or fewer models (--only, --shares, --seeds)")
 
 
 def earlier(given: argparse.Namespace) -> dict[str, dict[int, dict[str, Any]]]:
     """What an earlier call found, seed by seed, if it is to be added to."""
+    old = figures(given).get("by_seed", {})
+    return {name: {int(seed): one for seed, one in seeds.items()} for name, seeds in old.items()}
+
+
+def figures(given: argparse.Namespace) -> dict[str, Any]:
+    """Of an earlier call, if it is to be added to."""
     path = results / f"{name_of(given)}.json"
     if not given.add or not path.exists():
         return {}
-    old = json.loads(path.read_text(encoding="utf-8"))["figures"]["by_seed"]
-    return {name: {int(seed): one for seed, one in seeds.items()} for name, seeds in old.items()}
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["figures"]
+    return found
+
+
+def finite(found: Any) -> Any:
+    """What JSON can hold: a figure that is no number (a correlation of constants) is none."""
+    if isinstance(found, dict):
+        return {key: finite(one) for key, one in found.items()}
+    if isinstance(found, list | tuple):
+        return [finite(one) for one in found]
+    return None if isinstance(found, float) and not math.isfinite(found) else found
 
 
 def name_of(given: argparse.Namespace) -> str:
     unchosen = f"_{given.unchosen}" if given.part in ("snli", "sick", "choosers") and given.unchosen != "none" else ""
-    return given.name or f"choice_{given.part}{unchosen}" + "_tiny" * given.tiny
+    kind = f"_{given.set}" if given.part == "choosers" and given.set != "snli" else ""
+    return given.name or f"choice_{given.part}{kind}{unchosen}" + "_tiny" * given.tiny
 
 
 def kept(given: argparse.Namespace, rows: Mapping[str, Mapping[int, Mapping[str, Any]]]) -> None:
-    told = []
+    told, rows = [], finite(rows)
     for name, seeds in rows.items():
         row = {
             "name": name,
             **spread({seed: {k: v for k, v in one.items() if k != "log"} for seed, one in seeds.items()}),
         }
-        for metric in ("accuracy", "pearson", "bleu", "chosen", "chosen_heads", "chosen_dependents", "aer"):
+        for metric in METRICS:
             values = [value for value in row.get(metric, ()) if value is not None]
             if values:
                 row[f"{metric}_mean"] = statistics.mean(values)
                 row[f"{metric}_spread"] = statistics.stdev(values) if len(values) > 1 else None
         told.append(row)
-    settings = {"seeds": given.seeds, "jobs": given.jobs, "time": given.time, "options": given.options}
+    settings = {"jobs": given.jobs, "time": given.time, "options": given.options}
     record(name_of(given), {"rows": told, "by_seed": rows, **settings, "unchosen": given.unchosen})
 
 
@@ -216,8 +281,8 @@ TRANSLATORS: dict[str, dict[str, Any]] = {
     "mixture 4": {"decoder": {**AFTER, "mixture": 4}},
     "mixture 8": {"decoder": {**AFTER, "mixture": 8}},
     "sampled": HARD,
-    "sampled, others": {**HARD, "reinforce": {"baseline": "others"}},
-    "sampled, others, anneal": {**HARD, "reinforce": {"baseline": "others", "anneal": 0.6, "bonus": 0.001}},
+    "sampled others": {**HARD, "reinforce": {"baseline": "others"}},
+    "sampled others anneal": {**HARD, "reinforce": {"baseline": "others", "anneal": 0.6, "bonus": 0.001}},
     "straight through": {"attention": {"normalizer": "straight_through"}},
     "gumbel": {"attention": {"normalizer": "gumbel"}},
     "entmax": {"attention": {"normalizer": "entmax"}},
@@ -275,9 +340,7 @@ def translate_part(given: argparse.Namespace) -> None:
         shared = merge(shared, {"data": {"train": str(folder)}, "source": small, "target": small, **TINY})
         shared = merge(shared, {"encoder": {"name": "recurrent", "hidden": 8, "layers": 1}})
     shared = merge(shared, parse_pairs(given.options))
-    wanted = given.only.split(",") if given.only else list(TRANSLATORS)
-    names = {name.replace(",", ""): name for name in TRANSLATORS}
-    models = {name: TRANSLATORS[names.get(name, name)] for name in (one.replace(",", "") for one in wanted)}
+    models = {name: TRANSLATORS[name] for name in wanted(given, TRANSLATORS)}
     links = given.links
     trained(given, {name: (translator, links, merge(shared, options)) for name, options in models.items()})
 
@@ -325,18 +388,23 @@ def long_part(given: argparse.Namespace) -> None:
             "auto": False, "patience": 1_000, "max_validation": 300,
         },
     }  # fmt: skip
-    resan = {"name": "resan", "hidden": hidden, "soft": 0.2, "policy": 0.05, "unchosen": "none"}
+    phases = {"soft": 0.2, "policy": 0.05, "settle": 0.2, "imitate": True}
+    resan = {"name": "resan", "hidden": hidden, "unchosen": "none", **phases}
+
+    def chosen(share: float) -> dict[str, Any]:
+        return {"encoder": resan, "sparsity": {"target": share, "anneal": 0.0}, "reinforce": {"bonus": 0.0}}
+
     encoders: dict[str, dict[str, Any]] = {
         "disan": {"encoder": {"name": "disan", "hidden": hidden}},
         "multi_head": {"encoder": {"name": "multi_head", "size": 2 * hidden, "heads": 8}, "pool": "source2token"},
-        "resan 0.25": {"encoder": resan, "sparsity": {"target": 0.25}},
-        "resan 0.1": {"encoder": resan, "sparsity": {"target": 0.1}},
+        "resan 0.25": chosen(0.25),
+        "resan 0.1": chosen(0.1),
     }
     with tempfile.TemporaryDirectory() as folder:
         models = {}
         for kind in given.set.split(",") if given.set != "snli" else ("needle", "titles"):
             data = made(kind, given.data, Path(folder) / kind, 20 if given.tiny else given.documents)
-            for name in given.only.split(",") if given.only else encoders:
+            for name in wanted(given, encoders):
                 options = merge(merge(shared, encoders[name]), {"data": data})
                 if given.tiny:
                     options = merge(options, {"train": {**TINY["train"], "batch_size": 4}})
@@ -414,10 +482,13 @@ def cost_part(given: argparse.Namespace) -> None:
     width, repeats = (16, 2) if given.tiny else (300, given.repeats)
     cells = 512 if given.tiny else CELLS if torch.cuda.is_available() else 2_048
     shares = [float(one) for one in given.shares.split(",")] if given.shares != SENTENCES else list(SHARES)
-    rows = []
+    rows = list(figures(given).get("rows", []))
+    done = {(row["name"], row["length"], row["share"]) for row in rows}
     for length in LENGTHS[: 2 if given.tiny else None]:
         for name in ("disan", "mean", "none"):
             for share in [1.0] if name == "disan" else shares:
+                if (name, length, share) in done or left(given) <= 0:
+                    continue
                 rows.append(costs(name, share, length, max(1, cells // length), width, repeats))
                 print({key: value for key, value in rows[-1].items() if value is not None}, flush=True)
                 record(name_of(given), {"rows": rows, "width": width, "repeats": repeats})
@@ -441,6 +512,8 @@ def variance_part(given: argparse.Namespace) -> None:
     from regard.attend.reinforce import Reinforce
     from regard.attend.sparsity import Sparsity
 
+    if given.add:
+        raise SystemExit("variance: --add; all estimators are measured on one model, in one call")
     draws = 4 if given.tiny else given.draws
     with tempfile.TemporaryDirectory() as folder:
         if given.run:
@@ -457,7 +530,9 @@ def variance_part(given: argparse.Namespace) -> None:
         weights = list(network.encoder.policies.parameters())  # type: ignore[union-attr]
         rows, total, unbiased = [], torch.zeros(sum(p.numel() for p in weights), device=device), 0
         means: dict[str, torch.Tensor] = {}
-        for name in given.only.split(",") if given.only else ("moving", *ESTIMATORS):
+        for name in wanted(given, ("moving", *ESTIMATORS)):
+            if left(given) <= 0:
+                break
             baseline: Any = "moving" if name == "moving" else "others"
             reinforce = Reinforce(None, baseline=baseline, bonus=0.0).to(device)
             network.reinforce, size = reinforce, reinforce_size(network, task)
@@ -487,7 +562,7 @@ def variance_part(given: argparse.Namespace) -> None:
                 for other in rows:
                     mean = means[str(other["name"])]
                     other["cosine"] = float(torch.cosine_similarity(mean, best, dim=0))
-            record(name_of(given), {"rows": rows, "draws": draws, "examples": len(examples)})
+            record(name_of(given), {"rows": finite(rows), "draws": draws, "examples": len(examples)})
             print(row, flush=True)
 
 
@@ -514,11 +589,12 @@ def reported(task: str, options: dict[str, Any], seed: int, folder: str) -> dict
 def faithful_part(given: argparse.Namespace) -> None:
     options = recipe("snli", given)
     shares = [float(one) for one in given.shares.split(",")]
-    names = given.only.split(",") if given.only else ("score_function", "straight_through_bernoulli")
+    names = wanted(given, (*ESTIMATORS, *VARIANTS), ("score_function", *VARIANTS))
     models: dict[str, tuple[Any, ...]] = {}
     for share in shares:
         for name in names:
-            models[f"{name} {share:g}" if share < 1 else "all 1"] = (reported, "entail", learned(options, name, share))
+            own = learned(options, name, share, given.options)
+            models[f"{name} {share:g}" if share < 1 else "all 1"] = (reported, "entail", own)
     trained(given, models)
 
 
@@ -541,8 +617,9 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--time", default="420s", help="of each training")
     parser.add_argument("--jobs", type=int, default=24)
+    parser.add_argument("--stop", type=float, default=0.0, help="seconds after which the call ends; 0: none")
     parser.add_argument("--out", default="", help="keep the runs here")
-    parser.add_argument("--add", action="store_true", help="add to the record of an earlier call")
+    parser.add_argument("--add", action="store_true", help="keep the record of an earlier call, and measure the rest")
     parser.add_argument("--tiny", action="store_true", help="one seed, a few steps on a few examples: does it run?")
     parser.add_argument("--name", default="", help="how the file of results is called; else choice_PART")
     given = parser.parse_intermixed_args()

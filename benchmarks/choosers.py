@@ -5,14 +5,13 @@ frequency   its rarest words, counted in the training data
 soft        its tokens with the largest weights in the pooling of the same model, as it was at the end of the first
             phase, in which all tokens are read
 
-Each selects the same share of every sentence, at least one token, for heads and dependents alike.
+Each selects the same share of every sentence, to the nearest token and at least one, for heads and dependents alike.
 
     Fixed.kind, Fixed.share = "frequency", 0.5
     regard.train("choosers.FixedEntail", …)
 """
 
 import copy
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +20,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from regard.attend.bernoulli import heaviest
 from regard.attend.bernoulli import share as share_of
 from regard.attend.estimator import Gates
 from regard.encode.disan import Disan
@@ -46,12 +46,9 @@ class Tagged(Sequences):
     ids: Tensor | None = None
 
 
-def heaviest(logits: Tensor, mask: Tensor, scores: Tensor, share: float) -> Gates:
+def fixed(logits: Tensor, mask: Tensor, scores: Tensor, share: float) -> Gates:
     """The tokens of each row with the highest scores, for all policies alike."""
-    there = mask.sum(-1)
-    wanted = torch.ceil(share * there).long()
-    order = scores.masked_fill(~mask, -math.inf).argsort(-1, descending=True).argsort(-1)
-    chosen = (order < wanted[:, None]) & mask
+    chosen = heaviest(scores, mask, share)
     nothing = logits.sum(-1) * 0  # a policy that is taught nothing
     of_each = share_of(chosen, mask).expand_as(nothing)
     return Gates(chosen.expand_as(logits), nothing, nothing, of_each + nothing)
@@ -78,7 +75,7 @@ class FixedReader(Reader):
         assert words.ids is not None
         if phase == "supervised" and self.training:
             return self.encoder(words, phase)  # type: ignore[no-any-return]
-        draw = partial(heaviest, scores=self.scores(words.ids, words), share=Fixed.share)
+        draw = partial(fixed, scores=self.scores(words.ids, words), share=Fixed.share)
         return self.encoder(words, phase, draw, narrow)  # type: ignore[no-any-return]
 
     @torch.no_grad()

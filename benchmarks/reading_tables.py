@@ -78,6 +78,8 @@ def answer_squad(results: Results) -> str:
         if "squad_f1" in (one := figures.get(name, {})):
             scores = f"{one['squad_f1']:.1%} | {one['squad_exact_match']:.1%}"
             lines.append(f"| {what} (`{name}`) | {scores} | {one['epochs']:.1f} | {one['seconds']:.0f} s |")
+        elif "failed" in one:
+            lines.append(f"| {what} (`{name}`) | no result | | | |")
     return "\n".join([*lines, "| published, dynamic coattention | 75.6% | 65.4% | | |"])
 
 

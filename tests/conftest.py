@@ -1,7 +1,11 @@
 # ruff: noqa: E402
 """Shapes are types: in the tests every annotated tensor of regard is checked at run time."""
 
+import atexit
+import gc
 import os
+
+gc.disable()  # until the tests are collected: what is imported stays
 
 # Set before torch is imported: the suite is meant for two cores. Beside others (pytest -n) each worker has one,
 # whatever it inherited: threads that wait for each other's core spin.
@@ -9,9 +13,12 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ["OMP_NUM_THREADS"] = "1"
 os.environ.setdefault("OMP_NUM_THREADS", "2")
 
-from jaxtyping import install_import_hook
+import jaxtyping
 
-hook = install_import_hook("regard", "beartype.beartype")
+from checked import checked
+
+jaxtyping.jaxtyped = checked
+hook = jaxtyping.install_import_hook("regard", "beartype.beartype")
 
 from collections.abc import Iterator
 
@@ -35,6 +42,22 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_curves() -> Iterator[None]:
+    """Drawing the learning curve takes as long as ten trainings of a few steps."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("regard.train.loop.draw", lambda folder: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_waiting_for_the_disk() -> Iterator[None]:
+    """What tests write need not outlive the machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _seeded() -> None:
     torch.manual_seed(0)
@@ -44,3 +67,9 @@ def _seeded() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     thin(items)
     at_length(items)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    atexit.register(gc.unfreeze)
+    gc.enable()

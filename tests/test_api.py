@@ -24,6 +24,7 @@ from regard.api import configure, load, make_task, merge, prepare, train
 from regard.errors import RegardError
 from regard.networks.encoder_decoder import EncoderDecoder
 from regard.tasks.translate import Translate
+from regard.train.curve import draw
 from regard.train.lock import lock
 from regard.types import Batch, Example, Output, Prediction
 from tiers import sweep_but
@@ -66,12 +67,9 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def trained(pairs: str, tmp_path_factory: pytest.TempPathFactory) -> api.Trained:
-    return train("translate", data=pairs, out=tmp_path_factory.mktemp("runs") / "one", quiet=True, **small)
-
-
-@pytest.fixture
-def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regard.train.loop, "draw", lambda folder: None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(regard.train.loop, "draw", draw)
+        return train("translate", data=pairs, out=tmp_path_factory.mktemp("runs") / "one", quiet=True, **small)
 
 
 def refused(act: Callable[[], Any]) -> str:
@@ -310,7 +308,6 @@ def weights(folder: Path) -> bytes:
     return (folder / "model.safetensors").read_bytes()
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_stopped_and_gone_on(tmp_path: Path, pairs: str, trained: api.Trained, monkeypatch: pytest.MonkeyPatch) -> None:
     real, calls = EncoderDecoder.forward, iter(range(1, 100))
 
@@ -329,7 +326,6 @@ def test_stopped_and_gone_on(tmp_path: Path, pairs: str, trained: api.Trained, m
     assert weights(tmp_path / "run") == weights(trained.model.run.folder)
 
 
-@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.sweep
 def test_done_is_done_until_more_is_wanted(tmp_path: Path, pairs: str, trained: api.Trained) -> None:
     out = tmp_path / "run"
@@ -347,7 +343,6 @@ def test_done_is_done_until_more_is_wanted(tmp_path: Path, pairs: str, trained: 
     assert (out / "card.md").read_text() != card
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_a_run_goes_on_with_what_it_holds(tmp_path: Path, pairs: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An option that is not given is not changed, whatever defaults and presets say by now."""
     out = tmp_path / "run"
@@ -381,7 +376,6 @@ def test_a_run_with_values_of_its_own_that_cannot_be_is_named(tmp_path: Path, tr
     assert refused(lambda: api.load(run)).startswith(f"{run} is a damaged run (tokenizer.json: ")
 
 
-@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.sweep
 def test_data_that_changed_before_the_first_checkpoint_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -446,7 +440,6 @@ def test_other_data_under_the_same_name_is_refused(tmp_path: Path, line: str) ->
 
 
 @pytest.mark.sweep
-@pytest.mark.usefixtures("no_pictures")
 def test_fresh_begins_again(tmp_path: Path, pairs: str) -> None:
     out = tmp_path / "run"
     train("translate", data=pairs, out=out, quiet=True, **with_train(steps=2))
@@ -475,9 +468,7 @@ def test_a_run_that_somebody_trains_is_left_alone(tmp_path: Path, trained: api.T
         load(out)("one two")  # reading is free to all
 
 
-def test_the_folder_is_held_while_it_is_trained(
-    tmp_path: Path, pairs: str, monkeypatch: pytest.MonkeyPatch, no_pictures: None
-) -> None:
+def test_the_folder_is_held_while_it_is_trained(tmp_path: Path, pairs: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the first step to the last file, in a new run, in one gone on with, and in one begun again."""
     out, held = tmp_path / "run", []
 
@@ -504,7 +495,6 @@ def test_a_folder_that_is_no_run_is_left_alone(tmp_path: Path, pairs: str) -> No
     assert [path.name for path in tmp_path.iterdir()] == ["diary"]
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_data_as_a_table_and_the_usual_place(tmp_path: Path, pairs: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "valid.tsv").write_text("one\t1\n")

@@ -7,6 +7,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,13 @@ unsafe_calls = {"eval", "exec", "torch.load", "torch.hub.load", "numpy.load", "n
 # Calls of find.py whose first argument names a place in the house: a use by name is still a use.
 by_name = {"In", "Of", "build", "find", "names", "import_module"}
 by_name |= {f"find.{name}" for name in by_name} | {"importlib.import_module"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _trees() -> Iterator[None]:
+    """Trees of all modules are kept for these tests, and no longer: they take 200 MB."""
+    yield
+    parsed.cache_clear()
 
 
 def room(dotted: str) -> str:
@@ -163,6 +171,7 @@ def _tensors_only(call: ast.Call) -> bool:
     return isinstance(only, ast.Constant) and only.value is True
 
 
+@cache
 def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
@@ -262,7 +271,7 @@ def test_the_command_line_and_the_front_door_are_light() -> None:
     direct = [
         f"{dotted(path)}:{line} imports {name}"
         for path in verbs
-        for line, name in imported(at_head(parsed(path)), path)
+        for line, name in imported(at_head(parsed.__wrapped__(path)), path)  # a tree of its own, which it changes
         if name.split(".")[0] in heavy
     ]
     none(direct)

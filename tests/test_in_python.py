@@ -71,8 +71,7 @@ def test_a_run_records_the_name_of_its_rows(trained: Trained, model: Model) -> N
     assert trained.model.data() == trained.splits  # as long as it is in memory
 
 
-def test_the_same_rows_resume_a_run_and_no_others(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("regard.train.loop.draw", lambda folder: None)
+def test_the_same_rows_resume_a_run_and_no_others(trained: Trained) -> None:
     folder = trained.model.run.folder
     again = train("classify", data=(row for row in films), out=folder, train=steps(6), **tiny)
     assert (again.outcome.step, again.outcome.per_second > 0) == (6, True)

@@ -30,6 +30,7 @@ __all__ = [
         "Beams",
         "Selection",
         "Example",
+        "Gated",
         "Grounding",
         "Link",
         "Look",
@@ -238,12 +239,24 @@ class Selection(Rows):
 
 
 @dataclass(frozen=True)
+class Gated(Rows):
+    """All states, with the gates of a choice that a gradient passes through: 0 for what was not chosen. What weighs
+    states can let each count as much as its gate says, so that the gradient knows what a token would change that was
+    left out."""
+
+    values: Float[Tensor, "batch key value"]
+    mask: Bool[Tensor, "batch key"]
+    gates: Float[Tensor, "batch key"]
+
+
+@dataclass(frozen=True)
 class Memory(Rows):
     """What attention reads: keys (as the score prepared them), values, and a mask of those that are not padding.
 
     `summary` is the whole input in one vector, for example for a decoder's first state. An encoder with attention of
     its own adds its weights (`looks`, by name) and the tokens it selected (`choices`). One that shortens its input adds
-    the input positions that each key covers: `spans`, from the first to the last (excluded).
+    the input positions that each key covers: `spans`, from the first to the last (excluded). Where gates of a choice
+    are part of the values, `gated` has both apart.
     """
 
     keys: Float[Tensor, "batch *head key dim"]
@@ -253,6 +266,7 @@ class Memory(Rows):
     choices: tuple[Selection, ...] = ()
     looks: "tuple[tuple[str, Look], ...]" = ()
     spans: tuple[tuple[int, int], ...] | None = None  # None: key i is position i
+    gated: Gated | None = None
 
     def covered(self, length: int) -> list[tuple[int, int]]:
         """The spans of an input of so many positions."""

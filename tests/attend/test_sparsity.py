@@ -93,3 +93,20 @@ def test_the_target_falls_from_1_by_hand() -> None:
     other.eval()(share, progress=0.4)
     assert other.wanted(0.4) == pytest.approx(0.75)
     assert Sparsity(1, price=0.1).settled(0.0)
+
+
+def test_a_cut_brings_the_share_to_the_target() -> None:
+    """0.8 are selected where ½ are wished: with log-odds of 1 and 3, their deviation being 1, the cut rises by half of
+    0.3. Of log-odds from −1 to 3 then half are above 1, and of those from −0.02 to 0 half above −0.01."""
+    part, two = Sparsity(2, target=0.5), torch.tensor([[1.0, 3.0, 99.0]])
+    there = torch.tensor([[True, True, False]])
+    part.rest(torch.tensor([[0.8], [0.5]]), torch.stack([two, two]), there)
+    assert part.cut.tolist() == pytest.approx([0.15, 0.0])
+    logits = torch.stack([torch.linspace(-1, 3, 200), torch.linspace(-0.02, 0, 200)])[:, None]
+    for _ in range(100):
+        chosen = logits > part.cut[:, None, None]
+        part.rest(chosen.float().mean(-1), logits, torch.ones(1, 200, dtype=torch.bool))
+    assert part.cut.tolist() == pytest.approx([1.0, -0.01], abs=0.01)
+    other = Sparsity(2, price=0.1)
+    other.rest(torch.ones(2, 1), logits, torch.ones(1, 200, dtype=torch.bool))
+    assert not other.cut.any()

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,24 @@ from regard.compare.processes import in_processes
 from regard.errors import RegardError
 
 
+@pytest.fixture(scope="module")
+def imported() -> Any:
+    """Processes that begin as copies of one that has imported everything already, which takes longer than the tests."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["pytest", "regard.compare.processes"])
+    return context
+
+
+@pytest.fixture
+def copies(imported: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(multiprocessing, "get_context", {"spawn": imported}.__getitem__)
+
+
+def test_a_fresh_process() -> None:
+    assert list(in_processes({"root": (math.sqrt, 9.0)}, jobs=1)) == [("root", 3.0)]
+
+
+@pytest.mark.usefixtures("copies")
 def test_each_call_has_its_process() -> None:
     found = dict(in_processes({"one": (os.getpid,), "two": (os.getpid,), "root": (math.sqrt, 9.0)}, jobs=3))
     assert found["root"] == 3.0
@@ -21,6 +40,7 @@ def test_each_call_has_its_process() -> None:
     assert dict(in_processes({}, jobs=2)) == {}
 
 
+@pytest.mark.usefixtures("copies")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_no_more_at_a_time_than_wanted(jobs: int) -> None:
     keys = []
@@ -31,6 +51,7 @@ def test_no_more_at_a_time_than_wanted(jobs: int) -> None:
     assert jobs > 1 or keys == ["0", "1", "2"]
 
 
+@pytest.mark.usefixtures("copies")
 def test_what_one_raises_ends_all() -> None:
     began = time.monotonic()
     with pytest.raises(ValueError, match="invalid literal") as caught:
@@ -40,16 +61,19 @@ def test_what_one_raises_ends_all() -> None:
     assert time.monotonic() - began < 100
 
 
+@pytest.mark.usefixtures("copies")
 def test_a_mistake_names_its_call() -> None:
     with pytest.raises(RegardError, match=r"^encoder=a seed 1: cannot read 'x'; expected key=value"):
         list(in_processes({"encoder=a seed 1": (parse_pairs, ["x"])}, jobs=1))
 
 
+@pytest.mark.usefixtures("copies")
 def test_a_process_that_dies_is_told() -> None:
     with pytest.raises(RegardError, match=r"^a: its process died \(exit code 3\); if memory ran out"):
         list(in_processes({"a": (os._exit, 3)}, jobs=1))
 
 
+@pytest.mark.usefixtures("copies")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_all(number: int) -> None:
     timer = threading.Timer(0.5, os.kill, (os.getpid(), number))
@@ -60,6 +84,7 @@ def test_a_signal_stops_all(number: int) -> None:
     assert multiprocessing.active_children() == []
 
 
+@pytest.mark.usefixtures("copies")
 def test_who_needs_no_more_leaves_nothing_running() -> None:
     results = in_processes({"quick": (math.sqrt, 4.0), "slow": (time.sleep, 200)}, jobs=2)
     assert next(results) == ("quick", 2.0)
@@ -67,6 +92,7 @@ def test_who_needs_no_more_leaves_nothing_running() -> None:
     assert multiprocessing.active_children() == []
 
 
+@pytest.mark.usefixtures("copies")
 def test_a_deadline_ends_what_still_runs() -> None:
     began = time.monotonic()
     work = {"sleeps": (time.sleep, 200), "later": (math.sqrt, 4.0)}
@@ -75,7 +101,15 @@ def test_a_deadline_ends_what_still_runs() -> None:
     assert time.monotonic() - began < 100
 
 
+@pytest.mark.usefixtures("copies")
 def test_a_tick_while_waiting() -> None:
     ticks: list[float] = []
     assert dict(in_processes({"a": (time.sleep, 0.5)}, 1, tick=lambda: ticks.append(time.monotonic()))) == {"a": None}
     assert len(ticks) >= 2
+
+
+def test_one_that_dies_alone_leaves_the_others() -> None:
+    work = {"dies": (os._exit, 3), "root": (math.sqrt, 9.0)}
+    found = dict(in_processes(work, jobs=2, alone=True))
+    assert found["root"] == 3
+    assert str(found["dies"]).startswith("dies: its process died (exit code 3)")

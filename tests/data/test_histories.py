@@ -172,6 +172,14 @@ def test_lines_that_cannot_be_used(line: str, said: str) -> None:
     assert len(log.faults) == 1
 
 
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_a_line_of_many_letters_is_told(quote: str) -> None:
+    """Longer than the csv module's own limit for a field."""
+    Path("e.tsv").write_text(f"ann\t{quote}{'z' * 150_000}\n" + table("\t"))
+    with pytest.raises(RegardError, match=r"^e\.tsv:\d+: "):
+        read_histories("e.tsv", History())
+
+
 def test_ids_with_spaces() -> None:
     spaced = [(user, f"the {item}", time) for user, item, time in EVENTS]
     assert any("9 items with spaces in the id, read with _ in their place" in one for one in notes(table("\t", spaced)))

@@ -28,6 +28,12 @@ def test_letters_of_windows(tmp_path: Path) -> None:
     assert read_titles(str(tmp_path / "u.item"))["1"] == "Misérables, Les (1995)"
 
 
+def test_a_title_that_never_ends(tmp_path: Path) -> None:
+    (tmp_path / "ids.csv").write_text('1,a\n2,"' + 150_000 * "z" + "\n")
+    with pytest.raises(RegardError, match=r"ids\.csv:2: not CSV \(field larger than field limit"):
+        read_titles(str(tmp_path / "ids.csv"))
+
+
 def test_no_titles(tmp_path: Path) -> None:
     (tmp_path / "ids.tsv").write_text("1\n2\n")
     with pytest.raises(RegardError, match=r"no titles in 2 lines; expected an id and a title"):

@@ -114,7 +114,7 @@ def test_with_some_chosen_it_is_the_published_equations(
 @pytest.mark.parametrize("unchosen", ["mean", "none"])
 @pytest.mark.parametrize("chance", [0.0, 0.5, 1.0])
 def test_gates_of_0_and_1_are_choices(monkeypatch: pytest.MonkeyPatch, unchosen: str, chance: float) -> None:
-    """Gates that pass a gradient give what hard choices give, also where the batch is taken in parts."""
+    """Gates that pass a gradient give what hard choices give."""
     part, given, chosen = (
         made(unchosen=unchosen).eval(),
         sequences(torch.randn(3, 7, 5).double(), lengths),
@@ -132,14 +132,12 @@ def test_gates_of_0_and_1_are_choices(monkeypatch: pytest.MonkeyPatch, unchosen:
         )
 
     monkeypatch.setattr(part.policies, "forward", gated)
-    for size in (resan.PAIRS, 1):
-        monkeypatch.setattr(resan, "PAIRS", size)
-        memory = part(given)
-        torch.testing.assert_close(memory.keys[wanted.mask], wanted.keys[wanted.mask])
-        assert memory.mask is not None
-        assert torch.equal(memory.mask, wanted.mask)
-        slopes = torch.autograd.grad(memory.keys[memory.mask].square().sum(), list(gates.values()), allow_unused=True)
-        assert all(slope is None or slope.isfinite().all() for slope in slopes)
+    memory = part(given)
+    torch.testing.assert_close(memory.keys[wanted.mask], wanted.keys[wanted.mask])
+    assert memory.mask is not None
+    assert torch.equal(memory.mask, wanted.mask)
+    slopes = torch.autograd.grad(memory.keys[memory.mask].square().sum(), list(gates.values()), allow_unused=True)
+    assert all(slope is None or slope.isfinite().all() for slope in slopes)
 
 
 def test_the_gradient_of_a_gate_is_what_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,6 +155,23 @@ def test_the_gradient_of_a_gate_is_what_it_changes(monkeypatch: pytest.MonkeyPat
 
     gates = [(0.2 + 0.6 * torch.rand(3, 7).double()).requires_grad_() for _ in range(2)]
     assert torch.autograd.gradcheck(states, gates)
+
+
+@pytest.mark.parametrize("unchosen", ["mean", "none"])
+def test_gates_by_the_kernel_of_real_sizes(monkeypatch: pytest.MonkeyPatch, unchosen: str) -> None:
+    gates = {name: torch.rand(3, 7) for name in ("heads", "dependents")}
+    part, values = made(unchosen=unchosen).float().eval(), torch.randn(3, 7, 5)
+    states = []
+    for fused in (False, True):
+        monkeypatch.setitem(choose.SMALL["cpu"], "feature", 0 if fused else 2**62)
+        given = sequences(values, lengths)
+        nothing = torch.zeros(3)
+        choices = tuple(
+            Selection(name, given.mask, nothing, nothing, gates=one * given.mask) for name, one in gates.items()
+        )
+        monkeypatch.setattr(part.policies, "forward", lambda *_, choices=choices: choices)
+        states.append(part(given).keys[given.mask])
+    torch.testing.assert_close(*states)
 
 
 @pytest.mark.parametrize("unchosen", ["mean", "none"])
@@ -262,9 +277,9 @@ def test_their_weights_give_the_same_mean() -> None:
 
 
 def test_phases() -> None:
-    part = Resan(5, hidden=3, soft=0.5, policy=0.2)
+    part = Resan(5, hidden=3, soft=0.5, policy=0.2, settle=0.15)
     found = [part.phase(tenth / 10) for tenth in range(11)]
-    assert found == ["supervised"] * 5 + ["policy"] * 2 + ["both"] * 4
+    assert found == ["supervised"] * 5 + ["policy"] * 2 + ["both"] * 2 + ["settled"] * 2
     for soft, policy, expected in ((0.0, 0.0, "both"), (1.0, 0.0, "supervised"), (0.0, 1.0, "policy")):
         part = Resan(5, hidden=3, soft=soft, policy=policy)
         for progress in (0.0, 0.5, 0.999):

@@ -21,6 +21,10 @@ def test_the_set_that_may_be_suggested() -> None:
         (False, False),
         (True, False),
     ]
+    said = ["sure", "", "one two three four five", "at"]  # what is matched is any reply
+    assert [field.text.decode(row.said)[: len(text)] for row, text in zip(rows, said, strict=True)][:2] == said[:2]
+    assert [len(row.said) > 0 for row in rows] == [True, False, True, True]
+    assert field.collate(rows).said.lengths.tolist() == [len(row.said[:4]) for row in rows]
     again = Suggestion()
     again.restore(field.state())
     assert again.allowed == field.allowed

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-import regard.train.loop
 from generation_tasks import sides
 from regard import api
 from regard.attend.attention import Attention
@@ -625,8 +624,7 @@ def test_it_learns_where_to_look() -> None:
 
 
 @pytest.mark.sweep
-def test_the_log_tells_the_reward(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regard.train.loop, "draw", lambda folder: None)
+def test_the_log_tells_the_reward(tmp_path: Any) -> None:
     data = tmp_path / "pairs.tsv"
     data.write_text("".join(f"{'ab' * n}\t{'x' * n}\n" for n in range(1, 9)))
     options: dict[str, Any] = {

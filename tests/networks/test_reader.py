@@ -1,11 +1,14 @@
 """The network of sentence tasks: words → encode → pool → match → predict, one sentence or two at a time."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
 from regard import find
+from regard.attend.bernoulli import heaviest
 from regard.attend.reinforce import Reinforce
 from regard.errors import RegardError
 from regard.networks.reader import stacked
@@ -134,3 +137,47 @@ def test_a_run_from_before_estimators_is_read() -> None:
         check(lambda: part, {name: shape for name, shape in shapes.items() if name != "encoder.W.weight"})
     with pytest.raises(RegardError, match=r"sparsity\.share is 7 there"):
         check(lambda: part, {**shapes, "sparsity.share": (7,)})
+
+
+def test_policies_imitate_the_pooling_first() -> None:
+    """While all tokens are used they learn which weigh most, and nothing else is pulled by that."""
+    encoder = {"name": "resan", "hidden": 4, "soft": 0.5, "imitate": True, "unchosen": "none"}
+    task, part = both("entail", encoder=encoder, sparsity={"target": 0.5})
+    batch = batch_of(task, examples["entail"])
+    part.train()
+    found = part(batch, 0.0)
+    found.total.backward()
+    pulled = {name: p.grad for name, p in part.named_parameters() if p.grad is not None}
+    part.zero_grad(set_to_none=True)
+    part.encoder.imitate = False
+    part(batch, 0.0).total.backward()
+    for name, parameter in part.named_parameters():
+        if "policies" in name:
+            assert pulled[name].any()
+            assert parameter.grad is None
+        elif parameter.grad is not None:
+            torch.testing.assert_close(pulled[name], parameter.grad)
+    with torch.no_grad():
+        read = part.read(batch.inputs, 0.0)
+        weights = read.pooled.look.by_key.mean(1)
+    optimiser = torch.optim.Adam(part.encoder.policies.parameters(), lr=0.1)
+    for _ in range(40):
+        optimiser.zero_grad()
+        part.encoder.imitated(read.inputs, weights, 0.5).sum().backward()
+        optimiser.step()
+    wanted = heaviest(weights, read.inputs.mask, 0.5)
+    for choice in part.eval().read(batch.inputs).choices:
+        assert (choice.chosen == wanted)[read.inputs.mask].float().mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"pool": "mean", "sparsity": {"target": 0.5}}, "encoder.imitate without a pooling that has weights"),
+        ({}, "encoder.imitate without sparsity.target; say which share"),
+    ],
+)
+def test_nothing_to_imitate(options: dict[str, Any], said: str) -> None:
+    task, part = both("entail", encoder={"name": "resan", "hidden": 4, "imitate": True}, **options)
+    with pytest.raises(RegardError, match=said):
+        part.train()(batch_of(task, examples["entail"]), 0.0)

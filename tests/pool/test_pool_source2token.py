@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from regard.pool.source2token import Source2token
-from regard.types import Memory
+from regard.types import Gated, Memory
 
 
 def test_by_hand() -> None:
@@ -77,3 +77,43 @@ def test_dropout_stands_before_each_layer() -> None:
         layer.register_forward_pre_hook(lambda _, given: told.append(given[0].any().item()))
     part(Memory(torch.randn(2, 4, 3), torch.randn(2, 4, 3)))
     assert told == [False, False]
+
+
+def opened(values: torch.Tensor, mask: torch.Tensor, gates: torch.Tensor) -> Memory:
+    """As an encoder gives it: values with their gates, those that are not 0 in the mask."""
+    scaled = values * gates.unsqueeze(-1)
+    return Memory(scaled, scaled, mask & (gates > 0), gated=Gated(values, mask, gates))
+
+
+def test_gates_by_hand() -> None:
+    """Scores all alike: (1 · 1 + ½ · 3) / (1 + ½) = 5/3, and a gate g of a token 6 that was left out would change that
+    by (6 − 5/3) / (1 + ½) = 26/9 for each g."""
+    part = Source2token(inputs=1).double()
+    torch.nn.init.zeros_(part.W.weight)
+    values, mask = torch.tensor([[[1.0], [3.0], [6.0], [9.0]]]).double(), torch.tensor([[True, True, True, False]])
+    gates = torch.tensor([[1.0, 0.5, 0.0, 1.0]]).double().requires_grad_()
+    pooled = part(opened(values, mask, gates))
+    assert pooled.vector.item() == pytest.approx(5 / 3)
+    (slope,) = torch.autograd.grad(pooled.vector.sum(), gates)
+    assert slope[0, 2].item() == pytest.approx(26 / 9)
+    assert slope[0, 3].item() == 0  # padding
+    torch.testing.assert_close(pooled.look.weights[0, 0, :, 0], torch.tensor([2 / 3, 1 / 3, 0, 0]).double())
+
+
+def test_gates_of_0_and_1_are_a_mask() -> None:
+    part, values = Source2token(inputs=4).double(), torch.randn(3, 5, 4).double()
+    mask = torch.arange(5) < torch.tensor([5, 3, 2])[:, None]
+    chosen = mask & torch.tensor([[True, False, True, False, True], [False, True] + [True] * 3, [False] * 5])
+    gates = chosen.double().requires_grad_()
+    pooled, wanted = part(opened(values, mask, gates)), part(Memory(values, values, chosen))
+    torch.testing.assert_close(pooled.vector, wanted.vector)
+    torch.testing.assert_close(pooled.look.weights, wanted.look.weights)
+    assert torch.autograd.grad(pooled.vector.sum(), gates)[0].isfinite().all()  # also where none is open
+    soft = (0.2 + 0.6 * torch.rand(3, 5).double()).requires_grad_()
+    assert torch.autograd.gradcheck(lambda gates: part(opened(values, mask, gates)).vector, soft)
+
+
+def test_gates_of_sequences_without_a_step() -> None:
+    part, nothing = Source2token(inputs=4), torch.zeros(2, 0, 4)
+    there = torch.zeros(2, 0, dtype=torch.bool)
+    assert not part(opened(nothing, there, torch.zeros(2, 0))).vector.any()

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import torch
 
-import regard.train.loop
 from generation_tasks import sides
 from regard import api
 from regard.data.splits import Splits
@@ -245,9 +244,8 @@ def test_results_of_one_direction_alone_are_measured() -> None:
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("data", sweep_but([a_file, a_file_of_odd_name, parallel, a_folder], a_file_of_odd_name))
-def test_two_runs_come_of_it(data: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_runs_come_of_it(data: Any, tmp_path: Path) -> None:
     """Whole runs of translate, whose own data are the pairs that were held out, in their own direction."""
-    monkeypatch.setattr(regard.train.loop, "draw", lambda folder: None)
     done = quick(tmp_path, data=data(tmp_path))
     there, back = (api.load(tmp_path / "run" / name, device="cpu") for name in ("there", "back"))
     assert (there.config["task"], back.config["task"]) == ("translate", "translate")
@@ -272,8 +270,7 @@ def test_two_runs_come_of_it(data: Any, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.sweep
-def test_it_is_written_again_and_taken_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regard.train.loop, "draw", lambda folder: None)
+def test_it_is_written_again_and_taken_away(tmp_path: Path) -> None:
     data, inner = a_file(tmp_path), tmp_path / "run" / "back"
     quick(tmp_path, data=data)
     weights = (inner / "model.safetensors").read_bytes()

@@ -11,6 +11,7 @@ from torch.nn.functional import cross_entropy
 from torch.utils._pytree import tree_map
 
 from regard.api import configure
+from regard.attend.bernoulli import share
 from regard.data.batch import in_order
 from regard.errors import RegardError
 from regard.networks.reader import Reader
@@ -150,6 +151,30 @@ def test_each_phase_moves_its_own_part(baseline: str) -> None:
     assert moved["both"] == every
 
 
+def test_in_the_end_policies_rest_and_the_rest_learns_with_what_inference_selects() -> None:
+    encoder = {**choosing, "soft": 0.2, "policy": 0.2, "settle": 0.2}
+    task, model = both("entail", encoder=encoder, sparsity={"target": 0.5})
+    batch = batch_of(task, examples["entail"])
+    model.train()
+    model(batch, 0.7)  # a target moves its price
+    price = model.sparsity.multiplier.clone()
+    every = {key for key, _ in model.named_parameters()}
+    assert steps(model, batch, 0.85) == {key for key in every if not policies(key)}
+    assert torch.equal(model.sparsity.multiplier, price)
+    assert model.copies(0.85) == 1
+    found = [model.read(batch.inputs, 0.85) for _ in range(2)]
+    decided = model.eval().read(batch.inputs)
+    for read in found:  # nothing is drawn
+        for one, other in zip(read.choices, decided.choices, strict=True):
+            assert torch.equal(one.chosen, other.chosen)
+    model.train()
+    for _ in range(60):
+        model(batch, 0.85)  # the cut moves
+    for one in model.eval().read(batch.inputs).choices:
+        mask = decided.inputs.mask
+        assert share(one.chosen, mask).mean().item() == pytest.approx(0.5, abs=0.2)  # there are a few tokens
+
+
 def test_examples_are_read_twice_only_where_a_choice_is_measured_by_another() -> None:
     for options, wanted in (
         ({"encoder": {**choosing, "soft": 0.5, "policy": 0.2}}, [1, 2, 2]),  # as an encoder that chooses has it
@@ -199,7 +224,7 @@ def test_results_are_those_of_a_plain_loop(name: str, encoder: Any, monkeypatch:
             read = model.read(batch.inputs)
         nats += model.head.loss(read.logits, batch.target).item()
         tokens += len(example.source.split()) if name == "tag" else 1
-        sides = [share for one in read.choices for share in (one.chosen.sum(-1) / read.inputs.lengths).tolist()]
+        sides = [each for one in read.choices for each in (one.chosen.sum(-1) / read.inputs.lengths).tolist()]
         shares += [sum(sides) / len(sides)] if sides else []
         texts.append(task.predict(model, [example.inputs], Ask())[0].text)
     results = task.results(model, examples[name], quick=True)

@@ -171,12 +171,10 @@ def test_the_file_of_the_challenge_is_known_by_its_columns(tmp_path: Path) -> No
     assert (one.source, one.target) == ("name[The Vaults], near[Café A]", "The Vaults, near Café A.")
 
 
-def test_it_says_names_it_has_never_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_says_names_it_has_never_seen(tmp_path: Path) -> None:
     """Two ways to say it, by what comes first; the places are new."""
-    import regard.train.loop
     from regard.api import train
 
-    monkeypatch.setattr(regard.train.loop, "draw", lambda folder: None)
     rows = [f"place[{p}], sky[{s}]\tIn {p} it is {s}." for p in ("Oslo", "New York") for s in ("grey", "clear")]
     rows += [f"sky[{s}], place[{p}]\tIt is {s} in {p}." for p in ("Oslo", "Rome") for s in ("grey", "clear")]
     (tmp_path / "train.tsv").write_text("\n".join(rows * 3))

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 import regard.data.shards
-import regard.train.loop
 from regard import api
 from regard.data.corpus import read_corpus
 from regard.errors import RegardError
@@ -195,8 +194,7 @@ def test_its_tried_input_has_a_mask() -> None:
 # --- a text on disk --------------------------------------------------------------------------------------------
 
 
-def trained(folder: Path, data: str, steps: int, monkeypatch: pytest.MonkeyPatch, **options: Any) -> api.Trained:
-    monkeypatch.setattr(regard.train.loop, "draw", lambda folder: None)
+def trained(folder: Path, data: str, steps: int, **options: Any) -> api.Trained:
     plan = {"steps": steps, "validate_every": 2, "batch_size": 4, "device": "cpu", "epochs": 100}
     small = {"text": {"tokenizer": "word", "embed": {"dim": 16}}, "encoder": SMALL}
     return api.train("pretrain", data=data, out=folder, quiet=True, train=plan, **{**small, **options})

@@ -1,6 +1,7 @@
 """Reply suggestions: what is learned, three that differ, silence, files that people edit, and exact scores."""
 
 import json
+import math
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,16 @@ from regard.data.builtin.conversations import Conversations
 from regard.data.splits import Splits
 from regard.errors import RegardError
 from regard.messages.choose import choose
-from regard.tasks.reply import best_threshold
+from regard.tasks.reply import TRIED, best_threshold
 from regard.text import Tokenizer
-from regard.types import Example
+from regard.types import Example, Sequences
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 SMALL: dict[str, Any] = {
     "message": {"embed": {"dim": 32, "dropout": 0.0}},
     "encoder": {"name": "bigru", "hidden": 32, "layers": 1, "dropout": 0.0},
     "decoder": {"name": "prefix", "embed": 32, "hidden": 32, "dropout": 0.0},
+    "match": {"size": 32, "pairs": 256},
 }
 RULES = [
     (f"{a} {b} {c}", reply)
@@ -69,22 +71,37 @@ def test_silence_says_why(text: str, reason: str, trained: api.Trained) -> None:
     assert (found.text, found.reason, found.look, found.others) == ("", reason, None, ())
 
 
-def test_scores_through_the_tree_are_those_one_by_one(trained: api.Trained) -> None:
+def test_scores_of_all_replies_are_those_one_by_one(trained: api.Trained) -> None:
     task, network = trained.model.task, trained.model.network
     texts = [text for text, _ in RULES[:5]]
     with torch.no_grad():
         rows = task.message.encode(texts, [""] * 5)
-        scored = dict(task._scored(network, rows))
+        scored = dict(task.scored(network, rows))
+    replies = task.target.allowed
     for n, text in enumerate(texts):
-        for one, log_prob in zip(task.target.allowed, scored[n].log_probs.tolist(), strict=True):
+        for one, (written, matched, frequent) in zip(replies, scored[n].parts.tolist(), strict=True):
             [alone] = trained.model.score([(text, one.text)])
-            assert log_prob == pytest.approx(alone.log_prob, abs=1e-5)
+            assert written == pytest.approx(alone.log_prob, abs=1e-5)
+            message, reply = Sequences.pad([rows[n]]), Sequences.pad([task.target.text.encode(one.key)])
+            with torch.no_grad():
+                pair = network.match.scores(network.match.message(message).vector, network.match.reply(reply).vector)
+            assert matched == pytest.approx(float(pair), abs=1e-5)
+            assert frequent == pytest.approx(math.log(one.count / sum(each.count for each in replies)))
+        best = int(task._order(scored[n].parts).argmax())
+        a, b, c = task.weights
+        by_hand = [a * written + b * matched + c * frequent for written, matched, frequent in scored[n].parts.tolist()]
+        assert best == max(range(len(by_hand)), key=by_hand.__getitem__)
 
 
 def test_where_it_looks_and_what_is_dropped(trained: api.Trained) -> None:
     found = trained.predict("can you come to us today")
     assert [one.text for one in found.look.columns] == [*["can", "you", "come", "to", "us", "today"], "</s>"]
-    assert found.look.rows[0].text == "sure"
+    assert [one.text for one in found.look.rows[:1] + found.look.rows[-2:]] == ["sure", "</s>", "(matched)"]
+    source = trained.model.task.message.collate(trained.model.task.message.encode(["can you come to us today"], [""]))
+    with torch.no_grad():
+        matched = trained.model.network.match.message(source).look.weights[0, 0]
+    assert found.look.weights[-1].tolist() == pytest.approx(matched.tolist(), abs=1e-6)
+    assert float(found.look.weights[-1].sum()) == pytest.approx(1, abs=1e-5)
     assert len(found.looks) == len(found.others)
     [fewer] = trained.model.predict(["can you come to us today"], drop_tokens=[[[5]]])
     assert [one.text for one in fewer.look.columns] == [*["can", "you", "come", "to", "us"], "</s>"]
@@ -132,17 +149,28 @@ def test_a_list_of_unsuitable_replies_is_kept_to(trained: api.Trained, tmp_path:
 
 def test_damaged_choices(trained: api.Trained, tmp_path: Path) -> None:
     folder = copy(trained, tmp_path)
-    assert json.loads((folder / "suggest.json").read_text()).keys() == {"threshold", "prior"}
-    (folder / "suggest.json").write_text("[]")
-    with pytest.raises(RegardError, match=r"suggest\.json is damaged"):
-        api.load(folder)
+    chosen = json.loads((folder / "suggest.json").read_text())
+    assert chosen.keys() == {"threshold", "weights"}
+    for text in ("[]", json.dumps({**chosen, "weights": {"written": 1.0}}), '{"threshold": 0.5, "weights": [1, 2, 3]}'):
+        (folder / "suggest.json").write_text(text)
+        with pytest.raises(RegardError, match=r"suggest\.json is damaged"):
+            api.load(folder)
 
 
-def test_the_prior_takes_the_frequent_down(trained: api.Trained) -> None:
-    task = trained.model.task
-    counts = torch.tensor([float(one.count) for one in task.target.allowed])
-    scores = task._order(torch.zeros(len(counts)), 0.5)
-    assert torch.allclose(scores, -0.5 * (counts / counts.sum()).log())
+def test_weights_are_chosen_and_an_edited_file_is_followed(trained: api.Trained, tmp_path: Path) -> None:
+    assert TRIED[0] == (0.5, 0.5, 0.5)
+    assert len(set(TRIED)) == len(TRIED)
+    a, b, c = trained.model.task.weights
+    assert a >= 0
+    assert b >= 0
+    assert -0.4 <= c / (a + b) <= 3  # a mean of those that are tried
+    assert a + b != pytest.approx(1)  # as long as makes true replies most likely
+    folder = copy(trained, tmp_path)
+    (folder / "suggest.json").write_text('{"threshold": 0.0, "weights": {"written": 0, "matched": 0, "frequent": -1}}')
+    model = api.load(folder)
+    assert model.task.weights == (0.0, 0.0, -1.0)
+    parts = torch.stack([torch.randn(4), torch.randn(4), model.task.target.log_frequency], -1)
+    assert torch.equal(model.task._order(parts), -model.task.target.log_frequency)
 
 
 def test_the_threshold_has_the_best_f1() -> None:

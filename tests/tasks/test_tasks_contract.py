@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 import torch
 
-import regard.train.loop
 from regard import api
 from regard.data.load import load as load_data
 from regard.data.splits import Splits
@@ -56,7 +55,6 @@ def trained(
 ) -> Iterator[api.Trained]:
     splits = cut(request.param)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(regard.train.loop, "draw", lambda folder: None)
         patch.setattr(api, "load_data", functools.wraps(load_data)(lambda **_: splits))
         yield api.train(request.param, out=tmp_path_factory.mktemp("runs") / request.param, quiet=True, train=few)
 

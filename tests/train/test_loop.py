@@ -23,6 +23,7 @@ from regard.errors import RegardError
 from regard.networks.encoder_decoder import EncoderDecoder
 from regard.tasks.translate import Translate
 from regard.train import checkpoint, loop
+from regard.train.curve import draw
 from regard.train.log import read
 from regard.train.loop import fit
 from regard.train.metrics import MetricSet
@@ -138,17 +139,6 @@ def both(*changes: Change) -> Change:
     return change
 
 
-@pytest.fixture(autouse=True)
-def _no_pictures(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """Drawing the curve takes as long as ten such trainings; one test looks at it."""
-    if "pictures" not in request.fixturenames:
-        monkeypatch.setattr(loop, "draw", lambda folder: None)
-
-
-@pytest.fixture
-def pictures() -> None: ...
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The run that nobody stopped: 22 steps, 6 batches an epoch, a validation every 5 steps and at the end."""
@@ -255,8 +245,8 @@ def test_killed_at_random_moments_it_goes_on_bit_for_bit(tmp_path: Path) -> None
     assert left == [], "half-written files were never cleared away"
 
 
-@pytest.mark.usefixtures("pictures")
-def test_a_stop_says_which_signal_and_leaves_handlers_alone(tmp_path: Path) -> None:
+def test_a_stop_says_which_signal_and_leaves_handlers_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "draw", draw)
     before = signal.getsignal(signal.SIGTERM)
     outcome = fit_in(tmp_path / "run", signalled(3, signal.SIGTERM))
     assert (outcome.stopped, outcome.step) == (15, 3)

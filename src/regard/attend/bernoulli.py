@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import logsigmoid
 
-__all__ = ["chosen_with", "expected_share", "log_prob_and_entropy", "share"]
+__all__ = ["chosen_with", "expected_share", "heaviest", "log_prob_and_entropy", "share"]
 
 NEVER = -1e4  # a logit whose p, log(1 − p) and entropy are exactly 0
 
@@ -80,3 +80,12 @@ def expected_share(
 ) -> Float[Tensor, "*some batch"]:
     """`Σ p_i / len(x)`: what `share` is on average. Its gradient is exact, where that of a sampled share is noise."""
     return p.masked_fill(~mask, 0.0).sum(-1) / mask.sum(-1).clamp(min=1)
+
+
+def heaviest(
+    weights: Float[Tensor, "*some batch time"], mask: Bool[Tensor, "batch time"], share: float
+) -> Bool[Tensor, "*some batch time"]:
+    """The share of the tokens with the largest weights, to the nearest number, but one at least."""
+    wanted = torch.round(share * mask.sum(-1, keepdim=True)).clamp(min=1)
+    order = weights.masked_fill(~mask, -torch.inf).argsort(dim=-1, descending=True, stable=True).argsort(-1)
+    return (order < wanted) & mask

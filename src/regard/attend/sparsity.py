@@ -16,6 +16,10 @@ first alone would be met by a p of t for every token.
 The target falls from 1 to its value over a part of the training (`anneal`). A price that drops most tokens at once
 drops any of them: which ones matter is learned while there are many, and the network has time to do with fewer.
 
+When the policies rest at the end of a training (`encoder.settle`), a cut c takes the place of the price. Tokens with
+log-odds above c are selected, and `c ← c + ½ σ (s − t)`, with the share s of a batch and the standard deviation σ of
+its log-odds, brings just the wished share.
+
 The expected share is a sum of probabilities, so its gradient is exact. The sampled share, as part of the reward, has
 the same gradient on average, but what a token costs then drowns in what sentences differ by (docs/LOG.md).
 
@@ -25,7 +29,7 @@ the same gradient on average, but what a token costs then drowns in what sentenc
 from typing import Annotated, Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from regard.ranges import BelowOne, NonNegative, Positive, Probability, ranged
@@ -34,6 +38,7 @@ from regard.types import wide
 __all__ = ["Sparsity"]
 
 
+CUT = 0.5  # deviations that a cut moves where all tokens are too many
 REST = 0.9  # of a training, when the learning rate is low and averaged weights have followed
 
 
@@ -44,6 +49,7 @@ class Sparsity(nn.Module):
     share: Tensor
     started: Tensor
     first: Tensor
+    cut: Tensor
 
     @ranged
     def __init__(
@@ -66,6 +72,7 @@ class Sparsity(nn.Module):
         self.damping, self.anneal = damping, anneal
         self.register_buffer("multiplier", torch.zeros(policies))
         self.register_buffer("share", torch.zeros(policies))
+        self.register_buffer("cut", torch.zeros(policies))
         self.register_buffer("started", torch.tensor(False))
         self.register_buffer("first", torch.tensor(-1.0))  # the progress at which there was a choice first
         self._first: float | None = None  # the same, so that a GPU is asked once
@@ -109,6 +116,22 @@ class Sparsity(nn.Module):
                 self.multiplier.add_(self.rate * (self.share - wanted)).clamp_(-self.most, self.most)
         learned = (self.multiplier + self.damping * (self.share - wanted)).clamp(-self.most, self.most)
         return (learned.to(expected.dtype).unsqueeze(1) * (expected - wanted)).mean(0)
+
+    @torch.no_grad()
+    def rest(
+        self,
+        decided: Float[Tensor, "policy row"],
+        logits: Float[Tensor, "policy row time"],
+        mask: Bool[Tensor, "row time"],
+    ) -> None:
+        """Move the cuts, so that the share of the tokens that are selected becomes the target."""
+        if self.target is None:
+            return
+        n, there = mask.sum().clamp(min=1), wide(logits).masked_fill(~mask, 0.0)
+        mean = there.sum((1, 2)) / n
+        deviation = ((there - mean[:, None, None]).masked_fill(~mask, 0.0).square().sum((1, 2)) / n).sqrt()
+        over = wide(decided).mean(1) - self.target
+        self.cut.add_((CUT * deviation * over).to(self.cut.dtype))
 
     def _load_from_state_dict(self, *given: Any) -> None:
         super()._load_from_state_dict(*given)

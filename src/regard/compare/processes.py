@@ -1,7 +1,8 @@
 """Runs calls in fresh processes, several at a time: each has its own memory, threads and random state.
 
 If one raises, the others get SIGTERM, on which a training saves its state. Ctrl-C and SIGTERM do the same and raise
-KeyboardInterrupt. At a deadline (`time.monotonic()`) what still runs is ended, and nothing more is yielded.
+KeyboardInterrupt. At a deadline (`time.monotonic()`) what still runs is ended, and nothing more is yielded. With
+`alone` the result of a process that died is a RegardError, and the others go on.
 
     for key, result in in_processes({"a": (function, 1, 2), "b": (function, 3, 4)}, jobs=2): ...
 """
@@ -26,6 +27,7 @@ def in_processes(
     jobs: int,
     deadline: float = math.inf,
     tick: Callable[[], None] = lambda: None,
+    alone: bool = False,
 ) -> Generator[tuple[str, Any], None, None]:
     """Yields each key with its result as it arrives; at most `jobs` run at a time. `tick` is called while it waits."""
     context, waiting = multiprocessing.get_context("spawn"), list(work.items())
@@ -45,10 +47,12 @@ def in_processes(
                     key, process = running.pop(pipe)
                     try:
                         found = _received(pipe, key, process)
-                    except RegardError:
+                    except RegardError as error:
                         if stop.asked is not None:  # who asked us to stop asked it too
                             raise KeyboardInterrupt from None
-                        raise
+                        if not alone:
+                            raise
+                        found = error
                     yield key, found
                 if stop.asked is not None:
                     raise KeyboardInterrupt

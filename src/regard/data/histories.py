@@ -16,7 +16,6 @@ An example is a user's items up to some time, and the next one.
     splits.test[0]        # Example(("168 172 165 …",), "74", "u.data:62821", user="1")
 """
 
-import csv
 import json
 import math
 import os
@@ -328,8 +327,7 @@ def _known(path: str, how: Reading, log: ReadLog) -> tuple[Reading, bool]:
         return replace(how, form=form, names=names), len(names) == COLUMNS
     lines = [line for line in islice(file.lines(), SAMPLE) if line]
     between = _between(lines, form, how)
-    rows = [row for row in (line.split(between) if len(between) > 1 else next(csv.reader([line], delimiter=between))
-                            for line in lines) if row]  # fmt: skip
+    rows = [line.split(between) for line in lines] if len(between) > 1 else separator.rows(lines, between)
     how = replace(how, form=form, separator=between)
     if not rows:
         return how, True  # which says what is wrong

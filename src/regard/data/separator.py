@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from regard.errors import RegardError
 
-__all__ = ["found", "name_of", "named"]
+__all__ = ["found", "name_of", "named", "rows"]
 
 names = {"tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 usual = {"tsv": "\t", "csv": ","}
@@ -44,16 +44,16 @@ def found(lines: Sequence[str], form: str, columns: int) -> str:
 
 def _evenness(lines: Sequence[str], separator: str, columns: int) -> float:
     """The share of the rows that have the most frequent number of fields; 0 if these are too few."""
-    counts = Counter(len(row) for row in _rows(lines, separator) if row)
+    counts = Counter(len(row) for row in rows(lines, separator) if row)
     if not counts:
         return 0.0
     [(fields, times)] = counts.most_common(1)
     return times / counts.total() if fields >= columns else 0.0
 
 
-def _rows(lines: Iterable[str], separator: str) -> list[list[str]]:
+def rows(lines: Iterable[str], separator: str) -> list[list[str]]:
     """Rows as far as they can be read; the last may be cut."""
-    rows: list[list[str]] = []
+    read: list[list[str]] = []
     with suppress(csv.Error):  # a field that never ends
-        rows.extend(csv.reader((line + "\n" for line in lines), delimiter=separator))
-    return rows
+        read.extend(csv.reader((line + "\n" for line in lines), delimiter=separator))
+    return read

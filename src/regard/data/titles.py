@@ -31,7 +31,13 @@ def read_titles(path: str) -> dict[str, str]:
         rows = [line.split("::") for line in lines]
     else:
         form = "csv" if path.removesuffix(".gz").endswith(".csv") else "tsv"
-        rows = list(csv.reader(lines, delimiter=separator.found(some, form, 2)))
+        reader = csv.reader(lines, delimiter=separator.found(some, form, 2))
+        try:
+            rows = list(reader)
+        except csv.Error as error:
+            raise RegardError(
+                f"{path}:{reader.line_num}: not CSV ({error})", do="check the quotes in that row"
+            ) from error
     one, other, begin = _columns(rows[0])
     found = {
         row[one].strip(): " ".join(row[other].split())[:LONGEST]

@@ -7,14 +7,15 @@ summary; decoders, attention maps and searches do not depend on the kind of inpu
 from abc import abstractmethod
 from typing import Any, ClassVar, Literal
 
-from torch import nn
+from jaxtyping import Float
+from torch import Tensor, nn
 
 from regard.find import Spec
 from regard.types import Memory, Sequences
 
 __all__ = ["Encoder", "Phase"]
 
-Phase = Literal["supervised", "policy", "both"]
+Phase = Literal["supervised", "policy", "both", "settled"]
 
 
 class Encoder(nn.Module):
@@ -32,10 +33,15 @@ class Encoder(nn.Module):
     # Whether it selects tokens by policies that learn; it is then called with a phase, with who draws (or None), and
     # with whether to leave out tokens that were not chosen (see `resan`).
     selects: bool = False
+    imitate: bool = False  # whether its policies first learn to select what the pooling weighs most (`imitated`)
 
     def phase(self, progress: float) -> Phase:
         """Which parts are trained at this share of the training (0 to 1)."""
         return "supervised"
+
+    def imitated(self, inputs: Sequences, weights: Float[Tensor, "row time"], share: float) -> Float[Tensor, " row"]:
+        """What it costs the policies not to select the share of the tokens with the largest weights."""
+        raise NotImplementedError
 
     @abstractmethod
     def forward(self, inputs: Sequences) -> Memory:

@@ -7,8 +7,11 @@ dependents before (after) it; other heads get the mean of the tokens there; both
 Modeling" (IJCAI), section 3.
 
 Training has three phases: all tokens are selected and the network trains like DiSAN (for the share `soft`); then only
-the policies are trained (`policy`); then both. At inference the most likely tokens are selected, or with `sample`
-sampled ones.
+the policies are trained (`policy`); then both. In the end (`settle`) the policies rest and the network learns with the
+most likely tokens, which are those selected at inference. (With `sample` inference samples them.)
+
+With `imitate` the policies know already at the end of the first phase which tokens the pooling weighs most, and their
+reward need only correct that.
 
 A token is worth a few thousandths of a nat on average, while sentences differ by most of one. So two samples of each
 sentence are compared with each other, with an entropy bonus (`reinforce`, see attend/reinforce.py); with a moving
@@ -31,8 +34,9 @@ from typing import Annotated, Any, ClassVar, Literal
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
-from torch.utils.checkpoint import checkpoint
+from torch.nn.functional import binary_cross_entropy_with_logits
 
+from regard.attend.bernoulli import heaviest
 from regard.attend.estimator import Draw
 from regard.attend.selector import Selector
 from regard.encode import Phase
@@ -41,12 +45,10 @@ from regard.errors import RegardError
 from regard.kernels.feature import feature_weights
 from regard.kernels.selected import selected_attention
 from regard.ranges import Dropout, Positive, Probability, Range, Width, ranged
-from regard.types import Memory, Selection, Sequences, wide
+from regard.types import Gated, Memory, Selection, Sequences, wide
 
 __all__ = ["Resan", "at_once", "narrowed", "others", "weights_of_others"]
 
-NEVER = -1e4
-PAIRS = 2**25  # numbers of all pairs and features that are in memory at once where gates pass a gradient
 SHORT = 128  # tokens up to which a GPU is done with a whole sentence before it has been told which of it to leave out
 
 
@@ -100,24 +102,6 @@ def narrowed(inputs: Sequences, choices: tuple[Selection, ...]) -> tuple[Sequenc
     return Sequences(values, mask, lengths.cpu()), tuple(map(fewer, choices))
 
 
-def _gated(
-    q: Float[Tensor, "2 batch head hidden"],
-    k: Float[Tensor, "2 batch dependent hidden"],
-    h: Float[Tensor, "2 batch dependent hidden"],
-    pairs: Bool[Tensor, "2 batch head dependent"],
-    gates: Float[Tensor, "batch dependent"],
-    c: float,
-) -> Float[Tensor, "2 batch head hidden"]:
-    """Feature-wise attention in which a dependent counts as much as its gate says. Where no gate is open the
-    denominator is 1, so that the gradient of a gate stays finite."""
-    scores = c * torch.tanh((wide(q).unsqueeze(3) + wide(k).unsqueeze(2)) / c)
-    open_ = torch.softmax(scores.masked_fill(~pairs.unsqueeze(-1), NEVER), 3)
-    weights = open_ * (pairs * gates[:, None, :]).unsqueeze(-1)
-    total = weights.sum(3)
-    answer: Tensor = (weights * wide(h).unsqueeze(2)).sum(3) / torch.where(total > 0, total, 1.0)
-    return answer
-
-
 class Resan(Disan):
     """DiSAN over selected tokens; the selection is learned with REINFORCE"""
 
@@ -134,6 +118,15 @@ class Resan(Disan):
         dropout: Annotated[Dropout, "dropout before each linear layer"] = 0.0,
         soft: Annotated[Probability, "share of training, at the start, that uses all tokens"] = 0.5,
         policy: Annotated[Probability, "share of training, after that, in which only the selection is trained"] = 0.1,
+        settle: Annotated[
+            Probability,
+            "share of training, at its end, with the tokens that inference selects, while the policies rest",
+        ] = 0.0,
+        imitate: Annotated[
+            bool,
+            "while all tokens are used, teach the selection to take what the pooling weighs most; needs "
+            "sparsity.target",
+        ] = False,
         start: Annotated[float, Range(-1000, 1000), "initial log-odds of selecting a token"] = 1.0,
         unchosen: Annotated[
             Literal["mean", "none"],
@@ -147,12 +140,23 @@ class Resan(Disan):
                 f"encoder.soft={soft}, encoder.policy={policy}", expected="shares of training that sum to at most 1"
             )
         self.policies = Selector(inputs, hidden, start, self.policy_names)
-        self.soft, self.policy, self.unchosen, self.sample = soft, policy, unchosen, sample
+        self.soft, self.policy, self.settle, self.imitate = soft, policy, settle, imitate
+        self.unchosen, self.sample = unchosen, sample
 
     def phase(self, progress: float) -> Phase:
         if progress < self.soft:
             return "supervised"
-        return "policy" if progress < self.soft + self.policy else "both"
+        if progress < self.soft + self.policy:
+            return "policy"
+        return "settled" if self.settle and progress >= 1 - self.settle else "both"
+
+    def imitated(self, inputs: Sequences, weights: Float[Tensor, "row time"], share: float) -> Float[Tensor, " row"]:
+        """The cross entropy of both policies, the mean over the tokens."""
+        mask = inputs.mask
+        logits = self.policies.logits(inputs.values, mask)
+        wanted = heaviest(weights, mask, share).expand_as(logits).to(logits.dtype)
+        each = binary_cross_entropy_with_logits(logits, wanted, reduction="none").masked_fill(~mask, 0.0)
+        return each.mean(0).sum(-1) / mask.sum(-1).clamp(min=1)
 
     def forward(
         self, inputs: Sequences, phase: Phase = "both", draw: Draw | None = None, narrow: bool = False
@@ -167,11 +171,12 @@ class Resan(Disan):
         if self.training and phase == "supervised":
             return super().forward(inputs)
         mask = inputs.mask
-        sample = self.training or self.sample
-        if draw is None or (self.sample and not self.training):
-            heads, dependents = self.policies(inputs.values, mask, sample)
-        else:
-            heads, dependents = self.policies(inputs.values, mask, True, draw)
+        sample = (self.training and phase != "settled") or self.sample
+        with torch.set_grad_enabled(torch.is_grad_enabled() and phase != "settled"):
+            if draw is None or (self.sample and not self.training):
+                heads, dependents = self.policies(inputs.values, mask, sample)
+            else:
+                heads, dependents = self.policies(inputs.values, mask, True, draw)
         choices = heads, dependents
         if narrow and self.unchosen == "none":
             inputs, (heads, dependents) = narrowed(inputs, choices)
@@ -192,29 +197,31 @@ class Resan(Disan):
             return found.transpose(0, 1)
 
         u = self.fused(h, s)
-        if self.unchosen == "none" and heads.gates is not None:
-            u = u * heads.gates.to(u.dtype).unsqueeze(-1)
-        kept = mask if self.unchosen == "mean" else asks
-        return replace(self.memory(u, kept, weights), choices=choices)
+        if self.unchosen == "mean":
+            return replace(self.memory(u, mask, weights), choices=choices)
+        if heads.gates is None:
+            return replace(self.memory(u, asks, weights), choices=choices)
+        gated = Gated(u, mask, heads.gates)
+        u = u * heads.gates.to(u.dtype).unsqueeze(-1)
+        return replace(self.memory(u, asks, weights), choices=choices, gated=gated)
 
     def _by_gates(
         self, q: Tensor, k: Tensor, h: Tensor, mask: Tensor, asks: Tensor, answers: Tensor
     ) -> Float[Tensor, "2 batch time hidden"]:
         """`s` with gates from 0 to 1 that a gradient passes through: `Σ_i g_i e^{e_ij} h_i / Σ_i g_i e^{e_ij}`, and of
-        a head with gate g the part g of it. All pairs are compared, in parts of the batch that are computed again on
-        the way back, so that memory stays bounded."""
-        batch, time = mask.shape
+        a head with gate g the part g of it. Both sums are attention over all tokens, of the gated tokens and of the
+        gates alone. Where no gate is open the second is taken as 1, so that the gradient of a gate stays finite."""
+        time = mask.shape[1]
         pairs = _earlier_later(1 << time.bit_length(), mask.device)[..., :time, :time] & mask[:, None, :]
-        size = max(1, PAIRS // (2 * time * time * h.shape[-1]))
-        parts = [
-            checkpoint(_gated, *(t[:, rows] for t in (q, k, h, pairs)), answers[rows], self.c, use_reentrant=False)
-            for rows in (slice(first, first + size) for first in range(0, batch, size))
-        ]
-        s = torch.cat(parts, 1) * asks.to(h.dtype).unsqueeze(-1)
+        q, k, h = wide(q), wide(k), wide(h)  # a quotient of two numbers in half precision would be off by a percent
+        open_ = answers.to(h.dtype).unsqueeze(-1).expand_as(h)
+        total = self.seen(q, k, open_, pairs)
+        s = self.seen(q, k, open_ * h, pairs) / torch.where(total > 0, total, 1.0)
+        s = s * asks.to(h.dtype).unsqueeze(-1)
         if self.unchosen == "none":
-            return s.to(h.dtype)
+            return s
         there = h.masked_fill(~mask.unsqueeze(-1), 0.0)
-        return s.to(h.dtype) + (1 - asks.to(h.dtype)).unsqueeze(-1) * others(there, mask)
+        return s + (1 - asks.to(h.dtype)).unsqueeze(-1) * others(there, mask)
 
     def _hidden(
         self, q: Tensor, k: Tensor, h: Tensor, mask: Tensor, asks: Tensor, answers: Tensor

@@ -1,7 +1,7 @@
 """Replies: what was answered, and the set of those that may be suggested.
 
-A model learns to write the replies of the set, and to tell for each message whether one of them answers it (`suggest`).
-A message that got no reply has an empty one.
+A model learns to write the replies of the set, to tell for each message whether one of them answers it (`suggest`), and
+which reply goes with which message (`said`, for which any reply will do). A message that got no reply has an empty one.
 
     field = Suggestion();  field.fit(["Sure!", "No, sorry.", ""]);  field.allowed[0].intent      # "accept"
 """
@@ -33,10 +33,12 @@ WORDS: Spec = {"name": "word", "split": "punctuation", "vocab_size": 4_000}
 
 @dataclass(frozen=True)
 class ReplyRow:
-    """An encoded reply: its tokens, none where there is nothing to learn from it, and whether it may be suggested."""
+    """An encoded reply: the tokens that the decoder learns, if any; whether it may be suggested; and the tokens that
+    are matched with those of the message, none where nothing was replied."""
 
     tokens: tuple[int, ...]
     suggest: bool
+    said: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -44,13 +46,14 @@ class ReplyRow:
 
 @dataclass(frozen=True)
 class ReplyBatch(Sequences):
-    """Tokens of replies side by side, and which of them may be suggested."""
+    """Tokens of the replies to write side by side, which of them may be suggested, and the tokens to match."""
 
     suggest: Bool[Tensor, " batch"]
+    said: Sequences
 
     def to(self, device: torch.device | str) -> "ReplyBatch":
         moved = {name: getattr(self, name).to(device, non_blocking=True) for name in ("values", "mask", "suggest")}
-        return replace(self, **moved)
+        return replace(self, **moved, said=self.said.to(device))
 
 
 register_dataclass(ReplyBatch)
@@ -146,7 +149,11 @@ class Suggestion(Tokens):
         keys = [self.spoken(value) for value in values]
         rows = self.text.encode_all(keys)
         return [
-            ReplyRow(tuple(row) if self._learns(one, row) else (), one in self.numbers)
+            ReplyRow(
+                tuple(row) if self._learns(one, row) else (),
+                one in self.numbers,
+                tuple(row) if one else (),
+            )
             for one, row in zip(keys, rows, strict=True)
         ]
 
@@ -154,8 +161,18 @@ class Suggestion(Tokens):
         """Whether the decoder learns to write a reply."""
         return bool(reply) and len(row) <= self.max_length and (self.learn == "all" or reply in self.numbers)
 
+    def matched(self, rows: Sequence[Sequence[int]]) -> Sequences:
+        """The tokens of replies as they are matched with messages."""
+        return _padded([row[: self.max_length] for row in rows])
+
     def collate(self, rows: Sequence[Any]) -> ReplyBatch:
-        padded = Sequences.pad([row.tokens or (0,) for row in rows])  # at least one place: a batch may hold no reply
-        lengths = torch.tensor([len(row) for row in rows], dtype=torch.long)
-        mask = torch.arange(padded.values.shape[1])[None, :] < lengths[:, None]
-        return ReplyBatch(padded.values, mask, lengths, torch.tensor([row.suggest for row in rows], dtype=torch.bool))
+        written, said = _padded([row.tokens for row in rows]), self.matched([row.said for row in rows])
+        suggest = torch.tensor([row.suggest for row in rows], dtype=torch.bool)
+        return ReplyBatch(written.values, written.mask, written.lengths, suggest, said)
+
+
+def _padded(rows: Sequence[Sequence[int]]) -> Sequences:
+    """With at least one place, for a batch may hold no reply."""
+    lengths = torch.tensor([len(row) for row in rows], dtype=torch.long)
+    values = Sequences.pad([row or (0,) for row in rows]).values
+    return Sequences(values, torch.arange(values.shape[1])[None, :] < lengths[:, None], lengths)

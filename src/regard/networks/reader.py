@@ -5,7 +5,7 @@ network.read([premises, hypotheses]).logits;  network(batch, progress).total
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,11 +15,12 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from regard.attend.bernoulli import share
-from regard.attend.estimator import Draw, Estimator
+from regard.attend.estimator import Draw, Estimator, Gates
 from regard.attend.estimator.nvil import Nvil
 from regard.attend.reinforce import Reinforce
 from regard.attend.sparsity import Sparsity
 from regard.encode import Encoder
+from regard.errors import RegardError
 from regard.fields.embed import Embedding
 from regard.pool import Pool, Pooled
 from regard.predict.match import Match
@@ -87,7 +88,7 @@ class Reader(Network):
         if not self.encoder.selects:
             return True
         settled = self.sparsity is None or self.sparsity.settled(progress)
-        return settled and self.encoder.phase(progress) == "both"
+        return settled and self.encoder.phase(progress) in ("both", "settled")
 
     def count(self, batch: Batch) -> int:
         """What a loss is counted over: tokens where each has a label, else examples."""
@@ -98,7 +99,7 @@ class Reader(Network):
     def copies(self, progress: float) -> int:
         """How often each example is to be read at a step: a baseline may measure one draw by another of the same."""
         encoder, pool = self.encoder, self.pool
-        choosing = encoder.selects and not (self.training and encoder.phase(progress) == "supervised")
+        choosing = encoder.selects and not (self.training and encoder.phase(progress) in ("supervised", "settled"))
         if choosing and self.estimator is not None:
             return self.estimator.copies
         draws = choosing or (pool is not None and pool.chooses)
@@ -110,21 +111,38 @@ class Reader(Network):
         count, copies = self.count(batch), self.copies(progress)
         if copies > 1:
             batch = batch.repeat(copies)
+        phase = self.encoder.phase(progress)
         read = self.read(batch.inputs, progress, copies)
         nats: Tensor = self.head.loss(read.logits, batch.target)  # type: ignore[operator]
         total, notes = nats.sum(), dict[str, Tensor]()
         if read.pooled is not None and read.pooled.penalty is not None:
             total = total + read.pooled.penalty.sum()
+        if phase == "supervised" and self.training and self.encoder.imitate:
+            total = total + self._imitated(read) / len(batch.inputs)
+        if phase == "settled" and self.training:
+            read = replace(read, memory=replace(read.memory, choices=()))  # nothing was drawn
         if self.reinforce is not None and (taught := _choice(read, len(batch.inputs))) is not None:
             policy, told = self._policy(taught, -nats.detach(), read, copies, progress)
             # Where gates pass the gradient the task's loss teaches the policies, so it cannot be left out.
             passes = self.estimator is not None and self.estimator.passes
-            alone = self.encoder.phase(progress) == "policy" and not passes
+            alone = phase == "policy" and not passes
             total, notes = (policy if alone else total + policy), notes | told
         shown = nats.detach().sum()
         if copies > 1:
             total, shown = total / copies, shown / copies
         return Output(total, count, notes, shown)
+
+    def _imitated(self, read: Read) -> Tensor:
+        """What teaches policies to select what the pooling weighs most, before they select anything."""
+        look = None if read.pooled is None else read.pooled.look
+        if look is None or self.sparsity is None or self.sparsity.target is None:
+            raise RegardError(
+                "encoder.imitate without " + ("a pooling that has weights" if look is None else "sparsity.target"),
+                do="add pool=source2token" if look is None else "say which share of the tokens: sparsity.target=0.5",
+            )
+        with torch.no_grad():
+            weights = look.by_key.mean(1)
+        return self.encoder.imitated(read.inputs, weights, self.sparsity.target).sum()
 
     def _policy(
         self, taught: "_Taught", reward: Float[Tensor, " batch"], read: Read, copies: int, progress: float
@@ -162,8 +180,19 @@ class Reader(Network):
         phase, estimator = self.encoder.phase(progress), self.estimator
         draw: Draw | None = None
         if estimator is not None:
-            draw = partial(estimator.draw, sides=sides, copies=copies) if self.training else estimator.decide
+            drawn = self.training and phase != "settled"
+            draw = partial(estimator.draw, sides=sides, copies=copies) if drawn else self._decide
         return self.encoder(words, phase, draw, narrow)  # type: ignore[no-any-return]
+
+    def _decide(self, logits: Float[Tensor, "policy row time"], mask: Bool[Tensor, "row time"]) -> Gates:
+        """The choice outside training, and while policies rest: of tokens above the cut, which then moves."""
+        assert self.estimator is not None
+        if self.sparsity is None:
+            return self.estimator.decide(logits, mask)
+        found = self.estimator.decide(logits - self.sparsity.cut.to(logits.dtype)[:, None, None], mask)
+        if self.training:
+            self.sparsity.rest(share(found.chosen, mask), logits, mask)
+        return found
 
     def read(self, inputs: Sequence[Any], progress: float = 1.0, copies: int = 1, narrow: bool = False) -> Read:
         """What the network makes of its inputs, which may be several `copies` of a batch, one after the other. With

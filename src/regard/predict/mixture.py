@@ -37,8 +37,12 @@ def mixed(
     a, places = wide(weights).topk(min(top, weights.shape[-1]), -1)
     log_a = (a / a.sum(-1, keepdim=True).clamp(min=TINY)).clamp(min=TINY).log()
     size = values.shape[-1]
-    each = []
-    for which in range(a.shape[-1]):
+
+    def said(which: int) -> Tensor:
         alone = values.gather(1, places[..., which].unsqueeze(-1).expand(-1, -1, size))
-        each.append(log_a[..., which, None] + torch.log_softmax(wide(logits_of(alone)), -1))
-    return torch.logsumexp(torch.stack(each), 0)
+        return log_a[..., which, None] + torch.log_softmax(wide(logits_of(alone)), -1)
+
+    total = said(0)
+    for which in range(1, a.shape[-1]):  # one after the other: all at once would be as many times the vocabulary
+        total = torch.logaddexp(total, said(which))
+    return total

@@ -45,6 +45,7 @@ class Generation(Task):
     counts: ClassVar[str] = "tokens"
     capabilities: ClassVar[frozenset[Capability]] = frozenset({"searches", "scores", "drops_tokens"})
     role: ClassVar[str] = "source"  # what the input is called
+    told: int = 0  # numbers beside the encoder's summary that a network gives its decoder
     starts: ClassVar[Starts | None] = Starts("source")
     target: Tokens
 
@@ -91,7 +92,7 @@ class Generation(Task):
             self.options["decoder"],
             vocab=len(self.target.text),
             memory=encoder.size,
-            summary=encoder.summary,
+            summary=encoder.summary + self.told,
             attention=partial(call, make, self.options["attention"]),
         )
         if any(isinstance(part, LearnedQuery) for part in decoder.modules()):

@@ -163,8 +163,7 @@ class Answer(Task):
         ] = 200,
         occurrences: Annotated[
             Literal["marked", "all"],
-            "where an answer that occurs several times is learned: at the place that the data marks, or everywhere, "
-            "which is also what happens to data without marks (span)",
+            "which place of an answer is learned: the one that the data marks, or all; without marks always all (span)",
         ] = "marked",
         max_answer: Annotated[Length, "longest answer, in tokens (span)"] = 30,
         n_best: Annotated[Few, "number of answers to return, best first"] = 5,

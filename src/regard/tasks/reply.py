@@ -9,13 +9,15 @@ Without `--data` it learns from built-in conversations. Your own data are pairs 
 
 A message is cleaned (fields/message.py), and nothing is suggested for one that is sensitive, in another language, full
 of unknown words, or that the trigger holds no short reply for. Else every allowed reply is scored, exactly and all at
-once (predict/prefix_tree.py), and three are chosen that differ in meaning (messages/choose.py):
+once, and three are chosen that differ in meaning (messages/choose.py):
 
-    score(r) = log p(r | m) − λ log p(r)            λ is `prior`, p(r) how frequent the reply is
+    score(r) = a log p(r | m) + b match(m, r) + c log p(r)
 
-The threshold of the trigger and λ are chosen on the validation set when the training ends, unless they are given. The
-run's folder then has `replies.tsv`, the allowed replies, and `unsuitable.txt`; edit them, and the next prediction
-follows.
+p(r | m) is how likely the decoder is to write the reply (predict/prefix_tree.py), match(m, r) how well their words go
+together (predict/ngram_match.py), and p(r) how frequent the reply is in the data. The weights a, b and c rank
+the replies of the validation set best (predict/log_linear.py); the threshold of the trigger is chosen on that set too,
+unless it is given. The run's folder then has `replies.tsv`, the allowed replies, `unsuitable.txt` and
+`suggest.json`, the threshold and the weights; edit them, and the next prediction follows.
 """
 
 import json
@@ -27,7 +29,9 @@ from pathlib import Path
 from random import Random
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
@@ -44,9 +48,12 @@ from regard.messages.allowed import read_replies, write_replies
 from regard.messages.choose import choose
 from regard.messages.sensitive import TermList, sensitive
 from regard.networks.replier import Replier
+from regard.predict.log_linear import best_ranked
+from regard.predict.ngram_match import NgramMatch
 from regard.predict.prefix_tree import PrefixTree
-from regard.ranges import Count, Few, NonNegative, Probability, Range, ranged
-from regard.search import Search, forced
+from regard.ranges import Count, Few, NonNegative, Probability, ranged
+from regard.regions import Token
+from regard.search import Hypothesis, Search, forced
 from regard.tasks._generation import Generation
 from regard.tasks._maps import attention_map
 from regard.tasks._options import BestMetric, LabelSmoothing, Metrics, Teaching
@@ -68,17 +75,36 @@ ABOUT_UNSUITABLE = (
 )
 LIST = 2**20  # bytes of a list
 SEEN, EXAMPLES = 2_000, 3  # messages of which cleaning is counted, and shown
+MATCHED = Token("(matched)")  # the row of a map that is no token of the reply
+TOGETHER = 1_000  # replies whose vectors are worked out at once
 BEST = 200  # replies from which suggestions are chosen
-MANY = 400  # validation messages by which the threshold and the prior are chosen
-PRIORS = tuple(n / 10 for n in range(9))
+HEARD = 4_000  # validation messages by which the threshold is chosen
+RANKED = 600  # validation messages with an allowed reply by which the weights are chosen
+PARTS = ("written", "matched", "frequent")  # the scores of a reply
+# Shares of what is written and of what is matched, and so much of the frequency: the first is the mean of log p(r | m)
+# by both, for matching leaves p(r) out; it is taken where nothing is known.
+TRIED = tuple(
+    (written, round(1 - written, 1), round(0.1 * frequent, 1))
+    for written in (0.5, 0.0, 0.1, 0.2, 0.3, 0.7, 0.9, 1.0)
+    for frequent in (5, *range(-4, 5), *range(6, 31))
+)
 
 
 @dataclass(frozen=True)
 class Scored:
-    """Of one message: the chance that a short reply will do, and the log-probability of each allowed reply."""
+    """Of one message: the chance that a short reply will do, and the scores of each allowed reply, `PARTS`."""
 
     chance: float
-    log_probs: Tensor
+    parts: Float[Tensor, "reply part"]
+
+
+@dataclass(frozen=True)
+class KnownReplies:
+    """What scoring needs of the allowed replies, whatever the message."""
+
+    tree: PrefixTree
+    read: Any  # what the decoder makes of the tree
+    vectors: Float[Tensor, "reply size"]  # to match with that of a message
 
 
 class Reply(Generation):
@@ -96,7 +122,8 @@ class Reply(Generation):
         "message": {"embed": {"dim": 48, "dropout": 0.1}},
         "encoder": {"name": "bigru", "hidden": 64, "layers": 1, "dropout": 0.1},
         "decoder": {"name": "prefix", "embed": 48, "hidden": 64, "dropout": 0.1},
-        "train": {"epochs": 40, "time": "150s", "lr": 4e-3, "warmup": 50, "ema": 0.99, "batch_tokens": 2048},
+        "match": {"size": 32, "pairs": 2_048, "dropout": 0.5},
+        "train": {"epochs": 12, "time": "150s", "lr": 4e-3, "warmup": 50, "ema": 0.99, "batch_tokens": 2048},
     }
     target: Suggestion
 
@@ -114,20 +141,18 @@ class Reply(Generation):
         decoder: Annotated[
             Spec, In("predict.generate"), "the decoder that scores replies; prefix is by far the quickest"
         ] = DECODER,
+        match: Annotated[
+            Spec, Of("predict.ngram_match.NgramMatch"), "how the words of a reply are matched with those of a message"
+        ] = PLAIN,
+        match_weight: Annotated[NonNegative, "weight of the matching loss"] = 1.0,
         trigger_weight: Annotated[NonNegative, "weight of the trigger's loss"] = 1.0,
         negatives: Annotated[
             Count,
             "messages without an allowed reply to train on for each one with one, drawn once; 0 takes all there are",
-        ] = 3,
+        ] = 10,
         threshold: Annotated[
             Probability, "probability from which the trigger shows suggestions; 0 chooses it on the validation set"
         ] = 0.0,
-        prior: Annotated[
-            float,
-            Range(-1, 2),
-            "how much the log-frequency of a reply is taken off its score, against bland replies; -1 chooses it on the "
-            "validation set",
-        ] = -1.0,
         unknown: Annotated[
             Probability, "share of unknown words in a message from which on nothing is suggested; 1 never minds"
         ] = 0.3,
@@ -147,10 +172,11 @@ class Reply(Generation):
         self.message, self.target = field, call(Suggestion, table(reply))
         self.trigger_weight, self.negatives = trigger_weight, negatives
         self.suggestions, self.unknown = suggestions, unknown
-        self.asked = {"threshold": threshold, "prior": prior}
-        self.threshold, self.prior = threshold or 0.5, max(prior, 0.0)
+        self.matching, self.match_weight = table(match), match_weight
+        self.asked, self.threshold = threshold, threshold or 0.5
+        self.weights: tuple[float, ...] = TRIED[0]  # of the scores of a reply
         self.never: list[int] = []  # replies that the run's own list calls unsuitable
-        self._scoring: tuple[Any, Any, PrefixTree, Any] | None = None
+        self._known: tuple[Any, Any, KnownReplies] | None = None
 
     # --- data --------------------------------------------------------------------------------------------
 
@@ -196,34 +222,51 @@ class Reply(Generation):
         return [items[n] for n in sorted([*right, *wrong])]
 
     def network(self) -> Replier:
-        return Replier(super().network(), self.trigger_weight)
+        match = call(NgramMatch, self.matching, messages=len(self.message.text), replies=len(self.target.text))
+        self.told = match.size
+        parts = super().network()
+        return Replier(parts, match, self.match_weight, self.trigger_weight)
 
     # --- scores ------------------------------------------------------------------------------------------
 
-    def _tree(self, decoder: Any) -> tuple[PrefixTree, Any]:
-        """The allowed replies as a tree, and what the decoder makes of it; kept until either changes."""
-        allowed, weights = self.target.allowed, [(one.data_ptr(), one._version) for one in decoder.parameters()]
-        if self._scoring is None or self._scoring[0] is not allowed or self._scoring[1] != weights:
-            rows = self.target.tokens()
-            tree = PrefixTree.of(rows, Tokenizer.start, Tokenizer.end).to(next(decoder.parameters()).device)
-            self._scoring = allowed, weights, tree, decoder.read_tree(tree)
-        return self._scoring[2:]
+    def _replies(self, network: Replier) -> KnownReplies:
+        """The allowed replies, read; kept until they or the network change."""
+        allowed = self.target.allowed
+        weights = [
+            (one.data_ptr(), one._version) for part in (network.decoder, network.match) for one in part.parameters()
+        ]
+        if self._known is None or self._known[0] is not allowed or self._known[1] != weights:
+            rows, device = self.target.tokens(), next(network.parameters()).device
+            tree = PrefixTree.of(rows, Tokenizer.start, Tokenizer.end).to(device)
+            vectors = [
+                network.match.reply(self.target.matched(rows[n : n + TOGETHER]).to(device)).vector
+                for n in range(0, len(rows), TOGETHER)
+            ]
+            self._known = allowed, weights, KnownReplies(tree, network.decoder.read_tree(tree), torch.cat(vectors))
+        return self._known[2]
 
-    def _scored(self, network: Replier, encoded: Sequence[Any]) -> Iterator[tuple[int, Scored]]:
-        """Each message by its number, with the scores of all allowed replies."""
+    def _batches(self, network: Replier, encoded: Sequence[Any]) -> Iterator[tuple[list[int], Sequences, Memory]]:
+        """The numbers of messages of like length, their tokens, and what the encoder makes of them."""
         device = next(network.parameters()).device
-        tree, read = self._tree(network.decoder)
         lengths = [self.message.length(row) for row in encoded]
         for rows in in_order([(length, length) for length in lengths], tokens=4_096):
-            memory = network.encode(self.message.collate([encoded[row] for row in rows]).to(device))
-            chances = network.chance(memory)
-            totals = tree.totals(wide(network.decoder.tree_log_probs(memory, tree, read))).cpu()
-            for row, chance, log_probs in zip(rows, chances, totals, strict=True):
-                yield row, Scored(chance, log_probs)
+            source = self.message.collate([encoded[row] for row in rows]).to(device)
+            yield rows, source, network.encode(source)
 
-    def _order(self, log_probs: Tensor, prior: float) -> Tensor:
-        """The score of each reply: its log-probability, less the prior's share of its log-frequency."""
-        scores = log_probs - prior * self.target.log_frequency
+    def scored(self, network: Replier, encoded: Sequence[Any]) -> Iterator[tuple[int, Scored]]:
+        """Each message by its number, with the scores of all allowed replies."""
+        known, frequent = self._replies(network), self.target.log_frequency
+        for rows, source, memory in self._batches(network, encoded):
+            edges = network.decoder.tree_log_probs(memory, known.tree, known.read)
+            written = known.tree.totals(wide(edges)).cpu()
+            matched = network.match.scores(network.match.message(source).vector, known.vectors).cpu()
+            parts = torch.stack([written, matched, frequent.expand_as(written)], -1)
+            for row, chance, one in zip(rows, network.chance(memory), parts, strict=True):
+                yield row, Scored(chance, one)
+
+    def _order(self, parts: Float[Tensor, "reply part"]) -> Float[Tensor, " reply"]:
+        """The score of each reply: its parts by their weights."""
+        scores = parts @ torch.tensor(self.weights)
         return scores.index_fill(0, torch.tensor(self.never, dtype=torch.long), -torch.inf)
 
     def _chosen(self, scores: Tensor) -> list[int]:
@@ -257,12 +300,12 @@ class Reply(Generation):
         reasons = [self._reason(text, row) for (text,), row in zip(texts, rows, strict=True)]
         found = {n: _silent(texts[n][0], reason) for n, reason in enumerate(reasons) if reason}
         heard = [n for n in range(len(texts)) if n not in found]
-        for place, one in self._scored(network, [rows[n] for n in heard]):
+        for place, one in self.scored(network, [rows[n] for n in heard]):
             n = heard[place]
             if reason := self._reason(texts[n][0], rows[n], one.chance):
                 found[n] = _silent(texts[n][0], reason)
                 continue
-            scores = self._order(one.log_probs, self.prior)
+            scores = self._order(one.parts)
             among = scores.log_softmax(0)
             chosen = self._chosen(scores)
             found[n] = self._suggested(texts[n][0], chosen, among[chosen].tolist())
@@ -286,15 +329,19 @@ class Reply(Generation):
     def _looked(self, network: Replier, row: Any, found: Prediction, dropped: Sequence[int]) -> Prediction:
         """With where the decoder looks as it reads each suggestion."""
         every = (found, *found.others)
-        memory = network.encode(self.message.collate([row]).to(next(network.parameters()).device))
-        first, *others = self._maps(network, memory, found.source, [one.text for one in every], dropped)
+        source = self.message.collate([row]).to(next(network.parameters()).device)
+        first, *others = self._maps(network, source, found.source, [one.text for one in every], dropped)
         if first is None:
             return found
         return replace(found, look=first, looks=tuple(one for one in others if one is not None))
 
     def _maps(
-        self, network: Replier, memory: Memory, message: str, texts: Sequence[str], dropped: Sequence[int]
+        self, network: Replier, source: Sequences, message: str, texts: Sequence[str], dropped: Sequence[int]
     ) -> list[AttentionMap | None]:
+        """Where the decoder looks for each token of a reply; and, in a last row, what the words of the message count
+        for in the matching."""
+        memory, matched = network.encode(source), network.match.message(source).look
+        assert matched is not None
         [columns] = self.message.regions([message])
         columns = self.message.remaining(columns, dropped)
         keys = [self.target.spoken(text) for text in texts]
@@ -303,8 +350,11 @@ class Reply(Generation):
         read = forced(network.decoder, some, rows, start=Tokenizer.start)
         told = self.target.text.tokens_all(keys)
         names, axes = network.decoder.head_names, ("reply", "message")
+        counts = matched.weights[0, 0].float().cpu().numpy()
         return [
-            attention_map(one, regions, columns, self.message.title(message), "", names, axes)
+            attention_map(
+                _with_row(one, counts), (*regions, MATCHED), columns, self.message.title(message), "", names, axes
+            )
             for one, regions in zip(read, told, strict=True)
         ]
 
@@ -318,11 +368,12 @@ class Reply(Generation):
         messages = self.message.encode([row[0] for row in rows], at, "message")
         answers = []
         for message, (text, reply) in zip(messages, rows, strict=True):
-            memory = network.encode(self.message.collate([message]).to(device))
+            source = self.message.collate([message]).to(device)
+            memory = network.encode(source)
             spoken = self.target.spoken(reply)
             [tokens], [said] = self.target.text.encode_all([spoken]), self.target.text.tokens_all([spoken])
             [one] = forced(network.decoder, memory, [tokens], start=Tokenizer.start)
-            look = self._maps(network, memory, text, [reply], ())[0] if ask.look else None
+            look = self._maps(network, source, text, [reply], ())[0] if ask.look else None
             each = tuple(zip(said, one.each, strict=True))
             answers.append(
                 Prediction(reply, one.log_prob, look, text, tokens=each, log_prob_per_token=one.log_prob_per_token)
@@ -355,13 +406,13 @@ class Reply(Generation):
             return Results(examples, [Prediction("", None) for _ in examples], nats, tokens, right)
         found = [Prediction("", None, reason="") for _ in examples]
         told = [Suggested(bool(one.target.strip()), None, False, ()) for one in examples]
-        for n, scored in self._scored(network, [item.inputs[0] for item in items]):
+        for n, scored in self.scored(network, [item.inputs[0] for item in items]):
             found[n], told[n] = self._measured(examples[n], items[n].inputs[0], scored)
         return Results(examples, found, nats, tokens, right, suggested=told)
 
     def _measured(self, example: Example, row: Sequence[int], scored: Scored) -> tuple[Prediction, Suggested]:
         """What is suggested for a message, beside its true reply."""
-        scores = self._order(scored.log_probs, self.prior)
+        scores = self._order(scored.parts)
         number, reason = self.target.place(example.target), self._reason(example.source, row, scored.chance)
         chosen = [] if reason else self._chosen(scores)
         replies = [self.target.allowed[n] for n in chosen]
@@ -382,9 +433,9 @@ class Reply(Generation):
 
     @torch.no_grad()
     def finish(self, run: Any, network: nn.Module, splits: Splits) -> None:
-        """Choose the threshold and the prior, and write what people may look at and edit; what they edited stays."""
+        """Choose the threshold and the weights, and write what people may look at and edit; what they edited stays."""
         assert isinstance(network, Replier)
-        chosen = self._calibrated(network, splits.valid[:MANY])
+        chosen = self._calibrated(network, splits.valid)
         write_whole(run.folder / CHOSEN, json.dumps(chosen) + "\n")
         if not (run.folder / REPLIES).is_file():
             write_replies(run.folder / REPLIES, self.target.allowed)
@@ -414,29 +465,27 @@ class Reply(Generation):
         if (folder / CHOSEN).is_file():
             try:
                 chosen = json.loads(_text(folder / CHOSEN))
-                threshold, prior = float(chosen["threshold"]), float(chosen["prior"])
+                threshold, weights = float(chosen["threshold"]), [float(chosen["weights"][part]) for part in PARTS]
             except (ValueError, TypeError, KeyError, RecursionError):
                 raise RegardError(
                     f"{folder / CHOSEN} is damaged", do="repeat 'regard train' to write it again"
                 ) from None
-            self.threshold = self.asked["threshold"] or threshold
-            self.prior = prior if self.asked["prior"] < 0 else self.asked["prior"]
+            self.threshold, self.weights = self.asked or threshold, tuple(weights)
 
-    def _calibrated(self, network: Replier, examples: Sequence[Example]) -> dict[str, float]:
-        """The threshold with the best F1 of the trigger, and the prior with the best mean reciprocal rank."""
+    def _calibrated(self, network: Replier, examples: Sequence[Example]) -> dict[str, Any]:
+        """The threshold with the best F1 of the trigger, and the weights that rank true replies best."""
         heard = [one for one in examples if not self.message.unread(one.source)]
-        chances: list[tuple[float, bool]] = []
-        ranks: dict[float, list[int]] = {prior: [] for prior in PRIORS}
+        numbers = [self.target.place(one.target) for one in heard]
         encoded = self.message.encode([one.source for one in heard], [one.where for one in heard])
-        for n, scored in self._scored(network, encoded):
-            number = self.target.place(heard[n].target)
-            chances.append((scored.chance, number is not None))
-            if number is not None:
-                for prior, found in ranks.items():
-                    scores = self._order(scored.log_probs, prior)
-                    found.append(int((scores > scores[number]).sum()))
-        mrr = {prior: sum(1 / (rank + 1) for rank in found) for prior, found in ranks.items()}
-        return {"threshold": best_threshold(chances), "prior": max(PRIORS, key=lambda prior: (mrr[prior], -prior))}
+        chances = [
+            (chance, numbers[n] is not None)
+            for rows, _, memory in self._batches(network, encoded[:HEARD])
+            for n, chance in zip(rows, network.chance(memory), strict=True)
+        ]
+        known = [(row, number) for row, number in zip(encoded, numbers, strict=True) if number is not None][:RANKED]
+        scored = list(self.scored(network, [row for row, _ in known]))
+        weights = best_ranked([one.parts for _, one in scored], [known[n][1] for n, _ in scored], TRIED)
+        return {"threshold": best_threshold(chances), "weights": dict(zip(PARTS, weights, strict=True))}
 
 
 def best_threshold(chances: Sequence[tuple[float, bool]]) -> float:
@@ -451,6 +500,15 @@ def best_threshold(chances: Sequence[tuple[float, bool]]) -> float:
         if below < chance and (f1 := 2 * both / (shown + wanted)) > best:
             best, threshold = f1, (chance + below) / 2
     return threshold
+
+
+def _with_row(found: Hypothesis, counts: np.ndarray) -> Hypothesis:
+    """With one more row of weights, for all heads alike."""
+    weights = found.array
+    if weights is None or not weights.shape[-1]:
+        return found
+    row = np.broadcast_to(counts[: weights.shape[-1]], (*weights.shape[:-2], 1, weights.shape[-1]))
+    return replace(found, looked=np.concatenate([weights, row], -2))
 
 
 def _silent(message: str, reason: str) -> Prediction:

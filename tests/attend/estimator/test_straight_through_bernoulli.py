@@ -28,3 +28,13 @@ def test_it_is_exact_for_a_linear_reward() -> None:
     p = torch.sigmoid(logits_of())
     there = torch.tensor([[True, True, True], [True, True, False]])
     assert_close(found, (worth * p * (1 - p) * there).unsqueeze(2).expand_as(found))
+
+
+def test_without_sampling_the_most_likely_choice_by_hand() -> None:
+    """p = 3/4 is chosen and p = 1/4 is not; the gradient of both is 3/16."""
+    logits = torch.tensor([[[3.0, 1 / 3]]], dtype=f64).log().requires_grad_()
+    gates = made("straight_through_bernoulli", sample=False).choose(logits, torch.ones(1, 2, dtype=torch.bool))
+    assert gates.values is not None
+    assert gates.values.tolist() == [[[1.0, 0.0]]]
+    (slope,) = torch.autograd.grad(gates.values.sum(), logits)
+    assert_close(slope, torch.full_like(slope, 3 / 16))

@@ -62,6 +62,7 @@ def same(one: list[Tensor], other: list[Tensor], half: bool) -> None:
         torch.testing.assert_close(a, b, rtol=near, atol=near)
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize("kind", ["sinusoid", "learned", "rotary"])
 @pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize("masked", [True, False])

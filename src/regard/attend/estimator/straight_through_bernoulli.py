@@ -2,18 +2,19 @@
 
 Bengio, Léonard & Courville 2013, "Estimating or Propagating Gradients Through Stochastic Neurons", section 4. Biased:
 it is exact where the reward is linear in each gate. The gradient of a gate is the first-order credit of its token
-(`single_flip`), of all tokens in one backward pass, so its variance is low.
+(`single_flip`), of all tokens in one backward pass, so its variance is low. That holds for tokens that were left out
+too, so nothing need be tried: without `sample` the most likely choice is taken, as outside training.
 
     StraightThroughBernoulli().draw(logits, mask).values
 """
 
 from dataclasses import replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor
 
-from regard.attend.estimator import Estimator, Gates, sampled
+from regard.attend.estimator import Estimator, Gates, most_likely, sampled
 
 __all__ = ["StraightThroughBernoulli"]
 
@@ -24,8 +25,14 @@ class StraightThroughBernoulli(Estimator):
     passes: ClassVar[bool] = True
     unbiased: ClassVar[bool] = False
 
+    def __init__(
+        self, sample: Annotated[bool, "draw the choice in training; false takes the most likely one"] = True
+    ) -> None:
+        super().__init__()
+        self.sample = sample
+
     def choose(self, logits: Tensor, mask: Tensor, sides: int = 1, copies: int = 1) -> Gates:
-        drawn = sampled(logits, mask)
+        drawn = sampled(logits, mask) if self.sample else most_likely(logits, mask)
         p = torch.sigmoid(logits).masked_fill(~mask, 0.0)
         # z + (p − p): adding p first would round the gate away from exactly 0 or 1.
         return replace(drawn, score=torch.zeros_like(drawn.score), values=drawn.chosen.to(p.dtype) + (p - p.detach()))
