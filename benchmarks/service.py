@@ -119,20 +119,20 @@ async def closed_loop(port: int, requests: Iterator[bytes], clients: int, second
 
 
 async def flood(port: int, requests: Iterator[bytes], rate: float, seconds: float, most: int) -> Tally:
-    """So many requests a second, whether or not the earlier ones have been answered, over `most` connections."""
+    """So many requests a second, whether or not the earlier ones have been answered, over at most `most` connections:
+    a server may close one that waits for its client when others have no place."""
     tally, free, tasks = Tally(), [], set()  # type: Tally, list[Client], set[asyncio.Task[None]]
     room = asyncio.Semaphore(most)
 
     async def one() -> None:
         try:
             client = free.pop() if free else await opened(port)
+            if await timed(client, next(requests), tally):
+                free.append(client)
         except OSError as error:
             tally.broken[f"connect: {type(error).__name__}"] += 1
-            return
         finally:
             room.release()
-        if await timed(client, next(requests), tally):
-            free.append(client)
 
     began, sent = time.perf_counter(), 0
     while (passed := time.perf_counter() - began) < seconds:

@@ -57,6 +57,7 @@ sections = {
     "start": "train.start.Start",
     "clean": "messages.clean.Cleaning",
     "allowed": "messages.allowed.made",
+    "ngram_match": "predict.ngram_match.NgramMatch",
 }
 
 # Where a configuration names each, as on the command line.
@@ -96,6 +97,7 @@ usage = {
     "start": "start.OPTION=VALUE",
     "clean": "message.clean.OPTION=VALUE (reply)",
     "allowed": "reply.allowed.OPTION=VALUE (reply)",
+    "ngram_match": "match.OPTION=VALUE (reply)",
 }
 
 unbroken = "\u00a0"  # a space at which no line is broken
