@@ -11,8 +11,8 @@ for all hypotheses of a sentence, is left alone. So a memory is never copied onc
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from functools import cache, cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import zip_longest
 from typing import Any, TypeVar
 
@@ -119,15 +119,9 @@ def _through(value: Any, change: Callable[[Tensor], Tensor], skip: tuple[type, .
         return tuple([_through(item, change, skip) for item in value])
     if isinstance(value, Rows):
         kind = type(value)
-        names = _names(kind)  # type: ignore[arg-type]
+        names: tuple[str, ...] = kind.__match_args__  # of the fields; dataclass sets it
         return kind(**{name: _through(getattr(value, name), change, skip) for name in names})
     return value
-
-
-@cache
-def _names(kind: type[Any]) -> tuple[str, ...]:
-    """Of the fields; asked for in every step of a search."""
-    return tuple(field.name for field in fields(kind))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from text_columns import read_texts as read
 
@@ -183,6 +183,8 @@ cells = st.text(st.characters(exclude_characters="\t\n\r", exclude_categories=["
 @given(st.lists(st.tuples(cells, cells), min_size=1))
 def test_what_was_written_is_read(rows: list[tuple[str, str]]) -> None:
     rows = [*rows, ("last", "one")]  # so that no blank rows stand at the end
+    first = sorted(cell.replace("-", " ").replace("_", " ").strip() for cell in rows[0])
+    assume(first not in (["", "0"], ["0", "1"]))  # which is how pandas names columns
     write("h.tsv", "\ufeff" + "".join(f"{a}\t{b}\n" for a, b in rows))
     with open("h.csv", "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(rows)

@@ -207,16 +207,16 @@ def test_a_text_on_disk_trains_and_resumes_bit_for_bit(tmp_path: Path, monkeypat
     for number in range(2):
         (tmp_path / f"{number}.txt").write_text("".join(f"{line} {n}\n" for n in range(9) for line in lines if line))
     spec = f"{tmp_path / '0.txt'},{tmp_path / '1.txt'}"
-    whole = trained(tmp_path / "whole", spec, 12, monkeypatch, running=False)
+    whole = trained(tmp_path / "whole", spec, 12, running=False)
     assert len(list((tmp_path / "whole" / "tokens").glob("ids-*.npy"))) > 3
-    first = trained(tmp_path / "parts", spec, 6, monkeypatch, running=False)
+    first = trained(tmp_path / "parts", spec, 6, running=False)
     assert first.outcome.epochs > 0
-    again = trained(tmp_path / "parts", spec, 12, monkeypatch, running=False)
+    again = trained(tmp_path / "parts", spec, 12, running=False)
     assert again.outcome.step == whole.outcome.step == 12
     assert whole.test.keys() == again.test.keys() == {"perplexity", "token_accuracy"}
     (tmp_path / "1.txt").write_text("something else\n" * 9)
     with pytest.raises(RegardError, match="the training data is not what"):
-        trained(tmp_path / "parts", spec, 14, monkeypatch, running=False)
+        trained(tmp_path / "parts", spec, 14, running=False)
 
 
 def test_stored_items_are_those_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
