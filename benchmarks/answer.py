@@ -59,8 +59,8 @@ DCN: dict[str, Any] = {
 }
 TRANSFORMER = {"name": "transformer", "size": 256, "layers": 4, "heads": 8, "ffn": 1024, "positions": "rotary"}
 TRANSFORMER |= {"scale_embedding": False, "dropout": 0.3}  # the word vectors come from a file, at their own size
-# Xiong et al. 2016, tables 1 and 2: exact match and F1 on the development set, in percent.
-PUBLISHED = {"dcn": (65.4, 75.6)}  # Xiong et al. 2016, table 2: one model, development set
+# Exact match and F1 of one model on the development set, in percent: Xiong et al. 2016, table 2.
+PUBLISHED = {"dcn": (65.4, 75.6)}
 MODELS: dict[str, dict[str, Any]] = {
     "dcn": DCN,
     "dcn_overlap": {**DCN, "overlap": True},

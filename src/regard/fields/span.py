@@ -77,8 +77,8 @@ class Span(Field):
         as whole words, or else at all. Case and the width of spaces do not have to agree."""
         if given is not None and document[slice(*given)] == answer:
             return given
-        pattern = r"\s+".join(map(re.escape, answer.split()))
-        for form, flags in ((rf"(?<!\w){pattern}(?!\w)", 0), (pattern, 0), (pattern, re.IGNORECASE)):
+        pattern = _written(answer)
+        for form, flags in ((_as_words(pattern), 0), (pattern, 0), (pattern, re.IGNORECASE)):
             if places := [found.span() for found in re.finditer(form, document, flags)]:
                 return places[0] if given is None else min(places, key=lambda place: abs(place[0] - given[0]))
         raise RegardError(
@@ -90,8 +90,7 @@ class Span(Field):
     @staticmethod
     def everywhere(document: str, answer: str, place: Characters) -> list[Characters]:
         """Every place where the answer stands as whole words; if there is none, the one given."""
-        pattern = r"\s+".join(map(re.escape, answer.split()))
-        return [found.span() for found in re.finditer(rf"(?<!\w){pattern}(?!\w)", document)] or [place]
+        return [found.span() for found in re.finditer(_as_words(_written(answer)), document)] or [place]
 
     @staticmethod
     def covering(tokens: Sequence[Characters], place: Characters) -> tuple[int, int] | None:
@@ -99,6 +98,15 @@ class Span(Field):
         first = bisect_right(tokens, place[0], key=lambda token: token[1])
         last = bisect_left(tokens, place[1], key=lambda token: token[0]) - 1
         return (first, last) if first <= last else None
+
+
+def _written(answer: str) -> str:
+    """The pattern of an answer, with any space between its words."""
+    return r"\s+".join(map(re.escape, answer.split()))
+
+
+def _as_words(pattern: str) -> str:
+    return rf"(?<!\w){pattern}(?!\w)"
 
 
 def guessed(train: Sequence[str], pairs: Sequence[tuple[str, str]]) -> list[str]:

@@ -47,12 +47,14 @@ class Replier(EncoderDecoder):
         return int(batch.target.lengths.sum()) + len(batch.target.lengths)
 
     def encode(self, source: Any) -> Memory:
-        return self._told(super().encode(source), self.match.message(source).vector)
+        return self.both(source)[0]
 
-    def _told(self, memory: Memory, u: Float[Tensor, "batch size"]) -> Memory:
+    def both(self, source: Any) -> tuple[Memory, Float[Tensor, "batch size"]]:
+        """What decoder and trigger read, and u, which is compared with replies."""
+        memory, u = super().encode(source), self.match.message(source).vector
         assert memory.summary is not None
         told = self.match.size**0.5 * u.detach().to(memory.summary)
-        return replace(memory, summary=torch.cat([memory.summary, told], -1))
+        return replace(memory, summary=torch.cat([memory.summary, told], -1)), u
 
     def triggered(self, memory: Memory) -> Float[Tensor, " batch"]:
         """The logit of the probability that one of the allowed replies will do."""
@@ -63,8 +65,7 @@ class Replier(EncoderDecoder):
         teach = self.teach if self.training else type(self.teach)()
         source, target = teach.source(batch.source, self.embed.vocab), batch.target
         assert isinstance(target, ReplyBatch)
-        u = self.match.message(source).vector
-        memory = self._told(super().encode(source), u)
+        memory, u = self.both(source)
         # Only messages with a reply to write, which are few: the output layer costs most. But not none of them.
         some = target.lengths.nonzero().squeeze(1) if target.lengths.any() else torch.zeros(1, dtype=torch.long)
         output, _ = self.written(memory.select(some), target.select(some), progress)

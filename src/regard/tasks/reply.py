@@ -245,21 +245,21 @@ class Reply(Generation):
             self._known = allowed, weights, KnownReplies(tree, network.decoder.read_tree(tree), torch.cat(vectors))
         return self._known[2]
 
-    def _batches(self, network: Replier, encoded: Sequence[Any]) -> Iterator[tuple[list[int], Sequences, Memory]]:
-        """The numbers of messages of like length, their tokens, and what the encoder makes of them."""
+    def _batches(self, network: Replier, encoded: Sequence[Any]) -> Iterator[tuple[list[int], Memory, Tensor]]:
+        """The numbers of messages of like length, what the encoder makes of them, and what is matched."""
         device = next(network.parameters()).device
         lengths = [self.message.length(row) for row in encoded]
         for rows in in_order([(length, length) for length in lengths], tokens=4_096):
             source = self.message.collate([encoded[row] for row in rows]).to(device)
-            yield rows, source, network.encode(source)
+            yield rows, *network.both(source)
 
     def scored(self, network: Replier, encoded: Sequence[Any]) -> Iterator[tuple[int, Scored]]:
         """Each message by its number, with the scores of all allowed replies."""
         known, frequent = self._replies(network), self.target.log_frequency
-        for rows, source, memory in self._batches(network, encoded):
+        for rows, memory, u in self._batches(network, encoded):
             edges = network.decoder.tree_log_probs(memory, known.tree, known.read)
             written = known.tree.totals(wide(edges)).cpu()
-            matched = network.match.scores(network.match.message(source).vector, known.vectors).cpu()
+            matched = network.match.scores(u, known.vectors).cpu()
             parts = torch.stack([written, matched, frequent.expand_as(written)], -1)
             for row, chance, one in zip(rows, network.chance(memory), parts, strict=True):
                 yield row, Scored(chance, one)
@@ -479,7 +479,7 @@ class Reply(Generation):
         encoded = self.message.encode([one.source for one in heard], [one.where for one in heard])
         chances = [
             (chance, numbers[n] is not None)
-            for rows, _, memory in self._batches(network, encoded[:HEARD])
+            for rows, memory, _ in self._batches(network, encoded[:HEARD])
             for n, chance in zip(rows, network.chance(memory), strict=True)
         ]
         known = [(row, number) for row, number in zip(encoded, numbers, strict=True) if number is not None][:RANKED]
