@@ -292,6 +292,7 @@ TRANSLATORS: dict[str, dict[str, Any]] = {
 def translator(links: str, options: dict[str, Any], seed: int, folder: str) -> dict[str, Any]:
     """One training. A mixture is also asked to say each word from its most attended position alone."""
     from alignment import as_gold, of_run
+    from translate import trained
 
     import regard
     from regard.api import merge
@@ -300,14 +301,7 @@ def translator(links: str, options: dict[str, Any], seed: int, folder: str) -> d
     done = regard.train("translate", out=folder, quiet=True, fresh=True, **merge(options, {"train": {"seed": seed}}))
     model, test = done.model, done.splits.test
     decoder: Any = model.network.decoder  # type: ignore[attr-defined]
-    found: dict[str, Any] = {
-        "bleu": float(done.test["bleu"]),
-        "valid_bleu": done.outcome.best,
-        "perplexity": float(done.test["perplexity"]),
-        "steps": done.outcome.step,
-        "seconds": round(done.outcome.seconds, 1),
-        "tokens_per_second": round(done.outcome.per_second),
-    }
+    found = trained(done)
     if links:
         found |= of_run(model, test, as_gold(links)[: len(test)])
     if isinstance(decoder, Recurrent) and decoder.mixture:

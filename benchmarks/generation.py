@@ -24,7 +24,7 @@ from typing import Any
 from alignment import as_gold, of_run
 from record import record
 from together import spread, together
-from translate import RECIPE, wait
+from translate import RECIPE, trained, wait
 
 import regard
 from regard.api import merge
@@ -110,12 +110,7 @@ def variant(options: dict[str, Any], seed: int, folder: str, links: str) -> dict
     answers = model.predict([example.source for example in test], look=False)
     Path(folder, "test.txt").write_text("".join(f"{answer.text}\n" for answer in answers), encoding="utf-8")
     found: dict[str, Any] = {
-        "bleu": float(done.test["bleu"]),
-        "valid_bleu": done.outcome.best,
-        "perplexity": float(done.test["perplexity"]),
-        "steps": done.outcome.step,
-        "seconds": round(done.outcome.seconds, 1),
-        "tokens_per_second": round(done.outcome.per_second),
+        **trained(done),
         "parameters": parameters(model.network),
         "by_length": by_length(test, answers),
     }

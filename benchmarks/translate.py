@@ -19,7 +19,7 @@ import torch
 from record import record
 
 import regard
-from regard.api import merge, prepare
+from regard.api import Trained, merge, prepare
 from regard.cli.options import parse_pairs
 from regard.data.batch import batches
 from regard.train.device import device_of
@@ -66,6 +66,18 @@ def train(arguments: argparse.Namespace) -> dict[str, Any]:
         "steps": done.outcome.step,
         "parameters": sum(p.numel() for p in done.model.network.parameters()),
         "options": arguments.options,
+    }
+
+
+def trained(done: Trained) -> dict[str, Any]:
+    """The scores and the course of a training."""
+    return {
+        "bleu": float(done.test["bleu"]),
+        "valid_bleu": done.outcome.best,
+        "perplexity": float(done.test["perplexity"]),
+        "steps": done.outcome.step,
+        "seconds": round(done.outcome.seconds, 1),
+        "tokens_per_second": round(done.outcome.per_second),
     }
 
 
